@@ -5,7 +5,9 @@ Each figure has a bound:
 - no function with 12 parameters or more, at most 25 with 8 or more: many arguments are one struct;
 - no function of more than 45 lines, from its name to the closing brace;
 - at most 15 % of those of 25 lines and more without a comment, in them or right above;
-- no `.cpp` file that doesn't begin with a line that says what it computes, and by which method.
+- no `.cpp` file that doesn't begin with a line that says what it computes, and by which method;
+- no file of more than 770 lines, except tables that a tool writes;
+- no heading (`// ---- title ----`) whose dashes continue on the next line.
 
 Only named functions with a body count; lambdas and local classes belong to the function around them. What a figure
 counts is printed as `path:line: message` where it is over its bound, with `--all` everywhere; the exit status is 1 if a
@@ -26,6 +28,7 @@ from tools.packages import ROOT
 MANY, TOO_MANY, MOST_WITH_MANY = 8, 12, 25
 LONGEST = 45
 LONG, MOST_WITHOUT_COMMENT = 25, 0.15
+LONGEST_FILE = 770
 NOT_OURS = {"build", "vendor", "generated", "tests", ".venv"}
 
 COMMENT_OR_LITERAL = re.compile(
@@ -36,6 +39,7 @@ COMMENT_OR_LITERAL = re.compile(
     r"|^[ \t]*#(?:\\\n|[^\n])*?(?=//|/\*|$)",
     re.DOTALL | re.MULTILINE,
 )
+HEADING = re.compile(r"^[ \t]*/[/*] ---- .*\n(?=[ \t]*(?://| \*) ---)", re.MULTILINE)
 TEMPLATE = re.compile(r"\btemplate\s*(?=<)")
 # What has parentheses of its own before or behind a parameter list: attributes, and macros that stand for declarations.
 ATTRIBUTE = re.compile(
@@ -200,8 +204,32 @@ def parameters_of(f: Function) -> tuple[Path, int, str]:
     return f.path, f.line, f"{f.name}: {f.parameters} parameters"
 
 
+def figures_of_files(texts: dict[Path, str]) -> list[Figure]:
+    """The figures that count files and lines."""
+    unopened = [
+        (path, 1, "doesn't begin with a line that says what it computes")
+        for path, text in texts.items()
+        if path.suffix == ".cpp" and not opens(text)
+    ]
+    long = [
+        (path, 1, f"{lines} lines")
+        for path, text in texts.items()
+        if (lines := text.count("\n")) > LONGEST_FILE and not text.startswith("// Written by tools/")
+    ]
+    split = [
+        (path, text.count("\n", 0, match.start()) + 1, "the heading's dashes continue on the next line")
+        for path, text in texts.items()
+        for match in HEADING.finditer(text)
+    ]
+    return [
+        Figure(".cpp files without an opening line", unopened, 0),
+        Figure(f"files of more than {LONGEST_FILE} lines", long, 0),
+        Figure("headings on two lines", split, 0),
+    ]
+
+
 def figures(root: Path = ROOT) -> list[Figure]:
-    """The five figures of a repository."""
+    """The figures of a repository."""
     texts = {path: path.read_text(errors="replace") for path in sources(root)}
     functions = [f for path, text in texts.items() for f in functions_in(path, text)]
     with_many = [f for f in functions if f.parameters >= MANY]
@@ -209,12 +237,8 @@ def figures(root: Path = ROOT) -> list[Figure]:
     longer = [(f.path, f.line, f"{f.name}: {f.lines} lines") for f in functions if f.lines > LONGEST]
     long = [f for f in functions if f.lines >= LONG]
     bare = [(f.path, f.line, f"{f.name}: {f.lines} lines, no comment") for f in long if not f.has_comment]
-    unopened = [
-        (path, 1, "doesn't begin with a line that says what it computes")
-        for path, text in texts.items()
-        if path.suffix == ".cpp" and not opens(text)
-    ]
     return [
+        *figures_of_files(texts),
         Figure(f"functions with {TOO_MANY} parameters or more", [*map(parameters_of, too_many)], 0),
         Figure(f"functions with {MANY} parameters or more", [*map(parameters_of, with_many)], MOST_WITH_MANY),
         Figure(f"functions of more than {LONGEST} lines", longer, 0),
@@ -223,7 +247,6 @@ def figures(root: Path = ROOT) -> list[Figure]:
             bare,
             int(MOST_WITHOUT_COMMENT * len(long)),
         ),
-        Figure(".cpp files without an opening line", unopened, 0),
     ]
 
 

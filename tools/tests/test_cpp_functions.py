@@ -109,11 +109,20 @@ def planted(root, text):
 def test_what_is_over_a_bound_is_counted(tmp_path):
     parameters = ", ".join(f"int a{i}" for i in range(12))
     long = "".join(f"  g({i});\n" for i in range(50))
-    assert planted(tmp_path, f"void f({parameters}) {{}}\nvoid h() {{\n{long}}}\n") == [1, 1, 1, 1, 1]
+    assert planted(tmp_path, f"void f({parameters}) {{}}\nvoid h() {{\n{long}}}\n") == [1, 0, 0, 1, 1, 1, 1]
 
 
 def test_what_is_within_the_bounds_is_not_counted(tmp_path):
     parameters = ", ".join(f"int a{i}" for i in range(7))
     long = "".join(f"  g({i});\n" for i in range(43))
     text = f"// One file that is in order.\nvoid f({parameters}) {{}}\n\n// Long.\nvoid h() {{\n{long}}}\n"
-    assert planted(tmp_path, text) == [0, 0, 0, 0, 0]
+    assert planted(tmp_path, text) == [0, 0, 0, 0, 0, 0, 0]
+
+
+def test_a_long_file_and_a_heading_on_two_lines_are_counted(tmp_path):
+    heading = "// ---- title\n// ------\n/* ---- in C\n * ------ */\n// ---- another ------\n"
+    assert planted(tmp_path, f"// One file for a test.\n{heading}{'int a;' * 5}\n" + "\n" * 770)[:3] == [
+        0,
+        1,
+        2,
+    ]

@@ -155,8 +155,7 @@ void multiply(const TileGemm* tile_gemm, int64_t m, int64_t n, int64_t k, Packed
     gemm_bf16_f32(p);
 }
 
-// ---- exact recompute of split-bfloat16 sums
-// ----------------------------------------------------------------
+// ---- exact recompute of split-bfloat16 sums ---------------------------------------------------------------
 
 template <class A>
 inline constexpr A kVisibleThreshold = A(0x1p-80);  // above it the error of flushed subnormals is not visible

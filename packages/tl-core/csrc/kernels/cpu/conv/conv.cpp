@@ -17,8 +17,7 @@ namespace {
 
 using namespace base;
 
-// ---- axes that are one
-// ---------------------------------------------------------------------------------
+// ---- axes that are one ------------------------------------------------------------------------------------
 
 bool passes_through(const ConvolutionAxis& a) {
   return a.taps == 1 && a.step == 1 && a.first == 0 && a.in == a.out;
@@ -36,8 +35,7 @@ Convolution merged(Convolution c) {
   return c;
 }
 
-// ---- the kernel that fits
-// ------------------------------------------------------------------------------
+// ---- the kernel that fits ---------------------------------------------------------------------------------
 
 const ConvolutionKernels& kernels_for(DType dtype, const Convolution& c) {
   const int type = dtype == DType::Float64;
@@ -52,8 +50,7 @@ bool is_far(const ConvolutionAxis& a) {
   return a.first < -kFar || last > a.in + kFar;
 }
 
-// ---- int64: as it is written
-// -------------------------------------------------------------------------------------------
+// ---- int64: as it is written ------------------------------------------------------------------------------
 
 int64_t integer_sum(const ConvolutionGeometry& g, int64_t n, int64_t row, const PositionRun& p) {
   const Convolution& c = g.c;
@@ -98,8 +95,7 @@ void convolve_integers(const Convolution& c) {
   });
 }
 
-// ---- other types and layouts: through planes of float or double
-// -----------------------------------------------------------------
+// ---- other types and layouts: through planes of float or double -------------------------------------------
 
 enum class Way { In, Out };
 

@@ -11,8 +11,7 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
-// ---- the gather: rows are output channels, columns positions, the depth goes over channels and taps
-// --------------------------------------------------------------------------------------------------
+// ---- the gather: rows are output channels, columns positions, the depth goes over channels and taps -------
 
 // Lanes lo..hi of a tap's row come from `from` on in a channel; the others are padding.
 struct Segment {
@@ -233,8 +232,7 @@ void gather_product(const Convolution& c) {
   PlaneProduct<T>::pays(c) ? PlaneProduct<T>(c).run() : GatherProduct<T>(c).run();
 }
 
-// ---- the weight's gradient: rows are output channels, columns taps and channels, the depth positions
-// -------------------------------------------------------------------------------------------------
+// ---- the weight's gradient: rows are output channels, columns taps and channels, the depth positions ------
 
 // Consecutive channels of a tap among the columns.
 struct ColumnRun {

@@ -7,8 +7,7 @@
 
 namespace tl::cpu::TL_ISA_NAMESPACE::functions {
 
-// ---- made of straight lines
-// -------------------------------------------------------------------------------------------
+// ---- made of straight lines -------------------------------------------------------------------------------
 // Below p[0] the constant p[1].
 TL_UNARY_WITH(threshold, 2, true, return select<T>(x <= p[0], spread<T>(p[1]), x);)
 TL_UNARY_WITH(hardtanh, 2, true,
@@ -31,8 +30,7 @@ TL_UNARY_WITH(softshrink, 1, true,
                                select<T>(x < -p[0], x + p[0], x* Lane<T>(0) + Lane<T>(0)));)
 TL_BINARY(shrink_backward, 1, true, return select<T>((y >= -p[0]) & (y <= p[0]), T{}, x);)
 
-// ---- exponential units: alpha, scale, input_scale; p[3] says that y is the result
-// ------------------------------------
+// ---- exponential units: alpha, scale, input_scale; p[3] says that y is the result -------------------------
 template <class M>
 TL_INLINE M is_false(M mask) {
   if constexpr (is_vec<M>)
@@ -48,8 +46,7 @@ TL_BINARY(elu_backward, 4, true, const Lane<T> steepest = p[0] * p[1];
           const T bent = p[3] != 0 ? y + steepest : math::exp(select<T>(y > 0, T{}, y) * p[2]) * steepest;
           return x * select<T>(y <= 0, bent* p[2], spread<T>(p[1]));)
 
-// ---- gates: x times something between 0 and 1
-// ------------------------------------------------------------------------
+// ---- gates: x times something between 0 and 1 -------------------------------------------------------------
 TL_UNARY(silu, true, if constexpr (is_complex_type<T>) return x / (one_like(x) + math::exp(-x));
          else return x / (Lane<T>(1) + math::exp(-x));)
 template <class T>
@@ -139,8 +136,7 @@ TL_BINARY(gelu_tanh_backward, 0, true, const T t = math::tanh(gelu_inner(y));
           const T derivative = Lane<T>(0.79788456080286535588) * (Lane<T>(1) + Lane<T>(3 * 0.044715) * y * y);
           return x * Lane<T>(0.5) * ((Lane<T>(1) + t) + y * (Lane<T>(1) - t * t) * derivative);)
 
-// ---- by way of log(1 + exp(x))
-// ---------------------------------------------------------------------------------------
+// ---- by way of log(1 + exp(x)) ----------------------------------------------------------------------------
 // Straight where x * p[0] exceeds p[1].
 TL_UNARY_WITH(softplus, 2, true, const T scaled = x * p[0];
               const T curved = math::log1p(math::exp(select<T>(scaled > p[1], T{}, scaled))) / p[0];
@@ -163,8 +159,7 @@ TL_BINARY(prelu, 0, true, return select<T>(x > 0, x, x* y);)
 TL_BINARY(gated, 0, true, if constexpr (is_complex_type<T>) return x / (one_like(y) + math::exp(-y));
           else return x * math::sigmoid(y);)
 
-// ---- losses: of a prediction and its target
-// ----------------------------------------------------------------------------------------------
+// ---- losses: of a prediction and its target ---------------------------------------------------------------
 TL_BINARY(squared_error, 0, true, const T d = x - y; return d * d;)
 TL_BINARY(huber_error, 1, true, const T d = math::abs(x - y);
           return select<T>(d <= p[0], d * d * Lane<T>(0.5), (d - Lane<T>(0.5) * p[0]) * p[0]);)

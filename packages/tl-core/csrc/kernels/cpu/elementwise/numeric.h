@@ -16,8 +16,7 @@ TL_UNARY(frac, true, return x - math::trunc(x);)
 TL_UNARY_WITH(round_decimals, 2, true, if constexpr (is_whole<T>) return x;
               else return round_even(x * p[0] / p[1]) / p[0] * p[1];)
 
-// ---- classes of numbers
-// ---------------------------------------------------------------------------------------------
+// ---- classes of numbers -----------------------------------------------------------------------------------
 template <class T>
 inline constexpr Lane<T> kInfinity = std::numeric_limits<Lane<T>>::infinity();
 template <class T>
@@ -37,8 +36,7 @@ TL_UNARY(isposinf, true, if constexpr (is_whole<T>) return false; else return x 
 TL_UNARY(isneginf, true, if constexpr (is_whole<T>) return false; else return x == -kInfinity<T>;)
 TL_UNARY(signbit, true, if constexpr (is_whole<T>) return x < T{}; else return bitcast<BitsOf<T>>(x) < 0;)
 
-// ---- the replacement of what isn't finite: NaN, inf, -inf
-// ------------------------------------------------------------
+// ---- the replacement of what isn't finite: NaN, inf, -inf -------------------------------------------------
 template <class T, class R>
 TL_INLINE T replaced(T x, R nan, R positive, R negative) {
   const T bounded = select<T>(x == kInfinity<T>, spread<T>(positive),
@@ -50,8 +48,7 @@ TL_UNARY_WITH(nan_to_num, 3, true, if constexpr (is_whole<T>) return x;
                                                               replaced(x.im, p[0].re, p[1].re, p[2].re)};
               else return replaced(x, p[0], p[1], p[2]);)
 
-// ---- two inputs
-// ------------------------------------------------------------------------------------------------
+// ---- two inputs -------------------------------------------------------------------------------------------
 // The larger and the smaller one; of a NaN and a number, the number.
 TL_BINARY(fmax, 0, true, if constexpr (is_whole<T>) return x < y ? y : x;
           else return select<T>(is_nan(x), y, select<T>(x < y, y, x));)
@@ -108,8 +105,7 @@ TL_BINARY(
       return select<T>(y == T{}, ratio, select<T>(whole == T{}, math::copysign(T{}, ratio), nearest));
     })
 
-// ---- the parts of a number, and its neighbours
-// ----------------------------------------------------------------------------------------------
+// ---- the parts of a number, and its neighbours ------------------------------------------------------------
 template <class V>
 struct Format {  // of a vector's lanes, which are IEEE 754's
   using T = Lane<V>;
@@ -151,8 +147,7 @@ TL_BINARY(nextafter, 0, true, const auto bits = bitcast<BitsOf<T>>(x); const aut
           const T next = select<T>(x == 0, first, step);
           return select<T>(is_nan(x) | is_nan(y), x + y, select<T>(x == y, y, next));)
 
-// ---- integers
-// ----------------------------------------------------------------------------------------
+// ---- integers ---------------------------------------------------------------------------------------------
 template <class T>
 inline T greatest_divisor(T x, T y) {
   auto a = wrapping(static_cast<T>(x < 0 ? T{} - wrapping(x) : wrapping(x)));

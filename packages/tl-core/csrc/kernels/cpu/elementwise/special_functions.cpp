@@ -23,8 +23,7 @@ constexpr double kBernoulli[] = {1.0 / 6,       -1.0 / 30, 1.0 / 42,      -1.0 /
 constexpr double kAsymptotic = 10;  // from this argument on the asymptotic series converge to rounding
 }  // namespace
 
-// ---- gamma and zeta
-// -------------------------------------------------------------------------------------------------
+// ---- gamma and zeta ---------------------------------------------------------------------------------------
 double lgamma(double x) {
   int sign;
   return ::lgamma_r(x, &sign);  // std::lgamma writes a global
@@ -113,8 +112,7 @@ double polygamma(double order, double x) {
   return std::fmod(order, 2) == 0 ? -size : size;
 }
 
-// ---- the error function
-// -----------------------------------------------------------------
+// ---- the error function -----------------------------------------------------------------------------------
 // exp(x^2) erfc(x): the product, with the rounding error of x^2 compensated by an fma; from 25 on the
 // asymptotic series (DLMF 7.12.1).
 double erfcx(double x) {
@@ -159,8 +157,7 @@ double erfinv(double x) {
   return std::copysign(size <= 0.5 ? erf_inverse(size) : erfc_inverse(1 - size), x);
 }
 
-// ---- complex functions: libm's, with the special values of C11 Annex G
-// ---------------------------------
+// ---- complex functions: libm's, with the special values of C11 Annex G ------------------------------------
 #define TL_COMPLEX_FROM_LIBM(name, function) \
   Complex128 name(Complex128 x) {            \
     _Complex double z;                       \

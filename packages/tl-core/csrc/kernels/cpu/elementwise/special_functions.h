@@ -6,8 +6,7 @@
 
 namespace tl::cpu::special {
 
-// ---- gamma and zeta
-// -------------------------------------------------------------------------------------------------
+// ---- gamma and zeta ---------------------------------------------------------------------------------------
 double lgamma(double x);
 double digamma(double x);
 double trigamma(double x);
@@ -15,13 +14,11 @@ double polygamma(double order,
                  double x);       // the derivative of that order of digamma; order is whole and not negative
 double zeta(double s, double q);  // Hurwitz's: the sum of (q + k)^-s
 
-// ---- the error function
-// -----------------------------------------------------------------
+// ---- the error function -----------------------------------------------------------------------------------
 double erfinv(double x);
 double erfcx(double x);  // exp(x^2) erfc(x)
 
-// ---- complex numbers
-// ------------------------------------------------------------------------------------------------
+// ---- complex numbers --------------------------------------------------------------------------------------
 Complex128 acos(Complex128 x);
 Complex128 acosh(Complex128 x);
 Complex128 asin(Complex128 x);

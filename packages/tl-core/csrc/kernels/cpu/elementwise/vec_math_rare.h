@@ -9,8 +9,7 @@
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
-// ---- inverses, of numbers from 2^-125 to 2^125: a division takes as long as ten products
-// ----------------------------------------------------------------------------------------------
+// ---- inverses, of numbers from 2^-125 to 2^125: a division takes as long as ten products ------------------
 // To 13 bits at least.
 TL_INLINE VecF rough_inverse(VecF x) {
 #if TL_ISA_LEVEL >= 4
@@ -25,8 +24,7 @@ TL_INLINE VecF inverse(VecF x) {
   return TL_ISA_LEVEL >= 4 ? fma(rough, fma(-rough, x, VecF{} + 1.0f), rough) : rough;
 }
 
-// ---- bases two and ten
-// ----------------------------------------------------------------------------------------------
+// ---- bases two and ten ------------------------------------------------------------------------------------
 TL_INLINE VecF exp2(VecF x) {
   const VecF bounded =
       select<VecF>(x > 129.0f, VecF{} + 129.0f, select<VecF>(x < -151.0f, VecF{} - 151.0f, x));
@@ -195,8 +193,7 @@ TL_INLINE VecF tan(VecF x) {
       x, select<VecF>(x == 0.0f, x, tan_reduced(x)), [](VecD v) { return brief::tan(v); },
       [](float v) { return std::tan(v); });
 }
-// ---- inverse circular functions in float
-// ----------------------------------------------------------------------------------------------
+// ---- inverse circular functions in float ------------------------------------------------------------------
 constexpr float kHalfPi = 0x1.921fb6p0f, kHalfPiRest = -0x1.777a5cp-25f;
 
 // a quarter turns + y + y * part, where a is 0 or a quarter turn is larger than y
@@ -234,8 +231,7 @@ TL_INLINE VecF atan(VecF x) {
   return copysign(plus_quarters(select<VecF>(large, VecF{} + 1.0f, VecF{}), y, z * p), x);
 }
 
-// ---- erfc and the inverse of erf in float
-// ----------------------------------------------------------------------------------------------
+// ---- erfc and the inverse of erf in float -----------------------------------------------------------------
 // exp(-x^2), of which the square comes in two parts, times t = 1 / (1 + x/2) and a polynomial in it that
 // makes up for t's error; up to where float ends.
 TL_INLINE VecF erfc(VecF x) {

@@ -43,7 +43,7 @@ struct StoreAcross {
     store_consecutive(to + k * apart, lanes, scaled(exchanged(a, inverse), scale));
   }
 };
-// ---- one transform a lane
+// ---- one transform a lane ---------------------------------------------------------------------------------
 template <class T>
 void load_group(const FftGroup& g, int64_t n, Complexes<T>* x) {
   const T* lanes[kMostLanes];
@@ -104,7 +104,7 @@ void direct(const FftPlan<T>& plan, const FftGroup& g, T* scratch) {
   store_group<T>(g, plan.n, x);
 }
 
-// ---- four steps: columns, rotated and transposed, then rows
+// ---- four steps: columns, rotated and transposed, then rows -----------------------------------------------
 template <class T>
 struct StoreRotated {
   Complexes<T>* to;

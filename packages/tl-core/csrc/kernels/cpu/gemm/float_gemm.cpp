@@ -9,8 +9,7 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
-// ---- small products, and those of few rows
-// ----------------------------------------------------------------------------
+// ---- small products, and those of few rows ----------------------------------------------------------------
 
 // Reads a where it is, and b too if it is packed or its rows are dense; else b is packed a panel at a time.
 template <class T>
@@ -104,8 +103,7 @@ void packed_panels(const GemmArgs& p) {
       .run(epilogue_of<T>(p));
 }
 
-// ---- which way
-// -----------------------------------------------------------------------------------------------
+// ---- which way --------------------------------------------------------------------------------------------
 
 template <class T>
 const MicroKernel<T>* packed(int vectors) {

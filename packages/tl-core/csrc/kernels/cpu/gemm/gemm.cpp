@@ -17,8 +17,7 @@ namespace {
 
 using namespace base;
 
-// ---- complex numbers: as twice as many real rows and columns
-// ----------------------------------------------------------------------------------------------
+// ---- complex numbers: as twice as many real rows and columns ----------------------------------------------
 
 // Rows of a are real rows as they lie; a number of b becomes the matrix that multiplies pairs by it.
 template <class R>
@@ -100,8 +99,7 @@ class ComplexGemm {
   R alpha_[2], beta_[2];
 };
 
-// ---- complex halves: through complex64
-// ----------------------------------------------------------------------------------
+// ---- complex halves: through complex64 --------------------------------------------------------------------
 
 void widen_matrix(DType to, DType from, char* out, const MatrixView& in, int64_t rows, int64_t columns) {
   const int64_t wide = item_size(to), narrow = item_size(from);

@@ -10,8 +10,7 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
-// ---- bfloat16: pairs of terms are multiplied and both products added in float
-// -------------------------------------------------------------------------------------------------
+// ---- bfloat16: pairs of terms are multiplied and both products added in float -----------------------------
 
 // A pair of terms in a float's bits.
 struct Pairs {
@@ -112,8 +111,7 @@ void bfloat16_by_tiles(const GemmArgs& p) {
   });
 }
 
-// ---- sides packed once for several products
-// -------------------------------------------------------------------------------------------------
+// ---- sides packed once for several products ---------------------------------------------------------------
 
 template <class T, class Scheme>
 struct PackedTileGemm {
@@ -150,8 +148,7 @@ template <class Of>
 constexpr TileGemm kTileGemm{&Of::bytes, &Of::pack_left, &Of::pack_right,
                              &Of::begin, &Of::multiply,  &Of::end};
 
-// ---- int8: four terms are multiplied and their products added in int32
-// -------------------------------------------------------------------------------------------------
+// ---- int8: four terms are multiplied and their products added in int32 ------------------------------------
 
 struct Quads {
   using Storage = int8_t;

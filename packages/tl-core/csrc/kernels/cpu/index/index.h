@@ -22,8 +22,7 @@ ElementwiseLoop set_loop(int64_t item_size);  // that of Combine::Set
 // The first of n indices that is not in [low, high), or n.
 int64_t find_out_of_bounds(const int64_t* indices, int64_t n, int64_t low, int64_t high);
 
-// ---- masks: dense rows of bools, any value but zero being true
-// -----------------------------------------------------------------------------------------
+// ---- masks: dense rows of bools, any value but zero being true --------------------------------------------
 
 int64_t count_true(const char* mask, int64_t n);
 // The elements where the mask holds, one after another.
@@ -31,8 +30,7 @@ void compress(int64_t item_size, char* out, const char* in, const char* mask, in
 // The elements one after another, to where the mask holds.
 void spread(int64_t item_size, char* out, const char* in, const char* mask, int64_t n);
 
-// ---- positions of what isn't zero
-// -----------------------------------------------------------------------------------------
+// ---- positions of what isn't zero -------------------------------------------------------------------------
 
 // A strided block of elements, dimensions outermost first.
 struct Block {

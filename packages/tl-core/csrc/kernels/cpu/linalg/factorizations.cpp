@@ -67,7 +67,7 @@ void dispatch_dtype(DType dtype, F f) {
 constexpr int64_t kTask = 1 << 15;
 int64_t grain(int64_t work) { return work >= kTask ? 1 : kTask / (work + 1) + 1; }
 
-// ---- Householder QR: Golub and Van Loan, Matrix Computations, 5.1-5.2, with the signs of LAPACK's geqrf
+// ---- Householder QR: Golub and Van Loan, Matrix Computations, 5.1-5.2, with the signs of LAPACK's geqrf ---
 // The 2-norm of a strided vector, scaled so that no square overflows (as LAPACK's nrm2).
 template <class T>
 double norm2(const T* column, int64_t rows, int64_t stride) {
@@ -125,7 +125,7 @@ void householder_qr(T* a, T* tau, T* sums, int64_t rows, int64_t columns) {
   }
 }
 
-// ---- Gaussian elimination (LU) with partial pivoting: Golub and Van Loan, 3.4
+// ---- Gaussian elimination (LU) with partial pivoting: Golub and Van Loan, 3.4 -----------------------------
 template <class T>
 int64_t pivot_row(const T* a, int64_t n, int64_t k) {
   int64_t best = k;
@@ -174,7 +174,7 @@ void back_substitute(const T* a, T* b, int64_t n, int64_t columns) {
   }
 }
 
-// ---- singular values: rotations of two rows make them orthogonal, until all are (Hestenes' method, in
+// ---- singular values: rotations of two rows make them orthogonal, until all are (Hestenes' method, in -----
 // Demmel and Veselić, Jacobi's method is more accurate than QR, 1992)
 constexpr int kMaxSweeps = 60;
 

@@ -20,7 +20,7 @@ struct Sizes {
 };
 }  // namespace
 
-// ---- Hermitian matrices: divide and conquer
+// ---- Hermitian matrices: divide and conquer ---------------------------------------------------------------
 namespace {
 struct Syevd {
   const MatrixBatch& b;
@@ -61,7 +61,7 @@ void syevd(const MatrixBatch& b, char uplo, bool vectors, char* a, char* values,
   });
 }
 
-// ---- general matrices
+// ---- general matrices -------------------------------------------------------------------------------------
 namespace {
 // Pairs of conjugate vectors come as a real and an imaginary column.
 template <class T>
@@ -148,7 +148,7 @@ void geev(const MatrixBatch& b, char* a, char* values, char* vectors, int32_t* i
                      : geev_of<double>(b, a, values, vectors, info);
 }
 
-// ---- singular values: divide and conquer
+// ---- singular values: divide and conquer ------------------------------------------------------------------
 void gesdd(const MatrixBatch& b, char job, char* a, char* u, char* values, char* vh, int32_t* info) {
   const int64_t item = item_size(b.dtype), real = real_size(b.dtype), few = std::min(b.rows, b.columns);
   const int64_t many = std::max(b.rows, b.columns), lda = leading(b.rows);
@@ -185,7 +185,7 @@ void gesdd(const MatrixBatch& b, char job, char* a, char* u, char* values, char*
   });
 }
 
-// ---- least squares
+// ---- least squares ----------------------------------------------------------------------------------------
 namespace {
 struct LeastSquaresCall {
   const MatrixBatch& b;

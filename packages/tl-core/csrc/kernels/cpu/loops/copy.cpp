@@ -15,8 +15,7 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
-// ---- transposing
-// ----------------------------------------------------------------------------------------------------
+// ---- transposing ------------------------------------------------------------------------------------------
 
 // Other sizes: eight by eight through the stack.
 template <class T>
@@ -69,8 +68,7 @@ void transpose_copy(char* out, int64_t out_stride, const char* in, int64_t in_st
   }
 }
 
-// ---- rows
-// -----------------------------------------------------------------------------------------------------------
+// ---- rows -------------------------------------------------------------------------------------------------
 
 template <class T>
 TL_INLINE void fill_row(char* out, int64_t stride, T value, int64_t n) {

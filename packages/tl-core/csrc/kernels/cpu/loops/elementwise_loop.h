@@ -20,8 +20,7 @@ using UnsignedOf = std::conditional_t<
     size == 1, uint8_t,
     std::conditional_t<size == 2, uint16_t, std::conditional_t<size == 4, uint32_t, uint64_t>>>;
 
-// ---- vectors
-// --------------------------------------------------------------------------------------------------------
+// ---- vectors ----------------------------------------------------------------------------------------------
 
 // The floating type a loop's lanes have: the first operand's that is not bool.
 template <class... T>
@@ -88,8 +87,7 @@ struct VectorLoop {
   }
 };
 
-// ---- single elements
-// ------------------------------------------------------------------------------------------------
+// ---- single elements --------------------------------------------------------------------------------------
 
 template <class T>
 __attribute__((noinline)) void repeat(char* items, T number, int64_t n) {
@@ -151,8 +149,7 @@ struct ScalarLoop {
   }
 };
 
-// ---- half floats' bits
-// -----------------------------------------------------------------------------------------
+// ---- half floats' bits ------------------------------------------------------------------------------------
 
 template <class F, class Out, class... In>
 inline constexpr bool changes_bits = false;
@@ -170,8 +167,7 @@ struct BitsLoop {
   }
 };
 
-// ---- the loop
-// -------------------------------------------------------------------------------------------------------
+// ---- the loop ---------------------------------------------------------------------------------------------
 
 template <class F, class Out, class... In>
 auto loop_of() {

@@ -16,8 +16,7 @@ namespace {
 
 constexpr int64_t kChunk = 1024;  // elements made at a time
 
-// ---- chunks of one type into elements of another
-// ---------------------------------------------------------------------
+// ---- chunks of one type into elements of another ----------------------------------------------------------
 
 template <class To, class From>
 To converted(From x) {
@@ -85,8 +84,7 @@ void one_by_one(DType dtype, void* out, int64_t n, Draw draw) {
   });
 }
 
-// ---- uniform
-// ---------------------------------------------------------------------------------------------------------
+// ---- uniform ----------------------------------------------------------------------------------------------
 
 void draw_uniform(float* out, int64_t n, float from, float to, Generator& g) {
   uint32_t words[kChunk];
@@ -119,8 +117,7 @@ void map_uniform(DType dtype, void* out, int64_t n, Generator& g, Map map) {
   });
 }
 
-// ---- normal
-// ----------------------------------------------------------------------------------------------------------
+// ---- normal -----------------------------------------------------------------------------------------------
 
 constexpr int64_t kBlock = 16;  // eight pairs: the cosines stand before the sines
 
@@ -159,8 +156,7 @@ void fill_normal_as(DType dtype, void* out, int64_t n, double mean, double std, 
                        g);
 }
 
-// ---- integers
-// --------------------------------------------------------------------------------------------------------
+// ---- integers ---------------------------------------------------------------------------------------------
 
 // word % range without a division: Lemire, Kaser and Kurz, "Faster remainder by direct computation" (2019).
 class Remainder {
@@ -249,8 +245,7 @@ void permute(T* out, int64_t n, Generator& g) {
     permute_many(out, n, g);
 }
 
-// ---- bernoulli
-// -------------------------------------------------------------------------------------------------------
+// ---- bernoulli --------------------------------------------------------------------------------------------
 
 template <class P>
 void fill_bernoulli_each(DType dtype, void* out, int64_t n, const P* p, Generator& g) {

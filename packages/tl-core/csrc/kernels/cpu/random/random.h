@@ -7,7 +7,7 @@
 
 namespace tl::cpu {
 
-// ---- floating dtypes ----
+// ---- floating dtypes --------------------------------------------------------------------------------------
 void fill_uniform(DType dtype, void* out, int64_t n, double from, double to, Generator& g);
 // From 16 elements on in blocks of 16; fewer as fill_normal_in_turn.
 void fill_normal(DType dtype, void* out, int64_t n, double mean, double std, Generator& g);
@@ -17,7 +17,7 @@ void fill_exponential(DType dtype, void* out, int64_t n, double rate, Generator&
 void fill_cauchy(DType dtype, void* out, int64_t n, double median, double sigma, Generator& g);
 void fill_log_normal(DType dtype, void* out, int64_t n, double mean, double std, Generator& g);
 
-// ---- all real dtypes ----
+// ---- all real dtypes --------------------------------------------------------------------------------------
 void fill_geometric(DType dtype, void* out, int64_t n, double p, Generator& g);
 void fill_bernoulli(DType dtype, void* out, int64_t n, double p, Generator& g);
 // A probability for each element; float draws one word, double two.

@@ -64,8 +64,7 @@ void merge(void* acc, const void* part, int n) {
   for (int c = 0; c < n; ++c) a[c] = S::template merge<A>(a[c], static_cast<const A*>(part)[c]);
 }
 
-// ---- argmax and argmin: the index of the first extreme
-// -----------------------------------------------------------------------------
+// ---- argmax and argmin: the index of the first extreme ----------------------------------------------------
 
 template <class T>
 TL_INLINE auto matches(T x, T value) {
@@ -204,8 +203,7 @@ void extreme_columns(char* out, int64_t out_stride, char* second, int64_t second
   }
 }
 
-// ---- tables
-// ---------------------------------------------------------------------------------------------------------
+// ---- tables -----------------------------------------------------------------------------------------------
 
 template <class T>
 inline constexpr bool is_portable_only =

@@ -36,8 +36,7 @@ inline constexpr bool reduces_vectors = has_reduced_lanes<T> && !is_logical<S>;
 // both would fetch the same lines. Shorter rows are not prefetched.
 inline constexpr int64_t kPrefetchBytes = 4096;
 
-// ---- units: the elements that are loaded and accumulated at once
-// ------------------------------------------------------------------
+// ---- units: the elements that are loaded and accumulated at once ------------------------------------------
 
 template <class S, class T>
 struct VectorUnit {
@@ -74,8 +73,7 @@ struct ScalarUnit {
 template <class S, class T>
 using UnitOf = std::conditional_t<reduces_vectors<S, T>, VectorUnit<S, T>, ScalarUnit<S, T>>;
 
-// ---- one row
-// --------------------------------------------------------------------------------------------------------
+// ---- one row ----------------------------------------------------------------------------------------------
 
 // Horizontal reduction by halves: lane k of the first `half` is merged with lane k + half; lane 0 holds the
 // result.
@@ -283,8 +281,7 @@ class ScalarRow {
 template <class S, class T>
 using Row = std::conditional_t<reduces_vectors<S, T>, VectorRow<S, T>, ScalarRow<S, T>>;
 
-// ---- columns side by side
-// -------------------------------------------------------------------------------------------
+// ---- columns side by side ---------------------------------------------------------------------------------
 
 // Up to kColumns columns, `stride` bytes apart, each with its own partial result; rows are added in order.
 template <class S, class T>

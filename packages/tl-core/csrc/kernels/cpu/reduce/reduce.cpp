@@ -22,8 +22,7 @@ constexpr int64_t kChunk = 1 << 16;  // elements of a chunk: enough work to pay 
 constexpr int64_t kFewResults = 16;  // up to this many rows, each is itself cut into chunks if it is long
 constexpr int kAccumulatorMax = 16;
 
-// ---- finalizing: from accumulators to results
-// ----------------------------------------------------------------------------------
+// ---- finalizing: from accumulators to results -------------------------------------------------------------
 
 using Finalize = void (*)(char* out, int64_t stride, const void* acc, int n, int64_t count, double param);
 
@@ -142,8 +141,7 @@ int64_t accumulator_size(Reducer reducer, DType in) {
   return in == DType::Complex32 ? 8 : item_size(opmath_type(in));
 }
 
-// ---- chunks of the reduced dimensions
-// -------------------------------------------------------------------------------------
+// ---- chunks of the reduced dimensions ---------------------------------------------------------------------
 
 ReducedRange full_range(const ReduceShape& s) {
   return {s.reduced_sizes, s.reduced_strides, s.reduced_dims, 0,
@@ -235,8 +233,7 @@ struct Pass {
   }
 };
 
-// ---- tasks: blocks of results
-// -----------------------------------------------------------------------------------------
+// ---- tasks: blocks of results -----------------------------------------------------------------------------
 
 struct Tasks {
   const ReduceShape& s;

@@ -56,8 +56,7 @@ TL_INLINE To wide(From x, To) {
 }
 #endif
 
-// ---- 16-bit formats
-// -------------------------------------------------------------------------------------------------
+// ---- 16-bit formats ---------------------------------------------------------------------------------------
 using Bits16 = Pack<uint16_t, kLanes<float>>;
 
 TL_INLINE VecF widen(Bits16 x, Half) {
@@ -106,8 +105,7 @@ TL_INLINE Bits16 narrow(VecF x, BFloat16) {
 #endif
 }
 
-// ---- whole vectors
-// --------------------------------------------------------------------------------------------------
+// ---- whole vectors ----------------------------------------------------------------------------------------
 template <class T>
 inline constexpr bool kIs16 = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
@@ -147,8 +145,7 @@ TL_INLINE void store(char* p, V v) {
   }
 }
 
-// ---- parts of a vector
-// ----------------------------------------------------------------------------------------------
+// ---- parts of a vector ------------------------------------------------------------------------------------
 // Every second element of n: both halves of a pair are read at once, but for the last one.
 #if TL_ISA_LEVEL >= 4
 template <class T>
@@ -251,9 +248,8 @@ TL_INLINE void store_partial(char* p, int n, V v) {
 #endif
 }
 
-// ---- single elements
-// ------------------------------------------------------------------------------------------------ A bool's
-// byte may hold any value when its memory came from elsewhere: not zero means true.
+// ---- single elements --------------------------------------------------------------------------------------
+// A bool's byte may hold any value when its memory came from elsewhere: not zero means true.
 template <class T>
 TL_INLINE OpMath<T> load_one(const char* p) {
   if constexpr (std::is_same_v<T, bool>) {

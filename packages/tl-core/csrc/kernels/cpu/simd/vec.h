@@ -176,8 +176,7 @@ TL_INLINE bool any(VecI mask) {
 }
 TL_INLINE bool any(VecL mask) { return any(reinterpret_cast<VecI>(mask)); }
 
-// ---- arithmetic beyond the language's operators
-// --------------------------------------------------------------------
+// ---- arithmetic beyond the language's operators -----------------------------------------------------------
 
 // Where the processor has no fused multiply-add the product is rounded: a call into the maths library would
 // be far slower.
@@ -293,8 +292,7 @@ TL_INLINE V minimum(V a, V b) {
   return select<V>(is_nan(b), b, select<V>(a > b, b, a));
 }
 
-// ---- float vectors as two halves of double
-// -------------------------------------------------------------------------
+// ---- float vectors as two halves of double ----------------------------------------------------------------
 #if TL_ISA_LEVEL >= 4
 TL_INLINE VecD low_double(VecF x) { return _mm512_cvtps_pd(_mm512_castps512_ps256(x)); }
 TL_INLINE VecD high_double(VecF x) { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1)); }

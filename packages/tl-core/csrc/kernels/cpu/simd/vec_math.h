@@ -16,9 +16,8 @@
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
-// ---- powers of two
-// -------------------------------------------------------------------------------------------------- 2^n for
-// whole |n| within half the exponent range: adding `shift` leaves n, biased, in the low bits.
+// ---- powers of two ----------------------------------------------------------------------------------------
+// 2^n for whole |n| within half the exponent range: adding `shift` leaves n, biased, in the low bits.
 TL_INLINE VecF exp2_whole(VecF n) { return bitcast<VecF>(bitcast<VecI>(n + (0x1.8p23f + 127.0f)) << 23); }
 TL_INLINE VecD exp2_whole(VecD n) { return bitcast<VecD>(bitcast<VecL>(n + (0x1.8p52 + 1023.0)) << 52); }
 
@@ -66,8 +65,7 @@ TL_INLINE VecF at_most(VecF x, float high) {
 #endif
 }
 
-// ---- exp
-// ------------------------------------------------------------------------------------------------------------
+// ---- exp --------------------------------------------------------------------------------------------------
 // From where on results are zero at once: processors take a hundred cycles for one that is near a denormal.
 template <class T>
 inline constexpr T kFarBelow =
@@ -106,8 +104,7 @@ TL_INLINE VecD exp(VecD x) {
   return exp_reduced(fma(n, VecD{} - 0x1.a39ef35793c76p-33, r), n);
 }
 
-// ---- log
-// ------------------------------------------------------------------------------------------------------------
+// ---- log --------------------------------------------------------------------------------------------------
 // x = m 2^k with m between sqrt(1/2) and sqrt(2). With AVX-512 what has no logarithm comes apart so that its
 // parts lead to the right end: infinity and zero have an infinite k, a negative number's m is NaN.
 #if TL_ISA_LEVEL >= 4
@@ -199,8 +196,7 @@ TL_INLINE VecD log(VecD x) {
   return log_ends(x, k * 0x1.62e42feep-1 - (tail - f));
 }
 
-// ---- tanh, sigmoid, erf
-// ---------------------------------------------------------------------------------------------
+// ---- tanh, sigmoid, erf -----------------------------------------------------------------------------------
 // (e^2x - 1) / (e^2x + 1)
 TL_INLINE VecF tanh(VecF x) {
   const VecF grown = expm1_between(at_most(abs(x), 20.0f) * 2.0f);
@@ -231,8 +227,7 @@ TL_INLINE VecF erf(VecF x) {
   return select<VecF>(size < 1.0f, fma(x, p, x), select<VecF>(is_nan(x), x, large));
 }
 
-// ---- float functions computed in double: polynomials need only a float's accuracy
-// ----------------------------------
+// ---- float functions computed in double: polynomials need only a float's accuracy -------------------------
 namespace brief {  // relative error below 1e-9
 
 TL_INLINE VecD exp(VecD x) {
@@ -298,8 +293,7 @@ TL_INLINE VecD pow(VecD x, VecD y) {
 
 }  // namespace brief
 
-// ---- angles in float
-// -------------------------------------------------------------------------------------------------------------
+// ---- angles in float --------------------------------------------------------------------------------------
 constexpr float kReducedAngle = 8192, kFarAngle = 4e6f;
 
 #ifdef __FMA__
