@@ -368,7 +368,7 @@ class CodeGen:
                 if origin != before:
                     lines += [("", None)] if lines else []
                     lines.append((f"# {origin}", None))
-            lines += self._profile(writer, node, text + _forgotten(node, last_use), number, style)
+            lines += self._statement_lines(writer, node, text + _forgotten(node, last_use), number, style)
         if self._body_transformer:
             numbers_of = dict(lines)
             changed = self._body_transformer([f"{line}\n" for line, _ in lines])
@@ -393,7 +393,7 @@ class CodeGen:
         return PythonCode(src, {**writer.globals, **{k: v for k, v in _ALWAYS.items() if k in src}}, numbers)
 
     @staticmethod
-    def _profile(
+    def _statement_lines(
         writer: _Writer, node: Node, text: str, number: int, style: Style
     ) -> list[tuple[str, int | None]]:
         """The lines of a statement; a range for the profiler around it where that is asked for."""

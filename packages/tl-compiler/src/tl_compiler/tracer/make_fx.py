@@ -180,11 +180,11 @@ class _Trace:
 
     def _input(self, value: Any, name: str, i: int) -> Any:
         node = self.tracer.graph.placeholder(name)
-        proxy = self._stands_for(value, f"L['t_{i}']")
-        if isinstance(proxy, (Tensor, SymInt, SymFloat, SymBool)):
-            self.mode.track(proxy, node)
-        node.meta["val"] = proxy
-        return proxy
+        example = self._stands_for(value, f"L['t_{i}']")
+        if isinstance(example, (Tensor, SymInt, SymFloat, SymBool)):
+            self.mode.track(example, node)
+        node.meta["val"] = example
+        return example
 
     def _stands_for(self, value: Any, source: str) -> Any:
         if self.tracing_mode == "real":

@@ -472,20 +472,20 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             return self._scalar(func, args, kwargs)
         if name in _UNRECORDED:
             return self._execute(func, args, kwargs)
-        record = func
+        target = func
         if name == "aten.lift_fresh.default":  # the program makes the tensor anew whenever it runs
-            record = tl_core.operators.packets.aten.lift_fresh_copy.default
-            func = record if self.tracing_mode == "real" else func
+            target = tl_core.operators.packets.aten.lift_fresh_copy.default
+            func = target if self.tracing_mode == "real" else func
         self._switch_grad(tl_core.is_grad_enabled())
         node = self.tracer.create_node(
             "call_function",
-            record,
+            target,
             tuple(self.node_of(a) for a in args),
             {k: self.node_of(v) for k, v in kwargs.items()},
-            getattr(record, "overloadpacket", record).__name__,
+            getattr(target, "overloadpacket", target).__name__,
         )
         self._describe(node)
-        self._note_call(node, getattr(record, "overloadpacket", record).__name__)
+        self._note_call(node, getattr(target, "overloadpacket", target).__name__)
         out = self._execute(func, args, kwargs)
         self._track_result(out, node, func, args, kwargs)
         return out

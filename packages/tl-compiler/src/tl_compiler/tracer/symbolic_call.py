@@ -178,7 +178,7 @@ class SymbolicCall:
             if self._helps([guard]):
                 self.env.evaluate_expr(guard)
                 return
-        for together in (self._align(), candidates):
+        for together in (self._aligned_equalities(), candidates):
             if len(together) > 1 and self._helps(together):
                 for guard in self._minimize(together):
                     self.env.evaluate_expr(guard)
@@ -215,7 +215,7 @@ class SymbolicCall:
                 sizes.append(a.node.expr)
         return sizes
 
-    def _align(self) -> list[Expr]:
+    def _aligned_equalities(self) -> list[Expr]:
         """The equalities of sizes of two tensors that stand at the same place, counted from the end, in the example."""
         shapes = [
             [self.env.replace(e) for e in sizes_of(a)] for a in self.leaves if isinstance(a, FakeTensor)

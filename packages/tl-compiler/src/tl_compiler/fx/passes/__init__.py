@@ -1,7 +1,6 @@
 """Passes over graphs; each module is imported when somebody asks for it."""
 
-from importlib import import_module
-from typing import Any
+from tl_core.base.lazy_attributes import attach
 
 __all__ = [
     "annotate_getitem_nodes",
@@ -25,10 +24,5 @@ __all__ = [
     "tools_common",
     "utils",
 ]
-_MODULES = frozenset(__all__)  # the façade adds names to `__all__`
 
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__, _ = attach(__name__, {}, __all__)
