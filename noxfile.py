@@ -147,6 +147,7 @@ def check(session: nox.Session) -> None:
         ["python", "-m", "tools.names"],
         ["python", "-m", "tools.kernel_rules"],
         ["python", "-m", "tools.cpp_functions"],
+        ["python", "-m", "tools.python_lengths"],
         ["python", "-m", "tools.format_rows", "--check"],
         ["python", "-m", "tools.package_tables"],
         ["python", "-m", "tools.operator_rules"],
