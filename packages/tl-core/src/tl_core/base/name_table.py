@@ -398,7 +398,7 @@ OBJECTS = {
     "nn.functional._mha_shape_check": "tl_nn.functional.attention:_is_batched",
     "nn.functional._overload": "tl_backends.compat.jit.internal:_overload",
     "nn.functional._threshold": "tl_nn.functional:threshold",
-    "nn.functional._unpool_output_size": "tl_nn.functional.pooling:_unpooled_size",
+    "nn.functional._unpool_output_size": "tl_nn.functional.max_pooling:_unpooled_size",
     "nn.functional._verify_batch_size": "tl_nn.functional.normalization:_check_several",
     "nn.functional.boolean_dispatch": "tl_backends.compat.jit.internal:boolean_dispatch",
     **{

@@ -9,7 +9,7 @@ from tl_core import Tensor
 from tl_core.functions import nn as nn_functions
 from tl_core.overrides import made_of_others, overridable
 
-from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from .adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 __all__ = [
     "affine_grid",
