@@ -615,6 +615,8 @@ HOMES = {
     "tl_distributions.joined_transforms": "distributions.transforms",
     "tl_distributions.transform": "distributions.transforms",
     "tl_nn.modules.backward_hook": "utils.hooks",
+    "tl_nn.modules.base_loss": "nn.modules.loss",
+    "tl_nn.modules.margin_losses": "nn.modules.loss",
     "tl_nn.modules.multihead_attention": "nn.modules.activation",
     "tl_nn.optim.adafactor": "optim",
     "tl_nn.optim.muon": "optim",

@@ -8,8 +8,8 @@ from typing import Any
 from tl_core import Tensor
 
 from .. import functional as F
+from .base_loss import _WeightedLoss
 from .linear import Linear
-from .loss import _WeightedLoss
 
 __all__ = ["LinearCrossEntropyLoss"]
 
