@@ -622,6 +622,8 @@ HOMES = {
     "tl_nn.optim.muon": "optim",
     "tl_nn.optimized_module": "_dynamo.eval_frame",
     "tl_nn.utils.expanded_weights.expanded_weight": "nn.utils._expanded_weights.expanded_weights_impl",
+    "tl_nn.utils.pruning_amounts": "nn.utils.prune",
+    "tl_nn.utils.pruning_methods": "nn.utils.prune",
     "tl_profiler.execution_trace": "profiler.profiler",
     "tl_quantization.nn.quantized.modules.stubs": "ao.nn.quantized.modules",
 }
