@@ -28,10 +28,10 @@ from .observer import (
     HistogramObserver,
     MovingAverageMinMaxObserver,
     MovingAveragePerChannelMinMaxObserver,
-    _Partial,
     default_fixed_qparams_range_0to1_observer,
     default_fixed_qparams_range_neg1to1_observer,
 )
+from .observer_base import _Partial
 from .qparams import range_qparams
 
 __all__ = [

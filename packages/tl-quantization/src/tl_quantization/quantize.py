@@ -17,7 +17,7 @@ from .dtypes import qint8, quint8
 from .fake_quantize import FakeQuantizeBase
 from .nn.intrinsic.modules.fused import _FusedModule
 from .nn.quantized.modules.functional_modules import FloatFunctional
-from .observer import ObserverBase
+from .observer_base import ObserverBase
 from .qconfig import (
     default_dynamic_qconfig,
     float16_dynamic_qconfig,

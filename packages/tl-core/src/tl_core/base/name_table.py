@@ -625,7 +625,11 @@ HOMES = {
     "tl_nn.utils.pruning_amounts": "nn.utils.prune",
     "tl_nn.utils.pruning_methods": "nn.utils.prune",
     "tl_profiler.execution_trace": "profiler.profiler",
+    "tl_quantization.histogram_observer": "ao.quantization.observer",
     "tl_quantization.nn.quantized.modules.stubs": "ao.nn.quantized.modules",
+    "tl_quantization.observer_base": "ao.quantization.observer",
+    "tl_quantization.range_observers": "ao.quantization.observer",
+    "tl_quantization.rangeless_observers": "ao.quantization.observer",
 }
 # The façade names of the modules.
 # Rooms of the core. PyTorch has no modules of these names, so a room has no façade name but for the rows of `MODULES`.
