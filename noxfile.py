@@ -187,7 +187,8 @@ def docs(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "-ra", "tools/tests/test_site.py")
 
 
-@nox.session
+# `--against` makes the parent's environment by `venv`. An environment of virtualenv imports more when Python starts.
+@nox.session(venv_backend="venv")
 def bench(session: nox.Session) -> None:
     """Measures against torch, which lives in an environment of its own. `nox -s bench -- --only add --json FILE`.
 
