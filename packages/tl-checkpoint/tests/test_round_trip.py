@@ -345,7 +345,7 @@ def test_names_of_dimensions_are_refused(tmp_path):
 
 @pytest.mark.parametrize("location", [None, "cpu", "meta"])
 def test_fakes_are_read_without_their_data(location):
-    from tl_core.subclasses.fake_tensor import FakeTensor, FakeTensorMode
+    from tl_core.subclasses import FakeTensor, FakeTensorMode
 
     file, x = io.BytesIO(), tl.arange(6.0).view(2, 3)
     tl_checkpoint.save({"x": x, "row": x[1]}, file)

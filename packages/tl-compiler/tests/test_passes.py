@@ -45,7 +45,7 @@ from tl_compiler.fx.passes.split_utils import getattr_recursive, setattr_recursi
 from tl_compiler.fx.passes.utils import compare_graphs
 from tl_compiler.fx.passes.utils.fuser_utils import fuse_by_partitions
 from tl_compiler.fx.passes.utils.source_matcher_utils import check_subgraphs_connected, get_source_partitions
-from tl_core.subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from tl_core.subclasses import FakeTensor, FakeTensorMode
 
 
 class Branches(nn.Module):

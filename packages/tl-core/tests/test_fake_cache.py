@@ -1,9 +1,8 @@
 import pytest
 
 import tl_core as tl
-from tl_core.subclasses import config
+from tl_core.subclasses import FakeTensor, FakeTensorMode, config
 from tl_core.subclasses.fake_cache import extract_tensor_metadata
-from tl_core.subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 
 @pytest.fixture

@@ -17,13 +17,13 @@ from tl_core.subclasses import (
     FakeTensorMode,
     UnsupportedFakeTensorException,
 )
+from tl_core.subclasses.fake_converter import FakeCopyMode
+from tl_core.subclasses.fake_mode import unset_fake_temporarily
 from tl_core.subclasses.fake_tensor import (
     DataDependentOutputException,
-    FakeCopyMode,
     UnsupportedOperatorException,
     is_fake,
     maybe_get_fake_mode,
-    unset_fake_temporarily,
 )
 from tl_core.subclasses.fake_utils import try_convert_fake_to_real
 from tl_core.subclasses.meta_utils import MetaConverter, assert_eq, assert_metadata_eq

@@ -8,7 +8,7 @@ import tl_core as tl
 import tl_nn as nn
 from tl_core.memory.usage import memory_allocated
 from tl_core.subclasses import FakeTensor, FakeTensorMode
-from tl_core.subclasses.fake_tensor import FakeCopyMode
+from tl_core.subclasses.fake_converter import FakeCopyMode
 from tl_nn import functional as F
 
 

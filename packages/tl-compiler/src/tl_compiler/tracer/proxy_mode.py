@@ -17,7 +17,7 @@ from tl_core.dispatch.modes import modes_in_force, no_modes
 from tl_core.operators.public import FORMULAS, public_call
 from tl_core.operators.sizes import PythonOperator
 from tl_core.subclasses import FakeTensor
-from tl_core.subclasses.fake_tensor import require_gradients
+from tl_core.subclasses.fake_mode import require_gradients
 from tl_core.subclasses.python_dispatch import TorchDispatchMode, TorchDispatchModeKey
 from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 

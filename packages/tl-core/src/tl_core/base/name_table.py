@@ -481,6 +481,14 @@ _GROUPS = {
         "assert_int_or_pair"
     ),
     ("nn.functional.", "tl_nn.modules.utils"): "_list_with_default _pair _single _triple",
+    ("_subclasses.fake_tensor.", "tl_core.subclasses.fake_converter"): "FakeCopyMode FakeTensorConverter",
+    ("_subclasses.fake_tensor.", "tl_core.subclasses.fake_mode"): (
+        "FakeTensorMode active_fake_mode unset_fake_temporarily"
+    ),
+    ("_subclasses.fake_tensor.", "tl_core.subclasses.meta_utils"): "MetaConverter",
+    ("_subclasses.fake_tensor.", "tl_core.overrides"): "TorchFunctionMode",
+    ("_subclasses.fake_tensor.", "tl_core.subclasses.python_dispatch"): "TorchDispatchMode",
+    ("nn.modules.loss.", "tl_nn.modules"): "Module PairwiseDistance",
     ("serialization.", "tl_checkpoint.serialization_steps"): (
         "MAGIC_NUMBER PROTOCOL_VERSION STORAGE_KEY_SEPARATOR _check_save_filelike _check_seekable _cpu_deserialize "
         "_cpu_tag _get_restore_location _is_compressed_file _is_torchscript_zip _legacy_load _load "
@@ -592,7 +600,9 @@ HOMES = {
     "tl_core.pytree.paths": "utils._pytree",
     "tl_core.sparse_layouts.invariants": "sparse",
     "tl_core.sparse_layouts.tensor_types": "sparse",
+    "tl_core.subclasses.fake_converter": "_subclasses.fake_tensor",
     "tl_core.subclasses.fake_exceptions": "_subclasses.fake_tensor",
+    "tl_core.subclasses.fake_mode": "_subclasses.fake_tensor",
     "tl_core.symbolic.numbers": "",
     "tl_core.tensors.tensor_types": "",
     "tl_data.info": "utils.data._utils.worker",

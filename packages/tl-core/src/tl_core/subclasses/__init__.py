@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from tl_core.base.lazy_attributes import attach
 
 if TYPE_CHECKING:
+    from tl_core.subclasses.fake_mode import FakeTensorMode
     from tl_core.subclasses.fake_tensor import (
         DynamicOutputShapeException,
         FakeTensor,
-        FakeTensorMode,
         UnsupportedFakeTensorException,
     )
     from tl_core.subclasses.fake_utils import CrossRefFakeMode
@@ -24,10 +24,10 @@ __all__ = [
 __getattr__, __dir__, _ = attach(
     __name__,
     {
+        "fake_mode": ["FakeTensorMode"],
         "fake_tensor": [
             "DynamicOutputShapeException",
             "FakeTensor",
-            "FakeTensorMode",
             "UnsupportedFakeTensorException",
         ],
         "fake_utils": ["CrossRefFakeMode"],

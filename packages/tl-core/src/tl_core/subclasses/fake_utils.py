@@ -6,17 +6,16 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.subclasses.fake_mode import FakeTensorMode
 from tl_core.subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
     FakeTensor,
-    FakeTensorMode,
     MetadataMismatchError,
     UnsupportedOperatorException,
-    _map,
-    _tensors_in,
 )
 from tl_core.subclasses.python_dispatch import TorchDispatchMode, no_dispatch
+from tl_core.subclasses.tensor_structures import map_tensors, tensors_in
 
 __all__ = [
     "CrossRefFakeMode",
@@ -28,7 +27,7 @@ __all__ = [
 
 
 def _storages(x: Any) -> set[int]:
-    return {_C._memory_of(t)[0] for t in _tensors_in(x, [])}
+    return {_C._memory_of(t)[0] for t in tensors_in(x)}
 
 
 def outputs_alias_inputs(outputs: Any, inputs: Any) -> bool:
@@ -48,8 +47,8 @@ def outputs_are_inputs(outputs: Any, inputs: Any) -> bool:
         outputs: tensors, or structures of them.
         inputs: likewise.
     """
-    input_ids = {id(t) for t in _tensors_in(inputs, [])}
-    return any(id(t) in input_ids for t in _tensors_in(outputs, []))
+    input_ids = {id(t) for t in tensors_in(inputs)}
+    return any(id(t) in input_ids for t in tensors_in(outputs))
 
 
 def output_alias_each_other(outputs: Any) -> bool:
@@ -58,7 +57,7 @@ def output_alias_each_other(outputs: Any) -> bool:
     Args:
         outputs: tensors, or structures of them.
     """
-    storages = [_C._memory_of(t)[0] for t in _tensors_in(outputs, [])]
+    storages = [_C._memory_of(t)[0] for t in tensors_in(outputs)]
     return len(set(storages)) < len(storages)
 
 
@@ -128,7 +127,7 @@ class CrossRefFakeMode(TorchDispatchMode):
         mode = FakeTensorMode(
             allow_fallback_kernels=not self.only_check_ops_with_meta, allow_non_fake_inputs=True
         )
-        fakes = _map((args, kwargs), lambda t: mode.from_tensor(t))
+        fakes = map_tensors((args, kwargs), lambda t: mode.from_tensor(t))
         try:
             with mode:
                 return func(*fakes[0], **fakes[1]), fakes, (args, kwargs)
@@ -136,7 +135,7 @@ class CrossRefFakeMode(TorchDispatchMode):
             return None
 
     def _compare(self, func: Any, real: Any, fake: Any, fake_inputs: Any, inputs: Any) -> None:
-        reals, fakes = _tensors_in(real, []), _tensors_in(fake, [])
+        reals, fakes = tensors_in(real), tensors_in(fake)
         self._same(func, "the number of results", len(reals), len(fakes))
         for r, f in zip(reals, fakes, strict=True):
             self._same(func, "the shape", tuple(r.shape), tuple(f.shape))

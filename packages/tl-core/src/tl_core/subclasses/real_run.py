@@ -7,35 +7,9 @@ from typing import Any
 from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.dispatch.modes import no_modes
+from tl_core.subclasses.tensor_structures import map_tensors, tensors_in
 
-__all__ = ["RealRun", "map_tensors", "tensors_in"]
-
-
-def map_tensors(x: Any, f: Any) -> Any:
-    """A structure with something else in the place of each tensor.
-
-    Args:
-        x: lists, tuples and dictionaries.
-        f: gets a tensor, and returns what takes its place.
-    """
-    if isinstance(x, Tensor):
-        return f(x)
-    if type(x) is tuple or type(x) is list:
-        return type(x)([map_tensors(item, f) for item in x])
-    if isinstance(x, dict):
-        return {name: map_tensors(item, f) for name, item in x.items()}
-    return x
-
-
-def tensors_in(x: Any) -> list[Any]:
-    """The tensors in a structure, in their order.
-
-    Args:
-        x: lists, tuples and dictionaries.
-    """
-    tensors: list[Any] = []
-    map_tensors(x, tensors.append)
-    return tensors
+__all__ = ["RealRun"]
 
 
 class RealRun:

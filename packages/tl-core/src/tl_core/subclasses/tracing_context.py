@@ -8,7 +8,8 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from tl_core.pytree import tree_leaves
-from tl_core.subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from tl_core.subclasses.fake_mode import FakeTensorMode
+from tl_core.subclasses.fake_tensor import FakeTensor
 from tl_core.subclasses.python_dispatch import _get_current_dispatch_mode_stack
 
 __all__ = [

@@ -98,7 +98,7 @@ def deepcopy_to_fake_tensor(obj: Any, fake_mode: Any) -> Any:
         obj: the object, such as a module.
         fake_mode: the mode that makes them.
     """
-    from tl_core.subclasses.fake_tensor import FakeCopyMode
+    from tl_core.subclasses.fake_converter import FakeCopyMode
 
     with FakeCopyMode(fake_mode):
         return copy.deepcopy(obj)

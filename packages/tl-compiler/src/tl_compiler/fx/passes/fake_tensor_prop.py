@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
-from tl_core.subclasses.fake_tensor import FakeTensorMode
+from tl_core.subclasses.fake_mode import FakeTensorMode
 
 from ..experimental.unbacked import note_unbacked_bindings, rebind_unbacked
 from ..node import Node
