@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import copy as _copy
-import copyreg
 import warnings
-from collections.abc import Callable
 from math import prod
 from types import FunctionType
 from typing import Any
 
-from tl_core import _C, overrides, sparse
+from tl_core import _C, sparse
 from tl_core._C import Tensor
-from tl_core.base import backend_registry, operator_hooks
+from tl_core.api import tensor_pickling
+from tl_core.api.tensor_properties import PROPERTIES, load_autograd, requires_grad_
+from tl_core.base import operator_hooks
 from tl_core.base.keyword_names import also_named
 from tl_core.functions import hashing, norms, statistics
 from tl_core.functions.lowrank import lu
 from tl_core.functions.unique import unique, unique_consecutive
 from tl_core.sparse_layouts import methods as sparse_methods
-from tl_core.storage import TypedStorage, UntypedStorage, read_tensor
-from tl_core.tensors.conj_neg_bits import conj_neg_bits_of, with_conj_neg_bits
+from tl_core.storage import TypedStorage, UntypedStorage
 from tl_core.tensors.size import Size
 from tl_core.tensors.tensor_types import construct, dtype_of, type_name
 
@@ -254,166 +252,6 @@ def _array_wrap(self: Tensor, array: Any, *context: Any) -> Tensor:
     return _C.from_numpy(array)
 
 
-# ---- DLPack ----------------------------------------------------------------------------------------------------------
-# ---- copies and pickles ----------------------------------------------------------------------------------------------
-def _rebuild_tensor(storage: Any, offset: int, size: Any, stride: Any) -> Tensor:
-    return read_tensor(storage.untyped(), storage.dtype, size, stride, offset)
-
-
-def _rebuild_tensor_v2(
-    storage: Any,
-    offset: int,
-    size: Any,
-    stride: Any,
-    requires_grad: bool,
-    backward_hooks: Any,
-    metadata: Any = None,
-) -> Tensor:
-    tensor = with_conj_neg_bits(_rebuild_tensor(storage, offset, size, stride), **(metadata or {}))
-    if requires_grad:
-        tensor.requires_grad_()
-    return tensor
-
-
-def _wrapper_subclasses() -> Any:
-    return operator_hooks.maker("wrapper subclasses")
-
-
-def _rebuild_from_type(func: Any, type: Any, args: Any, state: Any) -> Any:
-    tensor = func(*args)
-    if type is not Tensor and not isinstance(tensor, type):
-        tensor = _make_subclass(type, tensor, tensor.requires_grad)
-    for name, value in state.items():
-        setattr(tensor, name, value)
-    return tensor
-
-
-def _attributes(self: Tensor) -> dict[str, Any]:
-    """What was set on the tensor, in its dictionary and in the slots of its classes."""
-    state = dict(getattr(self, "__dict__", {}))
-    if type(self) is not Tensor:
-        slots = copyreg._slotnames(type(self))  # type: ignore[attr-defined]  # as pickle finds them
-        state |= {name: getattr(self, name) for name in slots if hasattr(self, name)}
-    return state
-
-
-def _reduce_ex(self: Tensor, protocol: Any) -> Any:
-    state = _attributes(self)
-    if _C._has_names(self):
-        _named_tensor().check_serializing_named_tensor(self)
-    if self.layout is not _C.strided:
-        return _reduce_sparse(self, state)
-    if _C._is_hollow(self):
-        wrappers = _wrapper_subclasses()
-        return (_rebuild_from_type, (wrappers.rebuild, type(self), wrappers.reduced(self), state))
-    storage = _typed_storage(self)
-    args: Any = (storage, self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, {})
-    if bits := conj_neg_bits_of(self):
-        args += (bits,)
-    if type(self) is Tensor and not state:
-        return (_rebuild_tensor_v2, args)
-    return (_rebuild_from_type, (_rebuild_tensor_v2, type(self), args, state))
-
-
-def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
-    if layout is _C.sparse_coo:
-        indices, values, size, is_coalesced = data
-        return sparse.sparse_coo_tensor(
-            indices, values, size, check_invariants=True, is_coalesced=is_coalesced
-        )
-    compressed, plain, values, size = data
-    return sparse.sparse_compressed_tensor(
-        compressed, plain, values, size, layout=layout, check_invariants=True
-    )
-
-
-def _sparse_parts(self: Tensor) -> tuple[Any, ...]:
-    if self.layout is _C.sparse_coo:
-        return (self._indices(), self._values(), self.shape, self.is_coalesced())
-    if self.layout in (_C.sparse_csr, _C.sparse_bsr):
-        return (self.crow_indices(), self.col_indices(), self._values(), self.shape)
-    return (self.ccol_indices(), self.row_indices(), self._values(), self.shape)
-
-
-def _reduce_sparse(self: Tensor, state: dict[str, Any]) -> Any:
-    parts = _sparse_parts(self)
-    args = (self.layout, parts)
-    if type(self) is Tensor and not state:
-        return (_rebuild_sparse_tensor, args)
-    return (_rebuild_from_type, (_rebuild_sparse_tensor, type(self), args, state))
-
-
-def _copy_elements(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    """The same elements in a storage of their own, or in one that `memo` has copied."""
-    if self.layout is not _C.strided:
-        return self.detach().clone()
-    if _C._is_hollow(self):
-        return _wrapper_subclasses().clone_wrapper(self)
-    storage = _copy.deepcopy(self.untyped_storage(), memo)
-    tensor = _C._with_storage(
-        storage._tensor, self.dtype, tuple(self.shape), self.stride(), self.storage_offset()
-    )
-    return with_conj_neg_bits(tensor, **conj_neg_bits_of(self)).resolve_conj().resolve_neg()
-
-
-def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
-    if overrides.has_torch_function((self,)):
-        return overrides.handle_torch_function(Tensor.__deepcopy__, (self,), self, memo)
-    if not self.is_leaf:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-            "If you were attempting to deepcopy a module, this may be because of an intermediate result kept in it, "
-            "such as the weight that torch.nn.utils.weight_norm computes before each call; modules with "
-            "torch.nn.utils.parametrizations.weight_norm can be copied."
-        )
-    if id(self) in memo:
-        return memo[id(self)]
-    result = _copy_elements(self, memo)
-    if type(self) is not type(result):
-        result = _C._make_subclass(type(self), result)
-    if _C._has_names(self):
-        _C._set_names(result, _C._names_of(self))
-    if self.requires_grad:
-        result.requires_grad_()
-    if self.grad is not None:
-        result.grad = _copy.deepcopy(self.grad, memo)
-    memo[id(self)] = result
-    for name, value in _attributes(self).items():
-        setattr(result, name, _copy.deepcopy(value, memo))
-    return result
-
-
-def _as_subclass(self: Tensor, cls: type) -> Any:
-    """The same memory as an object of a subclass; gradients flow through."""
-    return _C._as_subclass(cls, self)
-
-
-def _make_subclass(
-    cls: Any,
-    data: Tensor,
-    require_grad: bool = False,
-    *,
-    dispatch_sizes_strides_policy: str | None = None,
-    dispatch_device: bool = False,
-    dispatch_layout: bool = False,
-    device_for_backend_keys: Any = None,
-) -> Any:
-    """A tensor of a subclass on the data's memory, outside the graph; as an option its handler says its sizes."""
-    tensor = _C._make_subclass(cls, data)
-    if dispatch_sizes_strides_policy or dispatch_device or dispatch_layout:
-        wrappers = _wrapper_subclasses()
-        wrappers.ask_handler(tensor, dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
-    if not require_grad:
-        return tensor
-    with overrides.DisableTorchFunctionSubclass():  # the class isn't asked before its tensor is complete
-        return tensor.requires_grad_()
-
-
-def _make_wrapper_subclass(*args: Any, **kwargs: Any) -> Any:
-    """A tensor of a class with `__torch_dispatch__` that has no memory: see `tl_core.subclasses.wrappers`."""
-    return _wrapper_subclasses().make_wrapper_subclass(*args, **kwargs)
-
-
 # ---- storages --------------------------------------------------------------------------------------------
 def _untyped_storage(self: Tensor) -> UntypedStorage:
     """The bytes the tensor's elements lie in."""
@@ -510,10 +348,6 @@ def _named_tensor() -> Any:
     from tl_core.tensors import named_tensor  # few programs name dimensions
 
     return named_tensor
-
-
-def _assign_names(self: Tensor, names: Any) -> None:
-    _C._set_names(self, names)
 
 
 def _has_names(self: Tensor) -> bool:
@@ -714,16 +548,8 @@ def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
     )
 
 
-# Without tl-autograd nothing is ever recorded. These stand in until it is loaded, and it replaces them.
-def _load_autograd(feature: str) -> None:
-    if not backend_registry.load("autograd"):
-        raise RuntimeError(
-            f"{feature} needs the package tl-autograd: pip install tl-autograd, then import tl_autograd or tl"
-        )
-
-
 def _load_attribute(self: Tensor, name: str) -> Any:
-    _load_autograd(f"Tensor.{name}")
+    load_autograd(f"Tensor.{name}")
     return getattr(self, name)
 
 
@@ -753,32 +579,9 @@ def _register_post_accumulate_grad_hook(self: Tensor, hook: Any) -> Any:
     return _load_attribute(self, "register_post_accumulate_grad_hook")(hook)
 
 
-def _requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
-    """Switches recording for a leaf on or off."""
-    if requires_grad:
-        _load_autograd("requires_grad=True")
-        return self.requires_grad_()
-    return self
-
-
 def _detach_(self: Tensor) -> Tensor:
     """Takes the tensor out of its graph, making it a leaf."""
     return self
-
-
-def _set_requires_grad(self: Tensor, on: bool) -> None:
-    _requires_grad_(self, on)
-
-
-def _set_grad_dtype(self: Tensor, dtype: Any) -> None:
-    _load_autograd("Tensor.grad_dtype")
-    self.grad_dtype = dtype
-
-
-def _set_grad(self: Tensor, grad: Any) -> None:
-    if grad is not None:
-        _load_autograd("Tensor.grad")
-        self.grad = grad
 
 
 def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
@@ -847,7 +650,7 @@ _METHODS: dict[str, Any] = {
     "backward": _backward, "register_hook": _register_hook, "retain_grad": _retain_grad,
     "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
     "type": _type, "type_as": _type_as, "cpu": _cpu, "numpy": _numpy, "__array__": _array,
-    "__array_wrap__": _array_wrap, "__reduce_ex__": _reduce_ex, "__deepcopy__": _deepcopy, "as_subclass": _as_subclass,
+    "__array_wrap__": _array_wrap,
     "untyped_storage": _untyped_storage, "storage": _storage, "_typed_storage": _typed_storage, "set_": _set_,
     "__contains__": _contains,
     "__reversed__": _reversed, "__format__": _format, "__dir__": _dir, "is_same_size": _is_same_size,
@@ -857,7 +660,7 @@ _METHODS: dict[str, Any] = {
     "nonzero": _nonzero,
     "share_memory_": _share_memory_, "is_shared": _is_shared, "new": _new_like, "new_tensor": _new_tensor,
     "dequantize": _dequantize,
-    "requires_grad_": _requires_grad_, "detach_": _detach_, "norm": _norm, "pin_memory": _pin_memory,
+    "requires_grad_": requires_grad_, "detach_": _detach_, "norm": _norm, "pin_memory": _pin_memory,
     "has_names": _has_names, "rename": _rename, "rename_": _rename_, "refine_names": _refine_names,
     "align_to": _align_to, "align_as": _align_as,
     "resize": _resize, "resize_as": _resize_as, "is_distributed": _is_distributed,
@@ -866,14 +669,16 @@ _METHODS: dict[str, Any] = {
     "corrcoef": _corrcoef, "cov": _cov, "hash_tensor": _hash_tensor,
     "unique": _unique, "unique_consecutive": _unique_consecutive,
     **sparse_methods.METHODS,
+    **tensor_pickling.METHODS,
     "__array_priority__": 1000,
 }  # fmt: skip
 
+_MODULES = {__name__, tensor_pickling.__name__, requires_grad_.__module__}
 _named: set[Any] = set()
 for _name, _method in _METHODS.items():
     setattr(Tensor, _name, _method)
     # as the reference page and pickle know them: by the first of their names
-    if getattr(_method, "__module__", None) == __name__ and _method not in _named:
+    if isinstance(_method, FunctionType) and _method.__module__ in _MODULES and _method not in _named:
         _named.add(_method)
         _method.__name__, _method.__qualname__ = _name, f"Tensor.{_name}"
 for _name, _dtype in {
@@ -909,68 +714,8 @@ for _name, _method in list(vars(Tensor).items()):
         setattr(Tensor, _name, _C.overridable(_method))
 
 
-class _Named(property):
-    """A property that says its name, as those of the compiled type do."""
-
-    __name__: str
-
-
-def _asking(
-    name: str, read: Callable[[Tensor], Any], write: Callable[[Tensor, Any], None] | None = None
-) -> Any:
-    """A property that asks the overrides before it answers."""
-
-    def get(self: Tensor) -> Any:
-        if overrides.has_torch_function_unary(self):
-            return overrides.handle_torch_function(getattr(Tensor, name).__get__, (self,), self)
-        return read(self)
-
-    attribute = _Named(get, write)
-    attribute.__name__ = name
-    return attribute
-
-
-def _of_no_graph(name: str, value: Any) -> Callable[[Tensor], Any]:
-    """What reads a property before any graph exists: the same of all tensors, unless the overrides say otherwise."""
-    getter: Callable[[Tensor], Any] = _asking(name, lambda self: value).fget
-    return getter
-
-
-def _no_cuda_interface(self: Tensor) -> Any:
-    raise AttributeError(
-        f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} "
-        "If CUDA data is required use tensor.cuda() to copy tensor to device memory."
-    )
-
-
-def _volatile(self: Tensor) -> bool:
-    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=3)
-    return False
-
-
-def _set_volatile(self: Tensor, value: Any) -> None:
-    text = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
-    warnings.warn(text, UserWarning, stacklevel=2)
-
-
-Tensor.requires_grad = property(_of_no_graph("requires_grad", False), _set_requires_grad)  # type: ignore[assignment]
-Tensor.is_leaf = property(_of_no_graph("is_leaf", True))  # type: ignore[assignment]
-Tensor.grad = property(_of_no_graph("grad", None), _set_grad)  # type: ignore[assignment]
-Tensor._grad = _asking("_grad", lambda self: self.grad, lambda self, grad: setattr(self, "grad", grad))  # type: ignore[attr-defined]
-Tensor.volatile = _asking("volatile", _volatile, _set_volatile)  # type: ignore[attr-defined]  # of older programs
-Tensor.__cuda_array_interface__ = _asking("__cuda_array_interface__", _no_cuda_interface)  # type: ignore[attr-defined]
-Tensor.names = property(  # type: ignore[attr-defined]
-    _C._names_of, _assign_names, doc="A name or None a dimension."
-)
-Tensor.grad_fn = property(_of_no_graph("grad_fn", None))
-Tensor.output_nr = property(_of_no_graph("output_nr", 0))  # type: ignore[assignment]  # a number to those who read it
-Tensor.retains_grad = property(_of_no_graph("retains_grad", False))  # type: ignore[assignment]  # a bool to those who read it
-Tensor._backward_hooks = property(lambda self: None)
-Tensor._post_accumulate_grad_hooks = property(_of_no_graph("_post_accumulate_grad_hooks", None))  # type: ignore[attr-defined]
-Tensor.grad_dtype = _asking("grad_dtype", lambda self: self.dtype, _set_grad_dtype)
-Tensor._cdata = _asking("_cdata", id)  # type: ignore[attr-defined]  # a number that no other tensor has meanwhile
-Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
-Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)  # type: ignore[attr-defined]
+for _name, _property in PROPERTIES.items():
+    setattr(Tensor, _name, _property)
 _C._set_python_helper("new", _new)
 
 
