@@ -1,4 +1,4 @@
-"""`python -m tools.layers [ROOT]`: who may import and include whom.
+"""`python -m tools.layers [ROOT]`: the imports, includes and files that a package may use.
 
 Violations are printed as `path:line: message`; the exit status is 1 if there are any.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools import includes, python_imports
+from tools import includes, neighbours, python_imports
 from tools.packages import ROOT, packages
 
 
@@ -25,7 +25,7 @@ class Violation:
 
 def violations(root: Path = ROOT) -> Iterator[Violation]:
     """Everything below `root` that breaks a rule."""
-    for module in (python_imports, includes):
+    for module in (python_imports, includes, neighbours):
         for path, line, message in module.violations(root):
             yield Violation(path.relative_to(root), line, message)
 

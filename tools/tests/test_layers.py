@@ -1,4 +1,4 @@
-"""Planted violations of the layers are found, and what is allowed is not reported."""
+"""Planted violations of the layers are found, and allowed code is not reported."""
 
 import pytest
 
@@ -191,3 +191,31 @@ def test_a_room_imports_only_rooms_before_it(tmp_path):
     reader = import_reader.read(file, "tl_distributed.stores.a")
     upward = python_imports._upward(reader, ("base", "stores", "groups"))
     assert list(upward) == [(1, "the room stores may not import the room groups")]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        'Path(__file__).parents[2] / "tl-core" / "tests"',
+        'Path(__file__).parents[2] / "tl-core/tests"',
+        'open("../../tl-core/tests/data.txt")',
+    ],
+)
+def test_a_path_of_another_package_in_a_test_is_found(repository, path):
+    repository.write("tl-autograd/tests/test_a.py", f"from pathlib import Path\n{path}\n")
+    (message,) = messages(repository)
+    assert message == "reads the folder of tl-core, which the tests of tl-autograd do without"
+
+
+def test_names_of_packages_and_paths_of_the_own_package_are_allowed(repository):
+    text = 'import pathlib\nassert "tl-core" in "needs tl-core"\nopen("tl-autograd/tests/a.txt")\n'
+    repository.write("tl-autograd/tests/test_a.py", text)
+    assert messages(repository) == []
+
+
+def test_an_exception_for_a_test_that_reads_no_folder_is_found(repository):
+    repository.write("tl-autograd/tests/test_row_gradients.py", "")
+    (message,) = messages(repository)
+    assert message.startswith("reads no folder of tl-core")
+    repository.write("tl-autograd/tests/test_row_gradients.py", 'CORE = path / "tl-core"\n')
+    assert messages(repository) == []

@@ -17,7 +17,7 @@ from tl.distributed.checkpoint.format_utils import dcp_to_torch_save
 from tl_checkpoint.distributed.chunked import ChunkedTensor
 from tl_checkpoint.quantized import tensor as rebuilt
 
-DATA = Path(__file__).parents[2] / "tl-checkpoint" / "tests" / "data"
+DATA = Path(__file__).parent / "data"
 
 
 def test_whole_modules_and_optimizers(tmp_path):

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 with atheris.instrument_imports(include=["tl_checkpoint"]):
     import fuzz
 
-KINDS = {seed.name: seed for seed in fuzz.seeds()}
+KINDS = {file.name: file for file in fuzz.good_files()}
 LOADS = [fuzz.load_archive, fuzz.safetensors.load, fuzz.load_arrays]
 
 
@@ -22,17 +22,17 @@ def one_input(data: bytes) -> None:
     for load in LOADS:
         try:
             load(data)
-        except fuzz.ANNOUNCED as error:
+        except fuzz.fuzzing.ANNOUNCED as error:
             if isinstance(error, fuzz.tl.OutOfMemoryError):
                 raise
 
 
 def main() -> None:
-    """Runs libFuzzer from the good files on; it ends the process."""
+    """Runs libFuzzer from the valid files on; it ends the process."""
     seconds = sys.argv[1] if len(sys.argv) > 1 else "60"
     corpus = tempfile.mkdtemp()
-    for name, seed in KINDS.items():
-        Path(corpus, name).write_bytes(seed.data)
+    for name, file in KINDS.items():
+        Path(corpus, name).write_bytes(file.data)
     limits = [f"-max_total_time={seconds}", "-timeout=5", "-rss_limit_mb=1024", "-max_len=20000"]
     atheris.Setup([sys.argv[0], corpus, *limits], one_input)
     atheris.Fuzz()

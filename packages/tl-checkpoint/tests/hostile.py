@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from mutation import archive_of
+from tl_checkpoint.testing.forgery import write_archive
 
 P2, P4 = b"\x80\x02", b"\x80\x04"
 
@@ -418,7 +418,7 @@ def _old(obj: bytes, keys: bytes = b"]", storages: bytes = b"") -> bytes:
 
 def archives() -> Iterator[tuple[str, bytes, str]]:
     """Every hostile file: its name, its bytes, and what the refusal must say."""
-    good, bad = archive_of(GOOD), zip_of({"a/data.pkl": P2 + call("os.system", text("false")) + b"."})
+    good, bad = write_archive(GOOD), zip_of({"a/data.pkl": P2 + call("os.system", text("false")) + b"."})
     plain = zip_of({f"a/{name}": content for name, content in GOOD.items()})
     evil = call("os.system", text("false"))
     yield "another extension's content", bad, "os.system"
@@ -444,7 +444,7 @@ def archives() -> Iterator[tuple[str, bytes, str]]:
         _sized(_sized(plain, b"PK\x01\x02", 8, 1, "<H"), b"PK\x03\x04", 6, 1, "<H"),
         "is encrypted",
     )
-    yield "a script", archive_of({**GOOD, "constants.pkl": P2 + b")."}), "TorchScript archive"
+    yield "a script", write_archive({**GOOD, "constants.pkl": P2 + b")."}), "TorchScript archive"
     yield (
         "two pickles in two folders",
         zip_of({"a/data.pkl": P2 + b"N.", "b/data.pkl": P2 + evil + b"."}),
@@ -490,7 +490,7 @@ def archives() -> Iterator[tuple[str, bytes, str]]:
     )
     yield (
         "an exchanged record",
-        archive_of({**GOOD, "data/1": bytes(15) + b"x"}).replace(b"archive/data/0", b"archive/data/2"),
+        write_archive({**GOOD, "data/1": bytes(15) + b"x"}).replace(b"archive/data/0", b"archive/data/2"),
         "manifest",
     )
     yield (
@@ -522,10 +522,10 @@ def archives() -> Iterator[tuple[str, bytes, str]]:
         ("a step that overflows", {"stride": 2**61}, ""),
         ("a size of 2^70", {"size": 2**70}, ""),
     ]:
-        yield name, archive_of({**GOOD, "data.pkl": tensor_pickle(**wrong)}), says
+        yield name, write_archive({**GOOD, "data.pkl": tensor_pickle(**wrong)}), says
     yield (
         "booleans that aren't",
-        archive_of({"data.pkl": tensor_pickle(kind="Bool", count=16, size=16), "data/0": b"\x02" * 16}),
+        write_archive({"data.pkl": tensor_pickle(kind="Bool", count=16, size=16), "data/0": b"\x02" * 16}),
         "other than 0 and 1",
     )
     yield "tar", _tar(), "legacy .tar format"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -10,32 +11,41 @@ import pytest
 pytest.importorskip("numpy")
 sys.path.insert(0, str(Path(__file__).parent))
 
-import fuzz
+from fuzz import good_files
+
+from tl_checkpoint.testing.fuzzing import Case, GoodFile, Hang, load_case, run, run_batch
+
+pytestmark = pytest.mark.filterwarnings("ignore:tl-autograd isn't loaded")
 
 
-@pytest.mark.filterwarnings("ignore:tl-autograd isn't loaded")
 def test_damaged_and_forged_files():
-    counts, faults = fuzz.run(1500, seed=3)
+    counts, faults = run(good_files(), 1500, seed=3)
     assert faults == []
     assert sum(counts.values()) == 1500
     assert len(counts) > 20
 
 
-@pytest.mark.filterwarnings("ignore:tl-autograd isn't loaded")
-def test_the_program_finds_faults():
-    seeds = fuzz.seeds()
-    broken = [
-        fuzz.Seed("crash", s.data, lambda data: fuzz.os.kill(fuzz.os.getpid(), 11), s.forge, s.meaning, True)
-        if i == 0
-        else fuzz.Seed("silent", s.data, lambda data: {"changed": 1}, s.forge, s.meaning, True)
-        for i, s in enumerate(seeds[:2])
-    ]
-    one = fuzz.Case(broken[1], broken[1].data, "flip", True)
-    assert fuzz.outcome(one, lambda size: None, [False]) == "FAULT changed"
-    slow = fuzz.Seed("slow", b"x", lambda data: (_ for _ in ()).throw(fuzz.Hang), seeds[0].forge, None, True)
-    assert fuzz.outcome(fuzz.Case(slow, b"x", "flip", True), lambda size: None, [False]) == "FAULT hang"
-    wrong = fuzz.Seed("wrong", b"x", lambda data: [][1], seeds[0].forge, None, True)
-    assert fuzz.outcome(fuzz.Case(wrong, b"x", "flip", True), lambda size: None, [False]).startswith(
-        "FAULT IndexError"
+def raise_error(error):
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("load", "fault"),
+    [
+        (lambda data: {"changed": 1}, "FAULT changed"),
+        (lambda data: raise_error(Hang()), "FAULT hang"),
+        (lambda data: raise_error(IndexError("7")), "FAULT IndexError: 7"),
+    ],
+)
+def test_faults_have_names(load, fault):
+    file = GoodFile("file", b"x", load, lambda data, rng: data, None, True)
+    assert load_case(Case(file, b"x", "flip", True), lambda size: None, [False]) == fault
+
+
+def test_each_crash_is_a_fault():
+    crash = GoodFile(
+        "crash", b"x" * 99, lambda data: os.kill(os.getpid(), 11), lambda data, rng: data, None, True
     )
-    assert fuzz.batch(broken[:1], 1, range(2))[0]["FAULT crash"] >= 1
+    counts, faults = run_batch([crash], 1, range(3))
+    assert counts == {"FAULT crash": 3}
+    assert sorted(fault.split()[0] for fault in faults) == ["0", "1", "2"]

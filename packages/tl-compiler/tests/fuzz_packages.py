@@ -1,9 +1,8 @@
-"""Opens many damaged and forged packages: `python fuzz_packages.py --count 25000 --seed 1`; tl-checkpoint's fuzz.py
-says what a fault is.
+"""Opens many damaged and forged packages: `python fuzz_packages.py --count 25000 --seed 1`.
 
-Opening a package, listing it and reading its texts executes nothing, whatever the file says, and neither does a pickle
-of tensors and numbers: an import, a compilation or a call to the system ends the process, which is a fault. What
-packages may always import is imported before.
+Opening a package, listing it and reading its texts executes nothing, whatever the file contains. A pickle of tensors
+and numbers executes nothing either. An import, a compilation or a system call is a fault, as are the faults that
+`tl_checkpoint.testing.fuzzing` describes. The modules that packages may always import are imported first.
 """
 
 from __future__ import annotations
@@ -13,15 +12,11 @@ import io
 import pickle
 import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tl-checkpoint" / "tests"))
-
-import fuzz
-import mutation
-
 import tl_core as tl
+from tl_checkpoint.testing import fuzzing
+from tl_checkpoint.testing.forgery import forge_archive
 from tl_compiler.package import PackageExporter, PackageImporter
 from tl_compiler.package.package_importer import IMPLICIT_IMPORT_ALLOWLIST
 
@@ -32,8 +27,8 @@ with warnings.catch_warnings(action="ignore"):  # numpy's older names
 CODE = "import math\nimport part.inner\n\nclass Model:\n    def __call__(self, x):\n        return math.sqrt(x)\n"
 
 
-def looked(data: bytes) -> Any:
-    """What a package shows before anything of it is imported."""
+def read_texts(data: bytes) -> Any:
+    """The texts of a package, without an import of its code."""
     importer = PackageImporter(io.BytesIO(data))
     names = sorted(importer.zip_reader.names())
     if "model.py" not in names:
@@ -49,17 +44,17 @@ def looked(data: bytes) -> Any:
     ]
 
 
-def unpickled(data: bytes) -> Any:
-    """What a pickle of a package holds; modules aside, it may say anything."""
+def unpickle(data: bytes) -> Any:
+    """The content of a pickle of a package."""
     importer = PackageImporter(io.BytesIO(data))
     try:
         return importer.load_pickle("data", "state.pkl")
     except (ArithmeticError, ImportError, AttributeError, TypeError, LookupError) as error:
-        raise pickle.UnpicklingError(str(error)) from error  # of what the pickle calls
+        raise pickle.UnpicklingError(str(error)) from error  # an error of a call in the pickle
 
 
-def seeds() -> list[fuzz.Seed]:
-    """The good packages."""
+def good_files() -> list[fuzzing.GoodFile]:
+    """A valid package, read in two ways."""
     file = io.BytesIO()
     base = tl.arange(6.0)
     state = {
@@ -76,10 +71,10 @@ def seeds() -> list[fuzz.Seed]:
         exporter.save_pickle("data", "state.pkl", state)
     data = file.getvalue()
     return [
-        fuzz.Seed(load.__name__, data, load, mutation.forged_archive, fuzz.meaning(load(data)), True)
-        for load in (looked, unpickled)
+        fuzzing.GoodFile(load.__name__, data, load, forge_archive, fuzzing.snapshot(load(data)), True)
+        for load in (read_texts, unpickle)
     ]
 
 
 if __name__ == "__main__":
-    sys.exit(fuzz.main(seeds, 25_000))
+    sys.exit(fuzzing.main(good_files(), 25_000, __doc__))

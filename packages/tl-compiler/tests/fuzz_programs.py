@@ -1,7 +1,7 @@
 """Loads many damaged and forged programs: `python fuzz_programs.py --count 50000 --seed 1`.
 
-The files are `.pt2`. What is counted, what is a fault and how a file is repeated is as in tl-checkpoint's `fuzz.py`,
-which does the work. Code that a graph module generates may be compiled and run: it is made of names that were checked.
+The files are `.pt2`. `tl_checkpoint.testing.fuzzing` describes faults and how to repeat a file. The code that a graph
+module generates consists of checked names, so a file may compile and run it.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-sys.path.insert(1, str(Path(__file__).resolve().parents[2] / "tl-checkpoint" / "tests"))
 
-import fuzz
 import models
 
 import tl_core as tl
 import tl_nn
+from tl_checkpoint.testing import fuzzing
 from tl_compiler import export
 from tl_compiler.higher_order.cond import cond
 
@@ -73,10 +72,10 @@ def _bytes(program: Any) -> bytes:
     return file.getvalue()
 
 
-def described(program: Any) -> Any:
-    """A program in a form that can be compared, bit by bit."""
-    held = {**program.state_dict, **program.constants}
-    return str(program.graph), str(program.graph_signature), fuzz.meaning(held)
+def describe(program: Any) -> Any:
+    """A program in a form that `==` compares bit by bit."""
+    tensors = {**program.state_dict, **program.constants}
+    return str(program.graph), str(program.graph_signature), fuzzing.snapshot(tensors)
 
 
 def load(data: bytes) -> Any:
@@ -97,7 +96,7 @@ def _holders(tree: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-def _changed(value: Any, holders: list[tuple[Any, Any]], rng: random.Random) -> Any:
+def _other_value(value: Any, holders: list[tuple[Any, Any]], rng: random.Random) -> Any:
     other = rng.choice(holders)
     strange = [
         rng.choice(WORDS),
@@ -112,7 +111,7 @@ def _changed(value: Any, holders: list[tuple[Any, Any]], rng: random.Random) -> 
     return rng.choice([*strange, other[0][other[1]], rng.choice(WORDS), rng.choice(NUMBERS)])
 
 
-def forged_json(text: bytes, rng: random.Random) -> bytes:
+def forge_json(text: bytes, rng: random.Random) -> bytes:
     """A record of JSON in which some values are others, absent, or twice there."""
     tree = json.loads(text)
     for _ in range(rng.choice([1, 1, 1, 2, 5])):
@@ -122,7 +121,7 @@ def forged_json(text: bytes, rng: random.Random) -> bytes:
         holder, key = rng.choice(holders)
         kind = rng.random()
         if kind < 0.75:
-            holder[key] = json.loads(json.dumps(_changed(holder[key], holders, rng)))
+            holder[key] = json.loads(json.dumps(_other_value(holder[key], holders, rng)))
         elif kind < 0.9:
             del holder[key]
         elif isinstance(holder, list):
@@ -132,7 +131,7 @@ def forged_json(text: bytes, rng: random.Random) -> bytes:
     return json.dumps(tree).encode()
 
 
-def forged_program(data: bytes, rng: random.Random) -> bytes:
+def forge_program(data: bytes, rng: random.Random) -> bytes:
     """A consistent archive with a forged record of JSON, or with records that are renamed, exchanged or gone."""
     with zipfile.ZipFile(io.BytesIO(data)) as source:
         records = [(i.filename, source.read(i)) for i in source.infolist()]
@@ -140,7 +139,7 @@ def forged_program(data: bytes, rng: random.Random) -> bytes:
     kind = rng.random()
     if kind < 0.85:
         at = rng.choice([i for i, (name, _) in enumerate(records) if name.endswith(".json")])
-        records[at] = (records[at][0], forged_json(records[at][1], rng))
+        records[at] = (records[at][0], forge_json(records[at][1], rng))
     elif kind < 0.9:
         del records[at]
     elif kind < 0.95:
@@ -154,7 +153,7 @@ def forged_program(data: bytes, rng: random.Random) -> bytes:
     return file.getvalue()
 
 
-def harmless(event: str, arguments: tuple[Any, ...]) -> bool:
+def is_harmless(event: str, arguments: tuple[Any, ...]) -> bool:
     """Whether what happens is the code of a graph, or this library loading a module of its own."""
     if event == "compile":
         return str(arguments[1]).startswith(CODE) or arguments[1] == PARSED
@@ -163,24 +162,26 @@ def harmless(event: str, arguments: tuple[Any, ...]) -> bool:
     return event == "import" and str(arguments[0]).startswith("tl_")
 
 
-def seeds() -> list[fuzz.Seed]:
-    """The good files: a static program, and one with symbolic sizes and writes."""
+def good_files() -> list[fuzzing.GoodFile]:
+    """The valid files: static programs, and a program with symbolic sizes and writes."""
     batch = export.Dim("batch", min=2, max=64)
     x, a = tl.ones(4, 3), tl.ones(64, 3)
-    made = {
+    programs = {
         "linear.pt2": export.export(tl_nn.Sequential(tl_nn.Linear(3, 5), tl_nn.ReLU()), (x,)),
         "dynamic.pt2": export.export(
             Loops(), (x, {"a": a}), dynamic_shapes={"x": {0: batch}, "more": {"a": None}}
         ),
         "decomposed.pt2": export.export(models.LeNet(), (tl.ones(1, 1, 28, 28),)).run_decompositions(),
     }
-    found = []
-    for name, program in made.items():
+    files = []
+    for name, program in programs.items():
         data = _bytes(program)
-        meaning = described(load(data))
-        found.append(fuzz.Seed(name, data, load, forged_program, meaning, True, 0.4, described, harmless))
-    return found
+        content = describe(load(data))
+        files.append(
+            fuzzing.GoodFile(name, data, load, forge_program, content, True, 0.4, describe, is_harmless)
+        )
+    return files
 
 
 if __name__ == "__main__":
-    sys.exit(fuzz.main(seeds, 50_000))
+    sys.exit(fuzzing.main(good_files(), 50_000, __doc__))
