@@ -174,6 +174,19 @@ def succeeds(session: nox.Session, command: list[str], env: dict[str, str] | Non
 
 
 @nox.session
+def mutants(session: nox.Session) -> None:
+    """The share of random mutants of a package that its own tests kill: `nox -s mutants -- PACKAGE [COUNT] [SEED]`.
+
+    Survivors are printed as diffs. Without a seed, one is drawn and shown.
+    """
+    if not session.posargs or session.posargs[0] not in packages():
+        session.error("name a package: nox -s mutants -- tl-nn [COUNT] [SEED]")
+    dist = session.posargs[0]
+    install(session, [dist], {dist: "test"})
+    session.run("python", "-m", "tools.mutants", *session.posargs, env={"PYTHONPATH": str(ROOT)})
+
+
+@nox.session
 def docs(session: nox.Session) -> None:
     """Runs the examples, builds the site, looks for public names that it lacks, and at its pages in a browser."""
     install(session, ["tl-all"], {"tl-all": "numpy"})
