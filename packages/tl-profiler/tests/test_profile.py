@@ -27,6 +27,12 @@ def test_a_schedule_says_what_to_do_in_each_step():
         ProfilerAction.RECORD_AND_SAVE,
         ProfilerAction.NONE,
     ]
+    with pytest.warns(UserWarning, match="won't be using warmup"):
+        plain = schedule(wait=0, warmup=0, active=1)
+    assert [plain(i) for i in range(2)] == [ProfilerAction.RECORD_AND_SAVE] * 2
+    for name in ("wait", "warmup", "active", "repeat", "skip_first"):
+        with pytest.raises(AssertionError, match=f"{name}=-1"):
+            schedule(**{"wait": 1, "warmup": 1, "active": 1, name: -1})
     with pytest.raises(AssertionError, match="active=0"):
         schedule(wait=1, warmup=1, active=0)
     with pytest.raises(AssertionError, match="non-negative"):
@@ -73,6 +79,53 @@ def test_metadata_stand_beside_the_events(tmp_path):
     trace = json.loads((tmp_path / "t.json").read_text())
     assert trace["who"] == 'a "name"' and trace["preset"] == [1, 2] and trace["sizes"] == {}
     assert trace["record_shapes"] == 1 and trace["trace_id"] == "mine"
+
+
+FLAGS = ("record_shapes", "with_stack", "profile_memory", "with_modules", "with_flops")
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_a_flag_is_off_unless_it_is_set_and_stands_in_the_trace(tmp_path, flag):
+    with profile(**{flag: True}) as prof:
+        tl_core.ones(2).exp()
+    assert [getattr(prof, name) for name in FLAGS] == [name == flag for name in FLAGS]
+    prof.export_chrome_trace(str(tmp_path / "t.json"))
+    trace = json.loads((tmp_path / "t.json").read_text())
+    shapes = {"record_shapes": 1} if flag == "with_flops" else {}  # operations are counted from shapes
+    assert {name: trace.get(name) for name in FLAGS} == {**dict.fromkeys(FLAGS), flag: 1, **shapes}
+
+
+def test_steps_without_a_schedule_have_no_event():
+    with profile() as prof:
+        for _ in range(2):
+            work()
+            prof.step()
+    names = {e.key for e in prof.key_averages()}
+    assert "aten::sum" in names and not any(name.startswith("ProfilerStep") for name in names)
+    assert prof.step_num == 2 and prof.step_rec_fn is None
+
+
+def test_a_schedule_that_ends_in_the_middle_of_a_recording_warns():
+    plan = [ProfilerAction.RECORD, ProfilerAction.NONE, ProfilerAction.WARMUP]
+    ready = []
+    prof = profile(schedule=plan.__getitem__, on_trace_ready=lambda p: ready.append(p.step_num))
+    prof.start()
+    with pytest.warns(UserWarning, match="RECORD followed by NONE"):
+        prof.step()
+    prof.step()
+    prof.stop()
+    assert ready == [1]
+
+
+def test_a_profile_that_has_not_started_is_refused():
+    prof = profile()
+    assert prof.get_trace_id() is None
+    with pytest.raises(AssertionError, match=r"call start\(\)"):
+        prof.key_averages()
+    with pytest.raises(AssertionError, match="No valid profiler activities"):
+        tl_profiler.profile(activities=iter(()))
+    with pytest.warns(FutureWarning, match="use_cuda"):
+        profile(use_cuda=False)
 
 
 def test_collection_is_switched_within_a_profile():

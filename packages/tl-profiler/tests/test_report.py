@@ -141,6 +141,26 @@ def test_programs_run_as_they_are(tmp_path):
     assert refused.returncode != 0 and "cannot be written" in refused.stderr and "argv" not in refused.stdout
 
 
+def test_the_table_has_an_order_and_a_length(tmp_path):
+    lines = [
+        "import tl_core",
+        *["x = tl_core.ones(2).exp()"] * 7,
+        *["x.log()"] * 3,
+        "raise SystemExit('the end')",
+    ]
+    (tmp_path / "count.py").write_text("\n".join(lines))
+    options = ("--sort", "count", "--rows", "2", "--no-python", "--no-memory", "--table", "--stacks", "s.txt")
+    ended = run(*options, "count.py", cwd=tmp_path)
+    assert (tmp_path / "s.txt").stat().st_size > 0
+    assert ended.returncode == 1 and ended.stderr == "the end\n"
+    names = re.findall(r"^ *(aten::\w+) ", ended.stdout, re.MULTILINE)
+    assert len(names) == 2 and "aten::exp" in names and "aten::log" not in names
+    longer = run("--sort", "count", "--no-python", "count.py", cwd=tmp_path)
+    assert len(re.findall(r"^ *aten::log ", longer.stdout, re.MULTILINE)) == 1
+    refused = run("--last", "-1", "count.py", cwd=tmp_path)
+    assert refused.returncode == 2 and "got -1" in refused.stderr
+
+
 BROWSER = os.environ.get("TL_TEST_BROWSER") or next(
     filter(
         None, map(shutil.which, ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome"))
