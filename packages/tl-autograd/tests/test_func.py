@@ -298,6 +298,40 @@ def test_functions_of_ones_own():
     same(func.jacfwd(Cube.apply)(x), tl.diag(3 * x**2))
 
 
+class Sine(tl_autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x.sin()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+
+    @staticmethod
+    def backward(ctx, g):
+        return Cosine.apply(ctx.saved_tensors[0]) * g
+
+
+class Cosine(Sine):
+    @staticmethod
+    def forward(x):
+        return x.cos()
+
+    @staticmethod
+    def backward(ctx, g):
+        return -Sine.apply(ctx.saved_tensors[0]) * g
+
+
+def test_a_backward_of_a_function_may_run_after_its_level_has_ended():
+    x = data(3)
+    same(func.jacrev(func.jacrev(lambda x: Sine.apply(x).sum()))(x), tl.diag(-x.sin()))
+    leaf = x.clone().requires_grad_()
+    _, pull = func.vjp(Sine.apply, leaf)
+    same(tl_autograd.grad(pull(tl.ones_like(x))[0].sum(), leaf)[0], -x.sin())
+
+
 # ---- what is refused ---------------------------------------------------------------------------------------------
 
 X = data(2, 3)

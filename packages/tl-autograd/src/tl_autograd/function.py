@@ -210,7 +210,7 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Calls `forward` and records it. Inside of a transform, the level of the transform calls it."""
-        if _C.transforms_active():
+        if in_transform:
             return in_transform[0](cls, args, kwargs)
         return apply_recorded(cls, args, kwargs)
 
@@ -223,7 +223,7 @@ class _SingleLevelFunction(Function):
         return apply_recorded(cls, args, kwargs)
 
 
-# The function that `apply` calls inside of a transform. `func`, which begins all transforms, registers it.
+# The function that `apply` calls once there are transforms. `func`, which begins all transforms, registers it.
 in_transform: list[Callable[[Any, tuple, dict], Any]] = []
 
 

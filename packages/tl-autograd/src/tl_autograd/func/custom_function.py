@@ -34,7 +34,10 @@ class VmapInfo(NamedTuple):
 
 
 def apply_in_transform(cls: Any, args: tuple, kwargs: dict) -> Any:
-    """Calls a `Function` at the top level."""
+    """Calls a `Function` at the top level, or on the tensors themselves without a level."""
+    args = tuple(_alive(a) if isinstance(a, Tensor) else a for a in args)
+    if not _C.transforms_active():
+        return functions.apply_recorded(cls, args, kwargs)
     if any(isinstance(x, Tensor) for x in kwargs.values()):
         raise NotImplementedError(
             f"Run {cls.__name__}.apply with kwarg-only Tensor args: please do not pass kwarg-only Tensors, of which a "
@@ -57,6 +60,15 @@ def apply_in_transform(cls: Any, args: tuple, kwargs: dict) -> Any:
     if kind == BATCH:
         return _at_batch(cls, args, kwargs, serial, VmapInfo(size, RANDOMNESS[randomness]))
     return _at_tangents(cls, args, kwargs, serial)
+
+
+def _alive(x: Tensor) -> Tensor:
+    """The tensor that a wrapper of ended levels stands for, as operators take it; any other tensor itself."""
+    wrapper = _C.wrapping(x)
+    while wrapper is not None and wrapper[5] and wrapper[1] != BATCH:
+        x = outside(x) if wrapper[1] == FUNCTIONALIZE else wrapper[3]
+        wrapper = _C.wrapping(x)
+    return x
 
 
 def _is_older_style_known(serial: int) -> bool:
