@@ -104,7 +104,7 @@ def test_out_dtype_refuses(op, dtype, error, said):
 def test_foreach_map():
     x = tl.ones(2)
     assert [t.tolist() for t in foreach_map(tl.add, (x, x * 2), 2)] == [[3, 3], [4, 4]]
-    assert foreach_map(lambda a, alpha: (a, a * alpha), [x, x], alpha=3)[1][0].tolist() == [3, 3]
+    assert foreach_map(lambda a, alpha: (a, a * alpha), [x, x], alpha=3)[0][1].tolist() == [3, 3]
     assert foreach_map(tl.neg, []) == []
     with pytest.raises(ValueError, match=r"lengths \[1, 2\]"):
         foreach_map(tl.add, [x], [x, x])

@@ -12,6 +12,8 @@ from tl_compiler.fx.experimental.proxy_tensor import make_fx
 from tl_compiler.higher_order.cond import cond
 from tl_compiler.higher_order.loops import associative_scan, scan, while_loop
 from tl_compiler.higher_order.loops import map as map_rows
+from tl_core import pytree
+from tl_core.subclasses import FakeTensor, FakeTensorMode
 
 
 def choose(x):
@@ -76,6 +78,51 @@ def test_scans():
     assert tl.equal(rows, tl.tensor([0.0, 1.0, 3.0, 6.0]))
 
 
+def test_the_results_of_scan_lie_along_its_dimension():
+    x = tl.arange(6.0).reshape(2, 3)
+    _, rows = scan(lambda c, r: (c + r, c + r), tl.zeros(2), x, dim=-1)
+    assert tl.equal(rows, x.cumsum(1))
+    _, rows = scan(lambda c, r: (c + r, c + r), tl.zeros(2), x, dim=1, reverse=True)
+    assert tl.equal(rows, x.flip(1).cumsum(1).flip(1))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: associative_scan(lambda a, b: a * 2 + b, x, 0),
+        lambda x: scan(lambda c, r: ((c[0] + r, c[1] * r), r + 0), (x[0], x[0]), x),
+        lambda x: while_loop(
+            lambda i, a, b: i < 3, lambda i, a, b: (i + 1, a + 1, b * 2), (tl.tensor(0), x, x)
+        ),
+    ],
+)
+def test_graphs_tell_operands_of_one_value_apart(call):
+    x = tl.arange(1.0, 7.0).reshape(3, 2)
+    for got, expected in zip(
+        pytree.tree_leaves(make_fx(call)(x)(x)), pytree.tree_leaves(call(x)), strict=True
+    ):
+        assert tl.equal(got, expected)
+
+
+def test_graphs_are_retraced():
+    def loops(x):
+        return scan(lambda c, r: (c + r, c * r), tl.zeros(2), x), map_rows(lambda r: r * 2, x)
+
+    x = tl.arange(6.0).reshape(3, 2)
+    graph = make_fx(make_fx(loops)(x))(x)
+    assert {str(n.target) for n in graph.graph.nodes} >= {"scan", "map_impl"}
+
+
+def test_fakes_choose_no_branch():
+    with FakeTensorMode():
+        x = tl.empty(2, 3)
+        assert choose(x).shape == (2, 3)
+        (_, y) = while_loop(
+            lambda i, y: i < 3, lambda i, y: (i + 1, y * 2), (tl.empty((), dtype=tl.int64), x)
+        )
+    assert isinstance(y, FakeTensor)
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
@@ -84,6 +131,23 @@ def test_scans():
         (lambda: cond(True, 1, choose), "callable"),
         (lambda: cond(True, choose, choose, "x"), "tuple"),
         (lambda: while_loop(1, 2, (tl.ones(1),)), "callable"),
+        (lambda: while_loop(lambda x: x.sum() < 9, lambda x: (x[:1],), (tl.ones(2),)), "metadata"),
+        (lambda: while_loop(lambda x: x.sum() < 9, lambda x: (x, x), (tl.ones(2),)), "as many values"),
+        (lambda: while_loop(lambda x: x < 9, lambda x: (x,), (tl.ones(2),)), "boolean scalar"),
+        (
+            lambda: make_fx(lambda: while_loop(lambda i: i < 3, lambda i: (i + 1,), (0,)))(),
+            "consist of tensors",
+        ),
+        (lambda: map_rows(tl.neg, tl.tensor(1)), "leading dimension"),
+        (lambda: map_rows(tl.neg, tl.ones(0, 2)), "cannot be 0"),
+        (lambda: map_rows(tl.neg, 3), "consist of tensors"),
+        (lambda: map_rows(lambda x: 3, tl.ones(2)), "tensors or None"),
+        (lambda: scan(lambda c, x: (c.double(), x), tl.ones(2), tl.ones(3, 2)), "metadata"),
+        (lambda: scan(lambda c, x: c, tl.ones(2), tl.ones(3, 2)), "next carry"),
+        (lambda: scan(lambda c, x: ((c, c), x), tl.ones(2), tl.ones(3, 2)), "pytree"),
+        (lambda: scan(lambda c, x: (c, x), [], tl.ones(3, 2)), "init leaves"),
+        (lambda: scan(lambda c, x: (c, x), tl.ones(2), tl.ones(3, 2), dim="a"), "Dim must be"),
+        (lambda: scan(lambda c, x: (c, x), tl.ones(2), tl.ones(3, 2), reverse=1), "Reverse must be"),
     ],
 )
 def test_wrong_arguments(call, said):

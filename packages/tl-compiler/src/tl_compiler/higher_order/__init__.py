@@ -15,6 +15,7 @@ _MODULES = {
     "flex_attention": "flex_attention",
     "flex_attention_backward": "flex_attention",
     "foreach_map": "foreach_map",
+    "hints_wrapper": "hints_wrap",
     "invoke_subgraph": "invoke_subgraph",
     "map": "loops",
     "out_dtype": "out_dtype",

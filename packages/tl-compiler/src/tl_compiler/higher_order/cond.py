@@ -7,13 +7,18 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
-from tl_core.pytree import tree_flatten, tree_map
+from tl_autograd.func.level_stack import are_transforms_active
+from tl_core.pytree import TreeSpec, tree_flatten, tree_map
+from tl_core.subclasses import FakeTensor
 from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 from ..symbolic.errors import UserError, UserErrorType
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, current_mode
 from .base import HigherOrderOperator
-from .subgraphs import Ready, Subgraph, attach_subgraph, fresh, key_of, trace_subgraph, with_inputs
+from .branches import call_branches
+from .captured import Captured, is_reading
+from .subgraphs import Ready, attach_subgraph, fresh, key_of, trace_subgraph, with_inputs
+from .transformed import is_differentiated, is_functionalized
 
 __all__ = ["CondOp", "cond", "cond_op"]
 
@@ -34,10 +39,20 @@ class CondOp(HigherOrderOperator):
         super().__init__("cond")
 
     def __call__(self, pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
-        mode = current_mode()
-        if mode is not None and not isinstance(pred, bool):
-            return _record(mode, pred, true_fn, false_fn, tuple(operands))
-        return _run(pred, true_fn, false_fn, tuple(operands))
+        mode, operands = current_mode(), tuple(operands)
+        if mode is None or isinstance(pred, bool):
+            return _run(pred, true_fn, false_fn, operands)
+        records_gradients = tl_core.is_grad_enabled() and not mode.pre_dispatch
+        if not (records_gradients or are_transforms_active()):
+            return _record(mode, pred, true_fn, false_fn, operands)
+        captured = Captured((f, operands) for f in (true_fn, false_fn))
+        if not is_differentiated(mode, (operands, captured.values)) and not is_functionalized():
+            return _record(mode, pred, true_fn, false_fn, operands)
+
+        def record(pred: Any, true_fn: Any, false_fn: Any, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+            return tuple(_record(mode, pred, true_fn, false_fn, operands))
+
+        return call_branches(pred, (true_fn, false_fn), operands, captured, record)
 
 
 cond_op = CondOp()
@@ -104,6 +119,8 @@ def _check(pred: Any, true_fn: Any, false_fn: Any, operands: Any) -> None:
 
 
 def _run(pred: Any, true_fn: Any, false_fn: Any, operands: tuple[Any, ...]) -> Any:
+    if isinstance(pred, FakeTensor) or is_reading():
+        return _run_both(true_fn, false_fn, operands)
     try:
         holds = bool(pred)
     except RuntimeError as error:
@@ -111,6 +128,13 @@ def _run(pred: Any, true_fn: Any, false_fn: Any, operands: tuple[Any, ...]) -> A
             raise
         return _select(pred, true_fn(*operands), false_fn(*operands))
     return true_fn(*operands) if holds else false_fn(*operands)
+
+
+def _run_both(true_fn: Any, false_fn: Any, operands: tuple[Any, ...]) -> Any:
+    """The results of either branch, which are alike."""
+    on_true, on_false = (tree_flatten(f(*operands)) for f in (true_fn, false_fn))
+    _check_alike(on_true, on_false)
+    return on_true[1].unflatten(on_true[0])
 
 
 def _select(pred: Any, on_true: Any, on_false: Any) -> Any:
@@ -128,7 +152,7 @@ def _record(
     mode: ProxyTorchDispatchMode, pred: Any, true_fn: Any, false_fn: Any, operands: tuple[Any, ...]
 ) -> Any:
     branches = [trace_subgraph(mode, f, operands) for f in (true_fn, false_fn)]
-    _check_alike(*branches)
+    _check_alike(*((b.results, b.out_spec) for b in branches))
     lifted: dict[int, Any] = {}
     for branch in branches:
         for value in branch.lifted:
@@ -150,13 +174,13 @@ def _record(
     return branches[0].out_spec.unflatten(results)
 
 
-def _check_alike(a: Subgraph, b: Subgraph) -> None:
-    if a.out_spec != b.out_spec:
+def _check_alike(on_true: tuple[list[Any], TreeSpec], on_false: tuple[list[Any], TreeSpec]) -> None:
+    if on_true[1] != on_false[1]:
         raise UserError(
             UserErrorType.INVALID_OUTPUT,
-            f"Expected true_fn and false_fn to return the same structure, got {a.out_spec} and {b.out_spec}",
+            f"Expected true_fn and false_fn to return the same structure, got {on_true[1]} and {on_false[1]}",
         )
-    for x, y in zip(a.results, b.results, strict=True):
+    for x, y in zip(on_true[0], on_false[0], strict=True):
         if isinstance(x, Tensor) != isinstance(y, Tensor):
             raise UserError(
                 UserErrorType.INVALID_OUTPUT, "Expected true_fn and false_fn to return tensors alike"

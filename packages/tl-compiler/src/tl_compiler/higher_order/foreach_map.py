@@ -17,7 +17,7 @@ def foreach_map(op: Callable[..., Any], *operands: Any, **kwargs: Any) -> Any:
         kwargs: further arguments of every call.
 
     Returns:
-        The list of results; where the function returns several, a tuple of lists.
+        The list of results.
 
     Raises:
         ValueError: no operand is a list, or the lengths differ.
@@ -34,7 +34,4 @@ def foreach_map(op: Callable[..., Any], *operands: Any, **kwargs: Any) -> Any:
         )
     (count,) = lengths
     rows = zip(*(o if isinstance(o, (list, tuple)) else [o] * count for o in operands), strict=True)
-    results = [op(*row, **kwargs) for row in rows]
-    if results and all(isinstance(r, (tuple, list)) for r in results):
-        return tuple(map(list, zip(*results, strict=True)))
-    return results
+    return [op(*row, **kwargs) for row in rows]

@@ -8,6 +8,7 @@ from typing import Any
 from ..tracer.proxy_mode import current_mode
 from .base import HigherOrderOperator
 from .subgraphs import Ready, attach_subgraph, fresh, trace_subgraph, with_inputs
+from .transformed import call_in_trace
 
 __all__ = ["InvokeSubgraph", "invoke_subgraph"]
 
@@ -45,7 +46,13 @@ class InvokeSubgraph(HigherOrderOperator):
         if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
             operands = tuple(operands[0])
         mode = current_mode()
-        return subgraph(*operands) if mode is None else self._record(mode, subgraph, identifier, operands)
+        if mode is None:
+            return subgraph(*operands)
+
+        def record(functions: Any, operands: Any, captured: Any) -> Any:
+            return self._record(mode, functions[0], identifier, (*operands, *captured))
+
+        return call_in_trace(mode, (subgraph,), operands, operands, record, lambda: subgraph(*operands))
 
     def _record(self, mode: Any, function: Any, identifier: str | None, operands: tuple[Any, ...]) -> Any:
         body = trace_subgraph(mode, function, operands)

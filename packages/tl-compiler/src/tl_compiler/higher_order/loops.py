@@ -11,7 +11,9 @@ from tl_core.subclasses import FakeTensor
 
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, current_mode
 from .base import HigherOrderOperator
+from .captured import is_reading
 from .subgraphs import Ready, Subgraph, attach_subgraph, fresh, key_of, trace_subgraph, with_inputs
+from .transformed import call_in_trace
 
 __all__ = [
     "AssociativeScanOp",
@@ -84,18 +86,19 @@ class WhileLoopOp(HigherOrderOperator):
     def __call__(self, cond_fn: Any, body_fn: Any, carried_inputs: Any, additional_inputs: Any = ()) -> Any:
         carried, more = tuple(carried_inputs), tuple(additional_inputs)
         mode = current_mode()
-        if mode is not None:
-            return self._record_loop(mode, cond_fn, body_fn, carried, more)
-        while bool(_single(cond_fn(*carried, *more))):
-            next_carried = body_fn(*carried, *more)
-            next_carried = tuple(next_carried) if isinstance(next_carried, (tuple, list)) else (next_carried,)
-            if len(next_carried) != len(carried):
-                raise RuntimeError(
-                    f"body_fn should return the same number of elements as carried_inputs, got {len(next_carried)} and "
-                    f"{len(carried)}"
-                )
-            carried = next_carried
-        return carried
+        if mode is None:
+            return _loop(cond_fn, body_fn, carried, more)
+        if any(not isinstance(leaf, Tensor) for leaf in _leaves(carried)):
+            raise RuntimeError(
+                "while_loop(): a trace expects carried_inputs that consist of tensors, got "
+                f"{[type(leaf).__name__ for leaf in _leaves(carried)]}: carry tl.tensor(n) in the place of a number n"
+            )
+
+        def record(functions: Any, operands: Any, captured: Any) -> Any:
+            return self._record_loop(mode, *functions, operands[0], (*operands[1], *captured))
+
+        examples = (*carried, *more)
+        return call_in_trace(mode, (cond_fn, body_fn), examples, (carried, more), record, _refuse_unrolled)
 
     def _record_loop(self, mode: Any, cond_fn: Any, body_fn: Any, carried: Any, more: Any) -> Any:
         condition, body = (
@@ -104,8 +107,7 @@ class WhileLoopOp(HigherOrderOperator):
         )
         if len(condition.results) != 1:
             raise RuntimeError(f"cond_fn must return one boolean, got {len(condition.results)} results")
-        if len(body.results) != len(_leaves(carried)):
-            raise RuntimeError("body_fn should return the same number of elements as carried_inputs")
+        _check_carried("while_loop", _leaves(carried), body.results)
         results = [fresh(mode, r) for r in body.results]
         _record(
             mode,
@@ -115,6 +117,54 @@ class WhileLoopOp(HigherOrderOperator):
             results,
         )
         return tree_flatten(carried)[1].unflatten(results)
+
+
+def _loop(cond_fn: Any, body_fn: Any, carried: tuple[Any, ...], more: tuple[Any, ...]) -> Any:
+    """The loop itself. Of fakes, whose condition has no value, one iteration gives results alike."""
+    once = is_reading() or any(isinstance(leaf, FakeTensor) for leaf in _leaves(carried))
+    while True:
+        condition = _single(cond_fn(*carried, *more))
+        if not once and not _is_true(condition):
+            return carried
+        following = body_fn(*carried, *more)
+        following = tuple(following) if isinstance(following, (tuple, list)) else (following,)
+        _check_carried("while_loop", _leaves(carried), _leaves(following))
+        carried = following
+        if once:
+            return carried
+
+
+def _is_true(condition: Any) -> bool:
+    if isinstance(condition, Tensor) and condition.numel() != 1:
+        raise RuntimeError(
+            f"cond_fn must return a boolean scalar tensor or a boolean but got a tensor of {tuple(condition.shape)}"
+        )
+    return bool(condition)
+
+
+def _refuse_unrolled() -> Any:
+    raise NotImplementedError(
+        "while_loop(): a trace has no derivative and no batch of a loop whose number of iterations depends on data"
+    )
+
+
+def _check_carried(name: str, before: list[Any], after: list[Any]) -> None:
+    """Raises RuntimeError unless the next values of what is carried are like the values before."""
+    if len(before) != len(after):
+        raise RuntimeError(
+            f"{name}(): expected as many values as are carried, got {len(after)} and {len(before)}"
+        )
+    for i, (x, y) in enumerate(zip(before, after, strict=True)):
+        if isinstance(x, Tensor) and isinstance(y, Tensor) and _kind(x) != _kind(y):
+            raise RuntimeError(
+                f"{name}(): expected the next value {i} to have the metadata of the carried value, got "
+                f"{y.dtype} of {tuple(y.shape)} on {y.device} and {x.dtype} of {tuple(x.shape)} on {x.device}"
+            )
+
+
+def _kind(t: Tensor) -> tuple[Any, ...]:
+    """The dtype, the device and the known sizes of a tensor."""
+    return t.dtype, t.device, tuple(n if isinstance(n, int) else None for n in t.shape)
 
 
 while_loop_op = WhileLoopOp()
@@ -163,9 +213,26 @@ class MapImpl(HigherOrderOperator):
         super().__init__("map_impl")
 
     def __call__(self, f: Any, xs: Any, pos_args: Any) -> Any:
-        count = xs[0].shape[0]
-        rows = [f(*(x[i] for x in xs), *pos_args) for i in range(int(count))]
-        return _stack(rows)
+        xs, pos_args, mode = list(xs), list(pos_args), current_mode()
+
+        def unroll() -> Any:
+            return _stack([f(*(x[i] for x in xs), *pos_args) for i in range(int(xs[0].shape[0]))])
+
+        def record(functions: Any, operands: Any, captured: Any) -> Any:
+            xs, arguments = operands[0], [*operands[1], *captured]
+            body = trace_subgraph(mode, functions[0], (*_slices(xs), *arguments))
+            results = [_with_rows(mode, r, xs[0].shape[0]) for r in body.results]
+            _record(mode, self, [(body, "body_graph")], [xs, arguments], results)
+            return body.out_spec.unflatten(results)
+
+        if mode is None:
+            return unroll()
+        return call_in_trace(mode, (f,), (*_slices(xs), *pos_args), (xs, pos_args), record, unroll)
+
+
+def _slices(xs: list[Any]) -> list[Any]:
+    """The first slice of each tensor."""
+    return [x.select(0, 0) for x in xs]
 
 
 map_impl = MapImpl()
@@ -174,7 +241,17 @@ map_impl = MapImpl()
 def _stack(results: list[Any]) -> Any:
     rows = [_leaves(m) for m in results]
     spec = tree_flatten(results[0])[1]
-    return spec.unflatten([tl_core.stack(list(column)) for column in zip(*rows, strict=True)])
+    return spec.unflatten([_column("map", column) for column in zip(*rows, strict=True)])
+
+
+def _column(name: str, values: tuple[Any, ...]) -> Any:
+    """The results of all calls in a row; None where the function returns None."""
+    if all(v is None for v in values):
+        return None
+    if not all(isinstance(v, Tensor) for v in values):
+        kinds = sorted({type(v).__name__ for v in values})
+        raise RuntimeError(f"{name}(): expected results that consist of tensors or None, got {kinds}")
+    return tl_core.stack(list(values))
 
 
 def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
@@ -189,7 +266,7 @@ def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
         What the function returns, with one more dimension in front.
 
     Raises:
-        ValueError: there is no tensor, or sizes differ, or are zero.
+        RuntimeError: there is no tensor, or sizes differ, or are zero.
 
     Example:
         >>> import tl_core
@@ -198,31 +275,27 @@ def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
     """
     flat, spec = tree_flatten(xs)
     if not flat or not all(isinstance(x, Tensor) for x in flat):
-        raise ValueError(f"Mapped xs can only consist of tensors. Got xs {flat}.")
+        raise RuntimeError(f"Mapped xs can only consist of tensors. Got xs {flat}.")
     if any(x.ndim == 0 for x in flat):
-        raise ValueError("Leading dimensions of mapped xs cannot be 0.")
+        raise RuntimeError("Mapped xs must have a leading dimension. Got a tensor without dimensions.")
     count = flat[0].shape[0]
     if any(bool(x.shape[0] != count) for x in flat):
-        raise ValueError(
-            f"Leading dimensions of mapped xs must be consistent. Got shapes {[tuple(x.shape) for x in flat]}."
+        raise RuntimeError(
+            f"Leading dimensions of mapped xs must be consistent. Got shapes {[x.shape for x in flat]}."
         )
     if not count:
-        raise ValueError("Leading dimensions of mapped xs cannot be 0.")
+        raise RuntimeError("Leading dimensions of mapped xs cannot be 0.")
 
     def on_leaves(*leaves: Any) -> Any:
         return f(spec.unflatten(leaves[: len(flat)]), *leaves[len(flat) :])
 
-    mode = current_mode()
-    if mode is None:
-        return map_impl(on_leaves, flat, args)
-    body = trace_subgraph(mode, on_leaves, (*(x.select(0, 0) for x in flat), *args))
-    results = [_with_rows(mode, r, count) for r in body.results]
-    _record(mode, map_impl, [(body, "body_graph")], [flat, list(args)], results)
-    return body.out_spec.unflatten(results)
+    return map_impl(on_leaves, flat, args)
 
 
 def _with_rows(mode: Any, value: Any, count: Any) -> Any:
     """What stands for results in a row."""
+    if value is None:
+        return None
     if mode.tracing_mode == "real" or not isinstance(value, FakeTensor):
         return tl_core.stack([value] * int(count))
     import tl_core.operators.packets as ops
@@ -247,12 +320,35 @@ class ScanOp(HigherOrderOperator):
         super().__init__("scan")
 
     def __call__(self, combine_fn: Any, init: Any, xs: Any, additional_inputs: Any = ()) -> Any:
-        carried, rows = list(init), []
-        for i in range(int(xs[0].shape[0])):
-            results = list(combine_fn(*carried, *(x[i] for x in xs), *additional_inputs))
-            carried = results[: len(carried)]
-            rows.append(results[len(carried) :])
-        return [*carried, *(tl_core.stack(list(column)) for column in zip(*rows, strict=True))]
+        init, xs, more, mode = list(init), list(xs), list(additional_inputs), current_mode()
+
+        def record(functions: Any, operands: Any, captured: Any) -> Any:
+            init, xs, more = operands[0], operands[1], [*operands[2], *captured]
+            body = trace_subgraph(mode, functions[0], (*init, *_slices(xs), *more))
+            carried, rows = body.results[: len(init)], body.results[len(init) :]
+            _check_carried("scan", init, carried)
+            results = [fresh(mode, r) for r in carried]
+            results += [_with_rows(mode, r, xs[0].shape[0]) for r in rows]
+            _record(mode, self, [(body, "scan_combine_graph")], [init, xs, more], results)
+            return results
+
+        def unroll() -> Any:
+            return _scan_rows(combine_fn, init, xs, more)
+
+        if mode is None:
+            return unroll()
+        examples = (*init, *_slices(xs), *more)
+        return call_in_trace(mode, (combine_fn,), examples, (init, xs, more), record, unroll)
+
+
+def _scan_rows(combine_fn: Any, init: list[Any], xs: list[Any], more: list[Any]) -> list[Any]:
+    carried, rows = init, []
+    for i in range(int(xs[0].shape[0])):
+        results = list(combine_fn(*carried, *(x[i] for x in xs), *more))
+        _check_carried("scan", carried, results[: len(carried)])
+        carried = results[: len(carried)]
+        rows.append(results[len(carried) :])
+    return [*carried, *(_column("scan", column) for column in zip(*rows, strict=True))]
 
 
 scan_op = ScanOp()
@@ -280,51 +376,67 @@ def scan(combine_fn: Callable[..., Any], init: Any, xs: Any, *, dim: int = 0, re
         >>> scan(lambda c, x: (c + x, c + x), tl_core.tensor(0.0), tl_core.tensor([1.0, 2.0, 3.0]))
         (tensor(6.), tensor([1., 3., 6.]))
     """
-    if not callable(combine_fn):
-        raise RuntimeError(f"Combine_fn must be a callable, but got {combine_fn}")
-    if not isinstance(dim, int) or not isinstance(reverse, bool):
-        raise RuntimeError(f"Dim must be an int and reverse a bool, but got {dim!r} and {reverse!r}")
     flat_init, init_spec = tree_flatten(init)
     flat, spec = tree_flatten(xs)
-    if not flat_init or not all(isinstance(x, Tensor) for x in (*flat_init, *flat)):
-        raise RuntimeError(
-            "scan() operator requires init and xs to consist of tensors, and init of at least one."
-        )
     if not flat:
         return init, []
-    if any(x.shape[dim] == 0 for x in flat):
-        raise RuntimeError(
-            "All xs leaves must at least have 'dim' number of dimensions and scan dimension > 0"
-        )
-    moved = [x.movedim(dim, 0) if dim % x.ndim else x for x in flat]
+    _check_scan(combine_fn, flat_init, flat, dim, reverse)
+    dim %= flat[0].ndim
+    moved = [x.movedim(dim, 0) if dim else x for x in flat]
     moved = [x.flip(0) for x in moved] if reverse else moved
-    shapes: list[Any] = []
+    specs: list[Any] = []
 
     def on_leaves(*leaves: Any) -> Any:
         n = len(flat_init)
-        carried, out = combine_fn(init_spec.unflatten(leaves[:n]), spec.unflatten(leaves[n : n + len(flat)]))
-        outputs, out_spec = tree_flatten(out)
-        next_flat, next_spec = tree_flatten(carried)
-        if len(next_flat) != n:
+        results = combine_fn(init_spec.unflatten(leaves[:n]), spec.unflatten(leaves[n : n + len(flat)]))
+        if not isinstance(results, (tuple, list)) or len(results) != 2:
+            raise RuntimeError("scan(): expected combine_fn to return the next carry and a result")
+        next_flat, next_spec = tree_flatten(results[0])
+        if next_spec != init_spec:
             raise RuntimeError(
-                "The number of leaves of the pytree of the new carry differs from that of init"
+                f"scan(): expected the pytree of the next carry to be that of init, got {next_spec} and {init_spec}"
             )
-        shapes[:] = [out_spec, next_spec]
+        outputs, out_spec = tree_flatten(results[1])
+        specs[:] = [out_spec]
         return [*next_flat, *outputs]
 
-    mode = current_mode()
-    if mode is None:
-        results = scan_op(on_leaves, flat_init, moved)
-    else:
-        body = trace_subgraph(mode, on_leaves, (*flat_init, *(x.select(0, 0) for x in moved)))
-        n = len(flat_init)
-        results = [fresh(mode, r) for r in body.results[:n]]
-        results += [_with_rows(mode, r, moved[0].shape[0]) for r in body.results[n:]]
-        _record(mode, scan_op, [(body, "scan_combine_graph")], [flat_init, moved, []], results)
-    out_spec, next_spec = shapes
-    rows = results[len(flat_init) :]
-    rows = [r.flip(0) for r in rows] if reverse else rows
-    return next_spec.unflatten(results[: len(flat_init)]), out_spec.unflatten(rows)
+    results = scan_op(on_leaves, flat_init, moved)
+    rows = [_placed(row, dim, reverse) for row in results[len(flat_init) :]]
+    return init_spec.unflatten(results[: len(flat_init)]), specs[0].unflatten(rows)
+
+
+def _check_scan(combine_fn: Any, init: list[Any], xs: list[Any], dim: Any, reverse: Any) -> None:
+    if not callable(combine_fn):
+        raise RuntimeError(f"Combine_fn must be a callable, but got {combine_fn}")
+    if not isinstance(dim, int):
+        raise RuntimeError(f"Dim must be an int, but got {type(dim)}")
+    if not isinstance(reverse, bool):
+        raise RuntimeError(f"Reverse must be a bool, but got {type(reverse)}")
+    if not init:
+        raise RuntimeError("scan() operator requires init leaves.")
+    for name, leaves in (("init", init), ("xs", xs)):
+        for leaf in leaves:
+            if not isinstance(leaf, Tensor):
+                raise RuntimeError(f"All {name} leaves must be a Tensor but got {leaf}")
+    if not -xs[0].ndim <= dim < xs[0].ndim:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-xs[0].ndim}, {xs[0].ndim - 1}], but got {dim})"
+        )
+    dim %= xs[0].ndim
+    if any(x.ndim <= dim or not x.shape[dim] for x in xs):
+        raise RuntimeError(
+            "All xs leaves must at least have 'dim' number of dimensions and scan dimension > 0"
+        )
+    if any(bool(x.shape[dim] != xs[0].shape[dim]) for x in xs):
+        raise RuntimeError(f"All xs leaves must have one size along dim, got {[x.shape[dim] for x in xs]}")
+
+
+def _placed(rows: Any, dim: int, reverse: bool) -> Any:
+    """Results in a row, in the order and along the dimension of the inputs."""
+    if rows is None:
+        return None
+    rows = rows.flip(0) if reverse else rows
+    return rows.movedim(0, dim) if 0 < dim < rows.ndim else rows
 
 
 # ---- associative_scan
@@ -341,12 +453,35 @@ class AssociativeScanOp(HigherOrderOperator):
         super().__init__("associative_scan")
 
     def __call__(self, combine_fn: Any, xs: Any, additional_inputs: Any = ()) -> Any:
-        carried = [x[0] for x in xs]
-        rows = [carried]
-        for i in range(1, int(xs[0].shape[0])):
-            carried = list(combine_fn(*carried, *(x[i] for x in xs), *additional_inputs))
-            rows.append(carried)
-        return [tl_core.stack(list(column)) for column in zip(*rows, strict=True)]
+        xs, more, mode = list(xs), list(additional_inputs), current_mode()
+
+        def record(functions: Any, operands: Any, captured: Any) -> Any:
+            xs, more = operands[0], [*operands[1], *captured]
+            slices = _slices(xs)
+            body = trace_subgraph(mode, functions[0], (*slices, *slices, *more))
+            _check_carried("associative_scan", slices, body.results)
+            results = [_with_rows(mode, r, xs[0].shape[0]) for r in body.results]
+            _record(mode, self, [(body, "associative_scan_combine_graph")], [xs, more], results)
+            return results
+
+        def unroll() -> Any:
+            return _combine_rows(combine_fn, xs, more)
+
+        if mode is None:
+            return unroll()
+        slices = _slices(xs)
+        return call_in_trace(mode, (combine_fn,), (*slices, *slices, *more), (xs, more), record, unroll)
+
+
+def _combine_rows(combine_fn: Any, xs: list[Any], more: list[Any]) -> list[Any]:
+    carried = [x[0] for x in xs]
+    rows = [carried]
+    for i in range(1, int(xs[0].shape[0])):
+        following = list(combine_fn(*carried, *(x[i] for x in xs), *more))
+        _check_carried("associative_scan", carried, following)
+        carried = following
+        rows.append(carried)
+    return [tl_core.stack(list(column)) for column in zip(*rows, strict=True)]
 
 
 associative_scan_op = AssociativeScanOp()
@@ -384,9 +519,16 @@ def associative_scan(
     flat, spec = tree_flatten(xs)
     if not flat or not all(isinstance(x, Tensor) for x in flat):
         raise ValueError("Expected at least 1 xs leaf, and leaves that are tensors")
-    if any(x.shape[dim] == 0 for x in flat):
+    if not -flat[0].ndim <= dim < flat[0].ndim:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-flat[0].ndim}, {flat[0].ndim - 1}], but got {dim})"
+        )
+    dim %= flat[0].ndim
+    if any(x.ndim <= dim or not x.shape[dim] for x in flat):
         raise ValueError("All xs leaves must at least have 'dim' number of dimensions and scan dimension > 0")
-    moved = [x.movedim(dim, 0) if dim % x.ndim else x for x in flat]
+    if any(bool(x.shape[dim] != flat[0].shape[dim]) for x in flat):
+        raise ValueError(f"All xs leaves must have one size along dim, got {[x.shape[dim] for x in flat]}")
+    moved = [x.movedim(dim, 0) if dim else x for x in flat]
     moved = [x.flip(0) for x in moved] if reverse else moved
 
     def on_leaves(*leaves: Any) -> Any:
@@ -397,13 +539,5 @@ def associative_scan(
             raise ValueError(f"The pytree of combine_fn's result, {out_spec}, is not that of xs, {spec}")
         return outputs
 
-    mode = current_mode()
-    if mode is None:
-        results = associative_scan_op(on_leaves, moved)
-    else:
-        slices = tuple(x.select(0, 0) for x in moved)
-        body = trace_subgraph(mode, on_leaves, (*slices, *slices))
-        results = [_with_rows(mode, r, moved[0].shape[0]) for r in body.results]
-        _record(mode, associative_scan_op, [(body, "associative_scan_combine_graph")], [moved, []], results)
-    results = [r.flip(0) for r in results] if reverse else results
-    return spec.unflatten([r.movedim(0, dim) if dim % r.ndim else r for r in results])
+    results = associative_scan_op(on_leaves, moved)
+    return spec.unflatten([_placed(r, dim, reverse) for r in results])

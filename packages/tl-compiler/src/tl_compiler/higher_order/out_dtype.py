@@ -9,8 +9,10 @@ import tl_core
 from tl_core.operators.packets import OpOverload, aten
 from tl_core.pytree import tree_leaves, tree_map_only
 
+from ..tracer.proxy_mode import current_mode
 from ..tracer.whole_calls import recorded_whole
 from .base import HigherOrderOperator
+from .transformed import call_in_trace
 
 __all__ = ["OutDtype", "out_dtype"]
 
@@ -53,7 +55,14 @@ class OutDtype(HigherOrderOperator):
             TypeError: `output_dtype` is no dtype.
         """
         _check(op, output_dtype)
-        return recorded_whole(self, (op, output_dtype, *args), self.name(), _convert)
+        mode = current_mode()
+        if mode is None:
+            return _convert(op, output_dtype, *args)
+
+        def record(functions: Any, operands: Any, captured: Any) -> Any:
+            return recorded_whole(self, (op, output_dtype, *operands), self.name(), _convert)
+
+        return call_in_trace(mode, (), (), args, record, lambda: _convert(op, output_dtype, *args))
 
 
 def _check(op: Any, output_dtype: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from ..tracer.proxy_mode import current_mode
 from .base import HigherOrderOperator
 from .subgraphs import record_subgraph_call
+from .transformed import call_in_trace
 
 __all__ = ["StrictMode", "strict_mode", "strict_mode_op"]
 
@@ -24,12 +25,21 @@ class StrictMode(HigherOrderOperator):
         super().__init__("strict_mode")
 
     def __call__(self, callable: Callable[..., Any], operands: Any) -> Any:
-        mode = current_mode()
+        mode, operands = current_mode(), tuple(operands)
         if mode is None:
             return callable(*operands)
-        return record_subgraph_call(
-            mode, self, callable, operands, "strict_graph", lambda graph, flat: (graph, flat)
-        )
+
+        def record(functions: Any, operands: Any, captured: Any) -> Any:
+            return record_subgraph_call(
+                mode,
+                self,
+                functions[0],
+                (*operands, *captured),
+                "strict_graph",
+                lambda graph, flat: (graph, flat),
+            )
+
+        return call_in_trace(mode, (callable,), operands, operands, record, lambda: callable(*operands))
 
 
 strict_mode_op = StrictMode()

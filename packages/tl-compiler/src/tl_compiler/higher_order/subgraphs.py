@@ -91,7 +91,7 @@ def trace_subgraph(mode: ProxyTorchDispatchMode, function: Callable[..., Any], o
     )
     inner._fakes = mode._fakes
     inner.symbol_from_outside = lambda symbol: _lift(subgraph, tracer, mode._number_of(symbol))
-    inputs = [_operand(mode, inner, subgraph, value, i) for i, value in enumerate(flat)]
+    inputs = [_operand(mode, inner, subgraph, value, i) for i, value in enumerate(_distinct(mode, flat))]
     env = mode.shape_env
     with contextlib.nullcontext(list) if env is None else env.branch() as checks:
         with disable_current_modes(), inner:
@@ -99,6 +99,19 @@ def trace_subgraph(mode: ProxyTorchDispatchMode, function: Callable[..., Any], o
         subgraph.results, subgraph.out_spec = tree_flatten(out)
         _finish(subgraph, inner, checks())
     return subgraph
+
+
+def _distinct(mode: Any, values: list[Any]) -> list[Any]:
+    """The values, each tensor its own object, because a trace looks tensors up by identity."""
+    known: set[int] = set()
+    distinct = []
+    for value in values:
+        repeats = isinstance(value, Tensor) and id(value) in known
+        known.add(id(value))
+        if repeats:
+            value = fresh(mode, mode.fake_of(value) if mode.tracing_mode != "real" else value)
+        distinct.append(value)
+    return distinct
 
 
 def _operand(mode: Any, inner: Any, subgraph: Subgraph, value: Any, i: int) -> Any:

@@ -53,6 +53,7 @@ MODULES = {
     "_functorch.partitioners": "tl_compiler.aot.partitioners",
     "_decomp": "tl_compiler.decompositions",
     "_higher_order_ops": "tl_compiler.higher_order",
+    "_higher_order_ops.torchbind": "tl_compiler.compat.torchbind",
     "_higher_order_ops.while_loop": "tl_compiler.higher_order.loops",
     "_inductor": "tl_compiler.compat.inductor",
     "_jit_internal": "tl_backends.compat.jit.internal",
