@@ -96,6 +96,9 @@ TERMS = (
     "call for per sample grads",
 )
 
+TERM_PATTERN = re.compile("|".join(rf"\b{term}\b" for term in TERMS))
+ANY_RETIRED = re.compile(rf"\b(?:{'|'.join(entry.words for entry in RETIRED)})\b")
+
 SUFFIXES = {".h", ".hpp", ".c", ".cpp", ".py", ".pyi", ".md"}
 WATCHED = ("packages", "tools", "docs", ".github")
 MADE = {"build", "dist", "vendor", "generated", "_build", "__pycache__", ".venv"}
@@ -111,19 +114,18 @@ def tokens(name: str) -> str:
 
 
 @cache
-def pattern(words: str) -> re.Pattern[str]:
-    """Finds whole words."""
-    return re.compile(rf"\b{words}\b")
+def retired_words(text: str) -> tuple[Retired, ...]:
+    """The entries of the retired words in a text, whatever it is and wherever it stands."""
+    words = TERM_PATTERN.sub("", tokens(text))
+    if text in ALLOWED or not ANY_RETIRED.search(words):
+        return ()
+    return tuple(entry for entry in RETIRED if re.search(rf"\b{entry.words}\b", words))
 
 
 def retired_in(text: str, path: str, is_name: bool) -> Iterator[Retired]:
     """The retired words of a name, or of a sentence."""
-    if text in ALLOWED:
-        return
-    words = re.sub("|".join(rf"\b{term}\b" for term in TERMS), "", tokens(text))
-    for entry in RETIRED:
-        applies = (is_name or not entry.names_only) and fnmatch(path, entry.where)
-        if applies and pattern(entry.words).search(words):
+    for entry in retired_words(text):
+        if (is_name or not entry.names_only) and fnmatch(path, entry.where):
             yield entry
 
 
@@ -142,27 +144,21 @@ def names_of_cpp(text: str) -> Iterator[tuple[int, str]]:
                 yield number, name
 
 
-def names_of_python(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """(line, name) of what a module defines: functions, classes, arguments, variables, attributes."""
+def texts_of_python(tree: ast.AST) -> Iterator[tuple[int, str, bool]]:
+    """(line, text, whether it is a name) of what a module defines and of its docstrings' lines."""
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                yield node.lineno, node.name
+                yield node.lineno, node.name, True
             case ast.arg():
-                yield node.lineno, node.arg
+                yield node.lineno, node.arg, True
             case ast.Name(ctx=ast.Store()):
-                yield node.lineno, node.id
+                yield node.lineno, node.id, True
             case ast.Attribute(ctx=ast.Store()):
-                yield node.lineno, node.attr
-
-
-def docstrings(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """(line, text) of each docstring."""
-    for node in ast.walk(tree):
+                yield node.lineno, node.attr, True
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            text = ast.get_docstring(node)
-            if text:
-                yield getattr(node, "lineno", 1), text
+            for line in (ast.get_docstring(node) or "").splitlines():
+                yield getattr(node, "lineno", 1), line, False
 
 
 def headings(text: str) -> Iterator[tuple[int, str]]:
@@ -187,9 +183,7 @@ def said_in(path: str, text: str) -> Iterator[tuple[int, str, bool]]:
         lines = enumerate(text.splitlines(), 1) if is_changelog else headings(text)
         yield from ((n, line, False) for n, line in lines)
     elif path.endswith((".py", ".pyi")):
-        tree = ast.parse(text)
-        yield from ((n, name, True) for n, name in names_of_python(tree))
-        yield from ((n, line, False) for n, doc in docstrings(tree) for line in doc.splitlines())
+        yield from texts_of_python(ast.parse(text))
     else:
         yield from ((n, name, True) for n, name in names_of_cpp(text))
 

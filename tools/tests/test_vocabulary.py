@@ -61,8 +61,9 @@ def test_comments_and_strings_of_cpp_are_not_names():
 
 def test_names_and_docstrings_of_python_are_found():
     tree = ast.parse('"""Module."""\ndef f(a):\n    """Function."""\n    b = c\n    a.d = 1\n')
-    assert {name for _, name in vocabulary.names_of_python(tree)} == {"f", "a", "b", "d"}
-    assert {text for _, text in vocabulary.docstrings(tree)} == {"Module.", "Function."}
+    texts = {(text, is_name) for _, text, is_name in vocabulary.texts_of_python(tree)}
+    assert {text for text, is_name in texts if is_name} == {"f", "a", "b", "d"}
+    assert {text for text, is_name in texts if not is_name} == {"Module.", "Function."}
 
 
 def test_headings_are_found():
