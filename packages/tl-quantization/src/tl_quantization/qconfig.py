@@ -99,7 +99,7 @@ class QConfig(_Pair):
         return super().__new__(cls, activation, weight)
 
 
-_NOOP_16 = NoopObserver.with_args(dtype=tl_core.float16)
+_NOOP = NoopObserver.with_args(dtype=tl_core.float32)
 _HISTOGRAM = HistogramObserver.with_args(reduce_range=True)
 _WHOLE_HISTOGRAM = HistogramObserver.with_args(reduce_range=False)
 _ROUNDED_MEAN = FusedMovingAvgObsFakeQuantize.with_args(
@@ -147,9 +147,9 @@ default_qat_qconfig_v2 = QConfig(default_fused_act_fake_quant, default_fused_wt_
 #: For operators that keep their input's scale.
 default_reuse_input_qconfig = QConfig(default_reuse_input_observer, NoopObserver)
 #: For embeddings, in training.
-default_embedding_qat_qconfig = QConfig(_NOOP_16, default_embedding_fake_quant)
+default_embedding_qat_qconfig = QConfig(_NOOP, default_embedding_fake_quant)
 #: The same with 16 steps.
-default_embedding_qat_qconfig_4bit = QConfig(_NOOP_16, default_embedding_fake_quant_4bit)
+default_embedding_qat_qconfig_4bit = QConfig(_NOOP, default_embedding_fake_quant_4bit)
 #: Signed activations and weights without -128.
 default_symmetric_qnnpack_qconfig = QConfig(
     HistogramObserver.with_args(dtype=qint8, reduce_range=False, eps=2**-12),

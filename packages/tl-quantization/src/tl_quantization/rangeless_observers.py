@@ -95,7 +95,7 @@ class PlaceholderObserver(ObserverBase):
         self.custom_op, self.compute_dtype = custom_op_name, compute_dtype
         self.quant_min, self.quant_max = quant_min, quant_max
         self.qscheme = per_tensor_affine if qscheme is None else qscheme
-        self.eps = eps
+        self.eps = tl_core.finfo(tl_core.float32).eps if eps is None else eps
 
     def forward(self, x: Tensor) -> Tensor:
         """The tensor itself."""

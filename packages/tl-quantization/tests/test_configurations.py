@@ -1,0 +1,36 @@
+"""The observers of each configuration, against the settings that PyTorch 2.13 had.
+
+PyTorch observes with `Identity` where a result or a weight stays as it is; tl has `PlaceholderObserver` there. PyTorch
+stores numbers of 4 bits in pairs, as quint4x2; tl stores each as quint8.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import tl_quantization as tq
+from tl_quantization import qconfig
+
+RECORDED = json.loads((Path(__file__).parent / "data" / "configurations.json").read_text())
+
+
+def settings(factory, names):
+    """The settings of the observer that a factory returns; those of its inner observer where it has none itself."""
+    observer = factory()
+    inner = getattr(observer, "activation_post_process", observer)
+    result = {"type": type(observer).__name__, "observer": type(inner).__name__}
+    for name in names - {*result}:
+        value = getattr(observer, name, getattr(inner, name, None))
+        value = value.item() if hasattr(value, "item") else value
+        result[name] = value if isinstance(value, (bool, int, float)) else str(value)
+    return {name: result[name] for name in names}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", RECORDED)
+def test_configurations_have_the_recorded_observers(name):
+    function, _, backend = name.partition(" ")
+    config = getattr(tq, function)(backend) if backend else getattr(qconfig, function)
+    for factory, recorded in zip((config.activation, config.weight), RECORDED[name], strict=True):
+        assert settings(factory, {*recorded}) == recorded
