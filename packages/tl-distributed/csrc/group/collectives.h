@@ -8,6 +8,9 @@
 
 namespace tl::distributed {
 
+// Up to this size, each rank reduces all elements of a tensor itself.
+inline constexpr int64_t kDirectBytes = 32 << 10;
+
 class Collectives {
  public:
   virtual ~Collectives() = default;

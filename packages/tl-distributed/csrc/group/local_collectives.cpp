@@ -1,14 +1,13 @@
 // Collectives in shared memory: ranks copy through slots in steps; each reduces its share in rank order.
 #include "group/local_collectives.h"
 
+#include "group/local_run.h"
 #include "group/reduction.h"
-#include "group/running.h"
 
 namespace tl::distributed {
 
 namespace {
 constexpr int64_t kPart = 256 << 10;   // of a tensor in a slot: it is read while it is in the writer's cache
-constexpr int64_t kSmall = 32 << 10;   // up to here every rank reduces everything itself
 constexpr int64_t kBlock = 128 << 10;  // of the arena: what is written to all ranks while it is in the cache
 
 // Bytes of n equal parts of a slot, whole cache lines.
@@ -18,7 +17,7 @@ int64_t part_of_slot(int n) { return std::min(kPart, kSlotBytes / n / 64 * 64); 
 
 class AllReduce {
  public:
-  AllReduce(Running& run, Piece data, Reduction reduction, int root)
+  AllReduce(LocalRun& run, Piece data, Reduction reduction, int root)
       : run_(run),
         data_(data),
         root_(root),
@@ -27,7 +26,7 @@ class AllReduce {
 
   void operator()() {
     const bool in_arena = run_.call().arena_offset >= 0;
-    const bool direct = run_.size() == 2 || root_ >= 0 || data_.bytes <= kSmall;
+    const bool direct = run_.size() == 2 || root_ >= 0 || data_.bytes <= kDirectBytes;
     const int64_t chunk = kPart;
     if (!in_arena) copy(run_.own(), data_.part(0, chunk));
     run_.step();
@@ -114,7 +113,7 @@ class AllReduce {
     run_.step();
   }
 
-  Running& run_;
+  LocalRun& run_;
   Piece data_;
   int root_;
   int64_t size_;
@@ -129,7 +128,7 @@ void LocalCollectives::all_reduce(Piece data, int64_t dtype, Reduction reduction
   call.reduction = reduction;
   call.root = root;
   if (root < 0) call.arena_offset = segment_.arena_offset(data.data, data.bytes);
-  Running run(segment_, call, deadline);
+  LocalRun run(segment_, call, deadline);
   AllReduce(run, data, reduction, root)();
 }
 
@@ -137,7 +136,7 @@ void LocalCollectives::reduce_scatter(Piece output, const Pieces& inputs, int64_
                                       const Deadline& deadline) {
   Call call = next_call(Kind::kReduceScatter, dtype, total(inputs), inputs);
   call.reduction = reduction;
-  Running run(segment_, call, deadline);
+  LocalRun run(segment_, call, deadline);
   const Combiner combiner(reduction, dtype);
   const int n = run.size();
   const int64_t part = part_of_slot(n), most = longest(inputs), size = size_of_dtype(dtype);
@@ -161,7 +160,7 @@ void LocalCollectives::reduce_scatter(Piece output, const Pieces& inputs, int64_
 void LocalCollectives::broadcast(const Pieces& data, int64_t dtype, int root, const Deadline& deadline) {
   Call call = next_call(Kind::kBroadcast, dtype, total(data), data);
   call.root = root;
-  Running run(segment_, call, deadline);
+  LocalRun run(segment_, call, deadline);
   size_t piece = 0;
   int64_t inside = 0, left = total(data);
   do {  // pieces are laid one behind the other
@@ -195,7 +194,7 @@ void LocalCollectives::all_gather(const Pieces& outputs, Piece input, int64_t dt
   Call call =
       root < 0 ? next_call(kind, dtype, total(outputs), outputs) : next_call(kind, dtype, input.bytes);
   call.root = root;
-  Running run(segment_, call, deadline);
+  LocalRun run(segment_, call, deadline);
   const int64_t most = root < 0 ? longest(outputs) : input.bytes;
   if (!outputs.empty()) copy(outputs[static_cast<size_t>(run.rank())].data, input);
   for (int64_t at = 0; at == 0 || at < most; at += kPart) {
@@ -213,7 +212,7 @@ void LocalCollectives::scatter(Piece output, const Pieces& inputs, int64_t dtype
                                const Deadline& deadline) {
   Call call = next_call(Kind::kScatter, dtype, output.bytes);
   call.root = root;
-  Running run(segment_, call, deadline);
+  LocalRun run(segment_, call, deadline);
   const int64_t part = part_of_slot(run.size());
   for (int64_t at = 0; at == 0 || at < output.bytes; at += part) {
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -226,7 +225,7 @@ void LocalCollectives::scatter(Piece output, const Pieces& inputs, int64_t dtype
 
 void LocalCollectives::all_to_all(const Pieces& outputs, const Pieces& inputs, int64_t dtype,
                                   const Deadline& deadline) {
-  Running run(segment_, next_call(Kind::kAllToAll, dtype, 0), deadline);
+  LocalRun run(segment_, next_call(Kind::kAllToAll, dtype, 0), deadline);
   const int n = run.size();
   auto* sizes = reinterpret_cast<int64_t*>(run.own());  // what is sent to each, then what is expected of each
   for (int i = 0; i < n; ++i) {
@@ -258,7 +257,7 @@ void LocalCollectives::all_to_all(const Pieces& outputs, const Pieces& inputs, i
 }
 
 void LocalCollectives::barrier(const Deadline& deadline) {
-  Running run(segment_, next_call(Kind::kBarrier, 0, 0), deadline);
+  LocalRun run(segment_, next_call(Kind::kBarrier, 0, 0), deadline);
   run.step();
 }
 

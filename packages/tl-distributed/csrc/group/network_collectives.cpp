@@ -4,14 +4,13 @@
 // call.
 #include "group/network_collectives.h"
 
-#include "group/record_scope.h"
 #include "group/reduction.h"
+#include "group/run.h"
 
 namespace tl::distributed {
 
 namespace {
-constexpr int64_t kSmall = 32 << 10;  // up to here every rank reduces everything itself
-constexpr int64_t kShare = 4 << 20;   // of a rank in a block of a larger tensor, at most
+constexpr int64_t kShare = 4 << 20;  // of a rank in a block of a larger tensor, at most
 constexpr int64_t kLine = 64;
 
 int64_t whole_lines(int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
@@ -39,18 +38,16 @@ Piece share_of(Piece whole, int rank, int n) {
 }
 }  // namespace
 
-// One collective while it runs.
-class NetworkCollectives::Running {
+// A collective over the network: its exchanges, and the rows in which the operands of a sum arrive.
+class NetworkCollectives::NetworkRun : public Run {
  public:
-  Running(NetworkCollectives& owner, const Call& call, const Deadline& deadline)
-      : owner_(owner), call_(call), deadline_(deadline), record_scope_(owner.mesh_, call_) {
-    if (owner.compares_all_) barrier();
+  NetworkRun(NetworkCollectives& owner, const Call& call, const Deadline& deadline)
+      : Run(owner.mesh_, call, deadline), owner_(owner) {
+    if (owner_.compares_all_) barrier();
   }
 
-  int rank() const { return owner_.mesh_.rank(); }
-  int size() const { return owner_.mesh_.size(); }
   void exchange(const Frames& outgoing, const Frames& incoming) {
-    owner_.mesh_.exchange(outgoing, incoming, call_, deadline_);
+    owner_.mesh_.exchange(outgoing, incoming, call(), deadline());
   }
   void barrier() {
     const auto nothing = [](int) { return Pieces(); };
@@ -76,7 +73,7 @@ class NetworkCollectives::Running {
     return owner_.table_.data() + pitch * rank;
   }
   void reduce_rows(const Combiner& combiner, Piece own, Piece out, int64_t pitch) {
-    const int64_t count = out.bytes / size_of_dtype(call_.dtype);
+    const int64_t count = out.bytes / size_of_dtype(call().dtype);
     if (size() == 2) {
       char* other = row(1 - rank(), pitch);
       return rank() == 0 ? combiner.pair(out.data, own.data, other, count)
@@ -88,9 +85,6 @@ class NetworkCollectives::Running {
 
  private:
   NetworkCollectives& owner_;
-  Call call_;
-  const Deadline& deadline_;
-  RecordScope record_scope_;
 };
 
 // ---- reductions -------------------------------------------------------------------------------------------
@@ -100,11 +94,11 @@ void NetworkCollectives::all_reduce(Piece data, int64_t dtype, Reduction reducti
   Call call = next_call(root < 0 ? Kind::kAllReduce : Kind::kReduce, dtype, data.bytes);
   call.reduction = reduction;
   call.root = root;
-  Running run(*this, call, deadline);
+  NetworkRun run(*this, call, deadline);
   const Combiner combiner(reduction, dtype);
   const int n = run.size();
   const bool gets = root < 0 || root == run.rank();
-  if (data.bytes <= kSmall) {  // all to everybody who wants the result
+  if (data.bytes <= kDirectBytes) {  // all to everybody who wants the result
     const int64_t pitch = whole_lines(data.bytes);
     run.exchange(run.frames([&](int peer) -> Pieces { return {root < 0 || peer == root ? data : Piece()}; }),
                  run.frames([&](int peer) -> Pieces {
@@ -137,7 +131,7 @@ void NetworkCollectives::reduce_scatter(Piece output, const Pieces& inputs, int6
                                         Reduction reduction, const Deadline& deadline) {
   Call call = next_call(Kind::kReduceScatter, dtype, total(inputs), inputs);
   call.reduction = reduction;
-  Running run(*this, call, deadline);
+  NetworkRun run(*this, call, deadline);
   const Combiner combiner(reduction, dtype);
   const Piece own = inputs[static_cast<size_t>(run.rank())];
   const int64_t most = longest(inputs);
@@ -156,11 +150,11 @@ void NetworkCollectives::reduce_scatter(Piece output, const Pieces& inputs, int6
 void NetworkCollectives::broadcast(const Pieces& data, int64_t dtype, int root, const Deadline& deadline) {
   Call call = next_call(Kind::kBroadcast, dtype, total(data), data);
   call.root = root;
-  Running run(*this, call, deadline);
+  NetworkRun run(*this, call, deadline);
   const int n = run.size();
   const int64_t bytes = total(data);
   const bool sends = run.rank() == root;
-  const bool direct = n == 2 || bytes <= kSmall;
+  const bool direct = n == 2 || bytes <= kDirectBytes;
   // Root gives each rank its share, and the ranks give each other theirs: no connection carries more than
   // two.
   const auto share = [&](int rank) {
@@ -184,7 +178,7 @@ void NetworkCollectives::all_gather(const Pieces& outputs, Piece input, int64_t 
   Call call = root < 0 ? next_call(Kind::kAllGather, dtype, total(outputs), outputs)
                        : next_call(Kind::kGather, dtype, input.bytes);
   call.root = root;
-  Running run(*this, call, deadline);
+  NetworkRun run(*this, call, deadline);
   if (!outputs.empty()) copy(outputs[static_cast<size_t>(run.rank())].data, input);
   const bool gets = root < 0 || root == run.rank();
   run.exchange(
@@ -196,7 +190,7 @@ void NetworkCollectives::scatter(Piece output, const Pieces& inputs, int64_t dty
                                  const Deadline& deadline) {
   Call call = next_call(Kind::kScatter, dtype, output.bytes);
   call.root = root;
-  Running run(*this, call, deadline);
+  NetworkRun run(*this, call, deadline);
   const bool sends = root == run.rank();
   if (sends) copy(output.data, inputs[static_cast<size_t>(root)]);
   run.exchange(
@@ -206,7 +200,7 @@ void NetworkCollectives::scatter(Piece output, const Pieces& inputs, int64_t dty
 
 void NetworkCollectives::all_to_all(const Pieces& outputs, const Pieces& inputs, int64_t dtype,
                                     const Deadline& deadline) {
-  Running run(*this, next_call(Kind::kAllToAll, dtype, 0), deadline);
+  NetworkRun run(*this, next_call(Kind::kAllToAll, dtype, 0), deadline);
   const auto self = static_cast<size_t>(run.rank());
   copy(outputs[self].data, inputs[self]);
   run.exchange(run.frames([&](int peer) -> Pieces { return {inputs[static_cast<size_t>(peer)]}; }),
@@ -216,7 +210,7 @@ void NetworkCollectives::all_to_all(const Pieces& outputs, const Pieces& inputs,
 }
 
 void NetworkCollectives::barrier(const Deadline& deadline) {
-  Running run(*this, next_call(Kind::kBarrier, 0, 0), deadline);
+  NetworkRun run(*this, next_call(Kind::kBarrier, 0, 0), deadline);
   run.barrier();
 }
 

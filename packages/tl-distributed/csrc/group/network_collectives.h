@@ -30,7 +30,7 @@ class NetworkCollectives final : public Collectives {
   void barrier(const Deadline& deadline) override;
 
  private:
-  class Running;
+  class NetworkRun;
   Mesh& mesh_;
   bool compares_all_;
   std::vector<char> table_;  // received numbers to reduce, a row for each rank
