@@ -66,6 +66,20 @@ def test_each_allocation_has_a_category(profiled):
     }
 
 
+def test_memory_of_the_first_event_of_a_backward_is_its_detail():
+    events = [
+        recorded(Kind.EVALUATION, "backward", 0, 9),
+        recorded(Kind.NODE, "MmBackward0", 1, 8, parent=0),
+        memory(100, 8, 2, 0),
+        memory(200, 8, 3, 1),
+        memory(300, 8, 10),
+    ]
+    result = SimpleNamespace(recorded=events, known_tensors={}, trace_start_ns=lambda: 0)
+    memory_profile = MemoryProfile(result)
+    categories = [memory_profile.category_of(key) for _, _, (key, _), _ in memory_profile.timeline]
+    assert categories == [Category.AUTOGRAD_DETAIL, Category.AUTOGRAD_DETAIL, Category.TEMPORARY]
+
+
 def test_the_time_line_has_writes_and_ends(profiled):
     changes = [
         (at, action, key.address, version, size) for at, action, (key, version), size in profiled.timeline

@@ -223,7 +223,7 @@ class BasicEvaluation:
 
 def _launches(event: Any) -> bool:
     name = event.name if isinstance(event.name, str) else event.name()
-    return name.lower() == "cudalaunchkernel" or name == "cudaLaunchKernel"
+    return name.lower() == "cudalaunchkernel"
 
 
 def _start(event: Any) -> int:

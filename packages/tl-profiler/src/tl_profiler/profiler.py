@@ -84,12 +84,6 @@ class _KinetoProfile:
         profiler._start_trace()
         if self.execution_trace_observer:
             self.execution_trace_observer.start()
-        flags = {"record_shapes": self.record_shapes, "with_stack": self.with_stack,
-                 "profile_memory": self.profile_memory, "with_modules": self.with_modules,
-                 "with_flops": self.with_flops}  # fmt: skip
-        for name, on in flags.items():
-            if on:
-                self.add_metadata_json(name, "1")
         for key, value in self.preset_metadata.items():
             self.add_metadata_json(key, value)
         ranks = self._get_distributed_info()
