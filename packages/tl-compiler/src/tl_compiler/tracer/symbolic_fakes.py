@@ -216,18 +216,54 @@ class SymbolicFakes:
             repeats, [self.env.new_dynamic_size() if output_size is None else output_size], tl_core.int64
         )
 
+    def _repeat_along(self, x: Any, repeats: Any, dim: int | None = None, *, output_size: Any = None) -> Any:
+        """Elements of a dimension, or of all, repeated as often as a tensor says."""
+        size = self.env.new_dynamic_size() if output_size is None else output_size
+        return self._fake(x, [size] if dim is None else _resized(x, dim, size), x.dtype)
+
+    def _pieces(self, x: Any, positions: Any, dim: int = 0) -> Any:
+        """The pieces between positions in a tensor; a number of pieces in a tensor decides how many there are."""
+        if positions.ndim == 0:
+            return NotImplemented
+        narrow = tl_core.operators.packets.aten.narrow.default
+        return [
+            self.call(narrow, (x, dim, 0, self._up_to(x.shape[dim])), {}, x.device)
+            for _ in range(int(positions.shape[0]) + 1)
+        ]
+
     def _bincount(self, x: Any, weights: Any = None, minlength: int = 0) -> Any:
         dtype = tl_core.int64 if weights is None else weights.dtype
         return self._fake(x, [self.env.new_dynamic_size(minlength)], dtype)
 
-    def _unique(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def _unique(self, x: Any, is_sorted: bool = True, inverse: bool = False, counts: bool = False) -> Any:
+        return self._distinct(x, inverse, counts, None)
+
+    def _unique_dim(
+        self, x: Any, dim: int, is_sorted: bool = True, inverse: bool = False, counts: bool = False
+    ) -> Any:
+        return self._distinct(x, inverse, counts, dim)
+
+    def _unique_consecutive(
+        self, x: Any, inverse: bool = False, counts: bool = False, dim: int | None = None
+    ) -> Any:
+        return self._distinct(x, inverse, counts, dim)
+
+    def _distinct(self, x: Any, inverse: bool, counts: bool, dim: int | None) -> Any:
+        """Distinct elements or slices, the position of each in them, and their counts."""
         size = self.env.new_dynamic_size()
-        inverse = self._fake(x, list(x.shape), tl_core.int64) if x.symbolic is not None else None
-        if inverse is None:
-            with no_modes():
-                elem = tl_core.empty(x.shape, dtype=tl_core.int64, device="meta")
-            inverse = FakeTensor(self.mode, elem, x.device)
-        return self._fake(x, [size], x.dtype), inverse, self._fake(x, [size], tl_core.int64)
+        positions = list(x.shape) if dim is None else [x.shape[dim]]
+        return (
+            self._fake(x, [size] if dim is None else _resized(x, dim, size), x.dtype),
+            self._fake(x, positions if inverse else [0], tl_core.int64),
+            self._fake(x, [size] if counts else [0], tl_core.int64),
+        )
+
+
+def _resized(x: Any, dim: int, size: Any) -> list[Any]:
+    """The sizes of a tensor with another one of a dimension."""
+    sizes = list(x.shape)
+    sizes[dim] = size
+    return sizes
 
 
 _RULES: dict[str, Any] = {
@@ -236,7 +272,12 @@ _RULES: dict[str, Any] = {
     "nonzero_numpy": SymbolicFakes._nonzero_numpy,
     "argwhere": SymbolicFakes._nonzero,
     "masked_select": SymbolicFakes._masked_select,
+    "where": SymbolicFakes._nonzero_numpy,
     "_unique2": SymbolicFakes._unique,
+    "unique_dim": SymbolicFakes._unique_dim,
+    "unique_consecutive": SymbolicFakes._unique_consecutive,
     "repeat_interleave.Tensor": SymbolicFakes._repeat_interleave,
+    "repeat_interleave.self_Tensor": SymbolicFakes._repeat_along,
+    "tensor_split.tensor_indices_or_sections": SymbolicFakes._pieces,
     "bincount": SymbolicFakes._bincount,
 }

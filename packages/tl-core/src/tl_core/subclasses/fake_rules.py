@@ -9,12 +9,18 @@ from tl_core._C import Tensor
 
 # Results are not known without elements.
 NUMBER_OF_VALUES = frozenset({"_local_scalar_dense", "equal", "allclose", "is_nonzero"})
-# Nor are the sizes of these; `index` only where an index is a mask.
+# Nor are the sizes of these operators, with all their overloads; `index` only where an index is a mask.
 SHAPE_OF_VALUES = frozenset(
     {
         "nonzero", "nonzero_numpy", "argwhere", "masked_select", "unique", "_unique", "_unique2", "unique_dim",
-        "unique_consecutive", "unique_dim_consecutive", "bincount", "repeat_interleave.Tensor", "to_sparse",
-        "_to_sparse", "segment_lengths",
+        "unique_consecutive", "unique_dim_consecutive", "bincount", "to_sparse", "_to_sparse", "segment_lengths",
+    }
+)  # fmt: skip
+# Nor those of these overloads: `where` of a condition alone, counts and positions in a tensor.
+OVERLOADS_OF_VALUES = frozenset(
+    {
+        "where", "repeat_interleave.Tensor", "repeat_interleave.self_Tensor",
+        "tensor_split.tensor_indices_or_sections",
     }
 )  # fmt: skip
 # Where an index is a mask, these still return what is like their first argument.
@@ -47,7 +53,7 @@ def depends_on_elements(name: str, args: Any) -> bool:
         name: the operator's, without its namespace.
         args: what it is called with.
     """
-    if name in SHAPE_OF_VALUES or name.partition(".")[0] in SHAPE_OF_VALUES:
+    if name in OVERLOADS_OF_VALUES or name.partition(".")[0] in SHAPE_OF_VALUES:
         return True
     return name in ("index.Tensor", "index.Tensor_out") and has_mask(args)
 
