@@ -157,3 +157,14 @@ def test_embedding_bag(mode):
     table, index = drawn(6, 3), numpy.array([[0, 1, 5], [2, 2, 2]])
     got = F.embedding_bag(tl.tensor(index), tl.tensor(table), mode=mode)
     numpy.testing.assert_allclose(got.numpy(), getattr(table[index], mode)(1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("margin", [0, 0.0, 2, 0.5])
+@pytest.mark.parametrize("dtype", [tl.int64, tl.uint8, tl.float64, tl.float16])
+def test_ranks_of_integers_have_a_floating_point_loss(margin, dtype):
+    a, b, y = (tl.tensor(v, dtype=dtype) for v in ([3, 1], [1, 2], [1, 1]))
+    losses = F.margin_ranking_loss(a, b, y, margin, reduction="none")
+    assert losses.dtype == (dtype if dtype.is_floating_point else tl.float32)
+    if dtype != tl.uint8:
+        assert losses.tolist() == [max(0.0, margin - 2), 1.0 + margin]
+        assert F.margin_ranking_loss(a, b, y, margin).dtype == losses.dtype

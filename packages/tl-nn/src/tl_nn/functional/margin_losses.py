@@ -64,7 +64,8 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    return reduce_losses((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    fraction = margin + 0.0  # losses of integers have a type with a point, whatever number the margin is
+    return reduce_losses((-target * (input1 - input2) + fraction).clamp_min(0), reduction)
 
 
 @overridable
