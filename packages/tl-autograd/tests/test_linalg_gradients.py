@@ -136,3 +136,10 @@ def test_gradients_of_solvers_have_the_shapes_of_what_is_broadcast(name, left, r
     grads = grad(solved(a, b).sum(), (a, b))
     assert [g.shape for g in grads] == [a.shape, b.shape]
     assert gradcheck(solved, (a, b)) and gradgradcheck(solved, (a, b))
+
+
+def test_the_zeroth_power_has_a_gradient_of_zeros():
+    a = tl.eye(3, dtype=tl.float64).mul(2).expand(2, 3, 3).clone().requires_grad_()
+    result = tl.linalg.matrix_power(a, 0)
+    assert result.requires_grad and tl.equal(result, tl.eye(3, dtype=tl.float64).expand(2, 3, 3))
+    assert tl.equal(grad(result.sum(), a)[0], tl.zeros_like(a))

@@ -392,3 +392,12 @@ def test_solutions_do_not_depend_on_threads():
         tl.set_num_threads(threads)
     assert all(tl.equal(one, other) for one, other in zip(*results))
     assert tl.equal(linalg.solve(a[1:2], b[1:2])[0], results[0][0][1])
+
+
+@pytest.mark.parametrize("dtype", [tl.int64, tl.float16, tl.complex64])
+def test_the_zeroth_power_of_matrices(dtype):
+    for shape in ((3, 3), (0, 0), (2, 0, 3, 3)):
+        a = tl.ones(shape, dtype=dtype)
+        unit = tl.eye(shape[-1], dtype=dtype).expand(shape)
+        assert tl.equal(linalg.matrix_power(a, 0), unit) and linalg.matrix_power(a, 0).dtype == dtype
+        assert tl.equal(linalg.matrix_power(a.mT, 0, out=tl.empty(0, dtype=dtype)), unit)

@@ -17,9 +17,9 @@ namespace tl {
 namespace {
 using Pair = std::tuple<Tensor, Tensor>;
 
-Tensor unit_matrices(const Tensor& A) {
-  const Tensor one = ops::eye(last(A), {.dtype = A.dtype(), .device = A.device()});
-  return ops::clone(ops::expand(one, A.sizes()));
+// A copy of the input with the elements of unit matrices, so that it has a derivative, which is zero.
+Tensor zeroth_power(const Tensor& A) {
+  return ops::copy_(ops::clone(A), ops::eye(last(A), {.dtype = A.dtype(), .device = A.device()}));
 }
 
 // Binary powering from the highest bit, for n > 0.
@@ -38,7 +38,7 @@ Tensor matrix_power(const Tensor& self, int64_t n, Out out) {
   TL_CHECK(rows_of(self) == last(self), Runtime,
            "linalg.matrix_power: A must be batches of square matrices, but they are ", rows_of(self), " by ",
            last(self), " matrices");
-  if (n == 0) return copied_out(unit_matrices(self), out);
+  if (n == 0) return copied_out(zeroth_power(self), out);
   if (n == 1) return copied_out(ops::clone(self), out);
   const Tensor base = n < 0 ? ops::linalg_inv(self) : self;
   return copied_out(positive_power(base, n < 0 ? -static_cast<uint64_t>(n) : static_cast<uint64_t>(n)), out);
