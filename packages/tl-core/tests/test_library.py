@@ -583,3 +583,11 @@ def test_a_librarys_functions_are_noted_as_long_as_it_lives() -> None:
     del lib
     gc.collect()
     assert f"{NS}/noted/CPU" not in library._impls
+
+
+def test_kernels_get_a_number_for_a_list_as_many(lib: Library) -> None:
+    lib.define("f(Tensor x, int[2] size, int[3]? step=None, int[2] pad=0) -> int[]")
+    lib.impl("f", lambda x, size, step=None, pad=(0, 0): [*size, *(step or ()), *pad], "CPU")
+    f = getattr(tl.ops, NS).f
+    assert f(tl.ones(1), 3) == [3, 3, 0, 0]
+    assert f(tl.ones(1), [3, 4], 1, 2) == [3, 4, 1, 1, 1, 2, 2]

@@ -613,3 +613,29 @@ def test_handlers_see_the_elements_of_views_of_conjugated_tensors():
         y = x[1:]
     assert mode.elements == [[3 + 1j]]
     assert y.tolist() == [3 + 1j]
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments"),
+    [
+        (lambda x: aten.max_pool2d(x, 3), ([3, 3],)),
+        (lambda x: aten.max_pool2d(x, [3, 2], 1), ([3, 2], [1, 1])),
+        (lambda x: aten.max_pool2d(x, [3]), ([3, 3],)),
+        (lambda x: aten.max_pool2d(x, 3, padding=0, dilation=[1, 1]), ([3, 3],)),
+        (lambda x: aten.max_pool2d(x, 3, 3, 1), ([3, 3], [3, 3], [1, 1])),
+        (lambda x: aten.conv2d(x, x, None, 1), ()),
+        (lambda x: aten.conv2d(x, x, None, 2), (None, [2, 2])),
+        (lambda x: aten.sum(x, 1), ([1],)),
+        (lambda x: aten.flip(x, [0]), ([0],)),
+        (lambda x: aten.adaptive_avg_pool2d(x, 2), ([2, 2],)),
+    ],
+)
+def test_a_number_for_a_list_of_a_stated_length_is_as_many(call, arguments):
+    mode, x = Seen(), tl.ones(1, 1, 6, 6)
+    _C._push_mode(_C._LAYER_TRACE, mode)
+    try:
+        call(x)
+    finally:
+        _C._pop_mode(_C._LAYER_TRACE)
+    _, _, args, kwargs = mode.calls[0]
+    assert (tuple(a for a in args if not isinstance(a, tl.Tensor)), kwargs) == (arguments, {})

@@ -1,7 +1,10 @@
 // Values of the calling convention as the Python objects a caller would have passed.
 #include "bind/argument_to_python.h"
 
+#include <algorithm>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 #include "bind/error.h"
 #include "bind/generator_object.h"
@@ -52,6 +55,31 @@ PyObject* list_object(const TlArgInfo* arg, const TlValue& v) {
   }
 }
 
+// How many numbers one number stands for: 2 for `int[2] stride`, 1 where the schema states none.
+Py_ssize_t stated_length(const Operator& op, const TlArgInfo& arg) {
+  const std::string_view schema(op.info.schema);
+  const std::string name = cat("] ", arg.name), optional = cat("]? ", arg.name);
+  for (const std::string& text : {name, optional}) {
+    size_t at = schema.find(text);
+    while (at != schema.npos && std::string_view("=,)").find(schema[at + text.size()]) == schema.npos)
+      at = schema.find(text, at + 1);
+    if (at == schema.npos) continue;
+    const char digit = schema[at - 1];
+    return digit >= '1' && digit <= '9' ? digit - '0' : 1;
+  }
+  return 1;
+}
+
+// `[1]` and `[1, 1]` are one argument of `int[2]`.
+bool same_numbers(const Operator& op, const TlArgInfo& arg, const TlValue& a, const TlValue& b) {
+  if (a.tag != TL_INT_LIST || a.len == b.len || std::min(a.len, b.len) != 1) return false;
+  const auto *one = static_cast<const int64_t*>((a.len == 1 ? a : b).u.p),
+             *several = static_cast<const int64_t*>((a.len == 1 ? b : a).u.p);
+  const uint32_t count = std::max(a.len, b.len);
+  return count == stated_length(op, arg) &&
+         std::all_of(several, several + count, [&](int64_t n) { return n == *one; });
+}
+
 bool same_list(const TlValue& a, const TlValue& b) {
   if (a.len != b.len) return false;
   if (a.tag == TL_SCALAR_LIST || a.tag == TL_TENSOR_LIST || a.tag == TL_STRING_LIST) return a.len == 0;
@@ -83,12 +111,20 @@ PyObject* argument_to_python(const TlArgInfo* arg, const TlValue& v) {
   }
 }
 
+PyObject* argument_to_python(const Operator& op, int i, const TlValue& v) {
+  const TlArgInfo& arg = op.info.args[i];
+  PyRef o = checked(argument_to_python(&arg, v));
+  const bool one = (v.tag == TL_INT_LIST || v.tag == TL_FLOAT_LIST) && v.len == 1;
+  const Py_ssize_t count = one ? stated_length(op, arg) : 1;
+  return count > 1 ? PySequence_Repeat(o.get(), count) : o.release();
+}
+
 bool is_default(const Operator& op, int i, const TlValue& v) {
   const TlValue& d = op.defaults[i];
   if (!op.info.args[i].has_default)
     return v.tag == TL_NONE && op.info.args[i].optional && op.info.args[i].keyword_only;
   if (v.tag != d.tag) return false;
-  if (v.tag >= TL_BOOL_LIST) return same_list(v, d);
+  if (v.tag >= TL_BOOL_LIST) return same_list(v, d) || same_numbers(op, op.info.args[i], v, d);
   if (v.tag == TL_STRING) return v.len == d.len && std::memcmp(v.u.p, d.u.p, v.len) == 0;
   if (v.tag == TL_COMPLEX) return std::memcmp(v.u.p, d.u.p, 2 * sizeof(double)) == 0;
   return v.tag == TL_NONE || v.u.i == d.u.i;

@@ -102,11 +102,11 @@ Arguments arguments_of(const Operator& op, const TlValue* args, int n_args) {
   const bool swapped = number_comes_first(op, args, n_args);
   for (int i = 0; i < given; ++i)
     PyTuple_SET_ITEM(made.positional.get(), swapped && i < 2 ? 1 - i : i,
-                     checked(argument_to_python(&info[i], args[i])).release());
+                     checked(argument_to_python(op, i, args[i])).release());
   const Makes makes = made_by(op);
   for (int i = n_positional; i < n; ++i) {
     const bool unsaid = is_default(op, i, args[i]);
-    PyRef o = unsaid ? unsaid_option(makes, info[i]) : checked(argument_to_python(&info[i], args[i]));
+    PyRef o = unsaid ? unsaid_option(makes, info[i]) : checked(argument_to_python(op, i, args[i]));
     if (!o.get()) continue;
     checked(PyDict_SetItemString(made.named.get(), info[i].name, o.get()));
   }

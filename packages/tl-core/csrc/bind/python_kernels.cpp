@@ -64,7 +64,7 @@ class PythonCall {
 
  private:
   void put(const Operator& op, int arg, const TlValue& v) {
-    objects_[static_cast<size_t>(n_) + 1] = checked(argument_to_python(&op.info.args[arg], v)).release();
+    objects_[static_cast<size_t>(n_) + 1] = checked(argument_to_python(op, arg, v)).release();
     ++n_;
   }
 
