@@ -84,7 +84,7 @@ TABLES = (
           ("tl_core.nested.strided_operators",)),
     Table("masked", "tl_core.masked.maskedtensor.core", "HANDLERS", ("tl_core.masked",)),
     Table(
-        "fake: sizes", "tl_core.subclasses.fake_rules", "SHAPE_OF_VALUES",
+        "fake: sizes", "tl_core.subclasses.fake_rules", "SHAPE_OF_VALUES OVERLOADS_OF_VALUES",
         must=has_data_shape, why='the row has shape="data"',
     ),
     Table(
@@ -106,7 +106,6 @@ TABLES = (
     Table(
         "symbolic sizes", "tl_compiler.tracer.symbolic_fakes", "_RULES", must=has_data_shape,
         why='the row has shape="data"',
-        absent=dict.fromkeys(("unique_dim", "unique_consecutive"), "export refuses it"),
     ),
     Table("flops", "tl_utils.flop_counter", "flop_registry _OWN"),
     Table("flops of profiles", "tl_autograd.flop_formulas", "FLOP_FORMULAS"),

@@ -253,6 +253,7 @@ ROWS = [
             "elu_double_backward(Tensor grad, Scalar alpha, Scalar scale, Scalar input_scale, bool "
             "is_result, Tensor self_or_result) -> Tensor"
         ),
+        shape="broadcast(grad.shape, self_or_result.shape)",
         function=False, method=False,
         doc="The second derivative of elu.",
     ),

@@ -15,6 +15,7 @@ ROWS = [
             "_attention(Tensor query, Tensor key, Tensor value, Tensor? mask, bool causal, float scale, bool "
             "rows_outside, Tensor? rng_state=None, float dropout=0.0) -> (Tensor output, Tensor log_sums)"
         ),
+        shape="[[*query.shape[:-1], value.shape[-1]], query.shape[:-1]]",
         function=False, method=False,
         grad={
             "query, key, value, mask": (
@@ -27,6 +28,10 @@ ROWS = [
     ),
     Op(
         f"_attention_backward{GRADIENTS}",
+        shape=(
+            "[query.shape if want_query else None, key.shape if want_key else None, value.shape if "
+            "want_value else None, mask.shape if want_mask else None]"
+        ),
         function=False, method=False,
         grad="none:only runs where nothing is recorded",
         jvp="none:not implemented: only runs where nothing is differentiated", batch="fold",

@@ -13,9 +13,10 @@ _TRANSPOSED = (
 _BIAS = "g.sum([d for d in range(g.ndim) if d != 1])"
 
 
-def _product(signature, grad, doc, reported=""):
+def _product(signature, grad, doc, size, reported=""):
     return Op(
         signature,
+        shape=f"list({size})",
         function=False,
         method=False,
         reported=reported,
@@ -134,7 +135,7 @@ ROWS = [
             "input": f"_convolve_input(g, weight.conj(), None, input.shape, {_ARGS})",
             "weight": f"_convolve_weight(g, input.conj(), weight.shape, {_ARGS})",
             "bias": _BIAS,
-        }, "The convolution, as far as the output's shape goes.",
+        }, "The convolution, as far as the output's shape goes.", "output_size",
         reported="slow_conv2d_cpu",
     ),
     _product(
@@ -146,14 +147,14 @@ ROWS = [
             "grad_output": f"_convolve(g, weight.conj(), None, grad_output.shape, {_ARGS})",
             "weight": f"_convolve_weight(grad_output.conj(), g, weight.shape, {_ARGS})",
             "bias": _BIAS,
-        }, "The gradient of a convolution's input: the transposed convolution.",
+        }, "The gradient of a convolution's input: the transposed convolution.", "input_size",
     ),
     _product(
         f"_convolve_weight(Tensor grad_output, Tensor input, int[] weight_size, {_HOW}) -> Tensor",
         {
             "grad_output": f"_convolve(input.conj(), g, None, grad_output.shape, {_ARGS})",
             "input": f"_convolve_input(grad_output.conj(), g, None, input.shape, {_ARGS})",
-        }, "The gradient of a convolution's weight.",
+        }, "The gradient of a convolution's weight.", "weight_size",
     ),
     Op(
         f"im2col(Tensor self, {_BLOCKS}) -> Tensor",

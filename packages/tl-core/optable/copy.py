@@ -156,7 +156,7 @@ ROWS = [
         doc="The one element as a number.",
     ),
     Composite(
-        "sum_to_size(Tensor self, int[] size) -> Tensor",
+        "sum_to_size(Tensor self, int[] size) -> Tensor", shape="list(size)",
         function=False, sparse="itself",
         doc="Summed over the dimensions in which `size` was broadcast to the tensor's shape.",
         example=">>> tl.ones(2, 3).sum_to_size(1, 3)\ntensor([[2., 2., 2.]])",

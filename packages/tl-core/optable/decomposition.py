@@ -136,6 +136,7 @@ ROWS = [
             "_singular_norm_double_backward(Tensor g, Tensor grad, Tensor A, Tensor weights, Tensor U, "
             "Tensor S, Tensor Vh) -> Tensor"
         ),
+        shape="A.shape",
         doc="The gradient of _singular_norm_backward by A.",
     ),
     _derived(
@@ -171,6 +172,7 @@ ROWS = [
     ),
     Composite(
         "svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
+        shape="svd_factors(self.shape, some and compute_uv)",
         out=True, out_name="svd.U", autocast="float32",
         doc="As linalg.svd, but with V in place of its adjoint; U and V are zeros unless compute_uv.",
         example=">>> tl.svd(tl.tensor([[0.0, 3.0], [1.0, 0.0]])).S\ntensor([3., 1.])",
@@ -274,6 +276,10 @@ ROWS = [
         (
             "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> "
             "(Tensor P, Tensor L, Tensor U)"
+        ),
+        shape=(
+            "(lu(LU_data.shape)[:1] if unpack_pivots else [[0]]) + (lu(LU_data.shape)[1:] if unpack_data "
+            "else [[0], [0]])"
         ),
         out=True, out_name="lu_unpack.out", method=False,
         grad={"LU_data": "_lu_unpack_backward(g1, g2, LU_data)"},

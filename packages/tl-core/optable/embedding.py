@@ -47,6 +47,7 @@ ROWS = [
             "_embedding_double_backward(Tensor grad, Tensor indices, int padding_idx, bool "
             "scale_grad_by_freq) -> Tensor"
         ),
+        shape="[*indices.shape, grad.shape[-1]]",
         function=False, method=False,
         doc="The adjoint of embedding_dense_backward.",
     ),
@@ -59,6 +60,7 @@ ROWS = [
     ),
     Op(
         f"_embedding_bag({BAG}, int padding_idx=-1) -> {FOUR}",
+        shape="bags(weight.shape, indices.shape, offsets.shape, mode, include_last_offset)",
         function=False, method=False,
         grad={
             "weight, per_sample_weights": (
@@ -80,6 +82,7 @@ ROWS = [
     ),
     Composite(
         f"embedding_bag({BAG}) -> (Tensor, Tensor, Tensor, Tensor)",
+        shape="bags(weight.shape, indices.shape, offsets.shape, mode, include_last_offset)",
         method=False,
         doc=(
             "Sums (mode 0), means (1) or maxima (2) of bags of a table's rows; the bag of each index, the "
@@ -93,6 +96,7 @@ ROWS = [
             "scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool "
             "include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)"
         ),
+        shape="bags(weight.shape, indices.shape, offsets.shape, mode, include_last_offset)",
         method=False,
         doc="Bags in which one index counts for nothing.",
         example=(

@@ -277,6 +277,7 @@ ROWS = [
             "window=None, bool center=True, str pad_mode='reflect', bool normalized=False, bool? "
             "onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor"
         ),
+        shape="spectra(self, n_fft, hop_length, window, center, onesided, return_complex)",
         autocast="float32",
         doc=(
             "The short-time Fourier transform: spectra of overlapping pieces of a signal, each multiplied by "
@@ -295,6 +296,7 @@ ROWS = [
             "bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool "
             "return_complex=False) -> Tensor"
         ),
+        shape="signal(self.shape, n_fft, hop_length, center, length)",
         doc=(
             "The signal whose short-time Fourier transform is nearest to the given spectra (Griffin and Lim, "
             "Signal estimation from modified short-time Fourier transform, 1984)."

@@ -198,6 +198,7 @@ ROWS = [
     ),
     _private(
         "scatter_src_backward(Tensor grad, int dim, Tensor index, int[] input_sizes) -> Tensor",
+        shape="index.shape",
         doc="The gradient of the elements that a scatter took; zero for those beyond the index.",
     ),
     Op(
@@ -340,6 +341,7 @@ ROWS = [
             "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, int? "
             "output_size=None) -> Tensor"
         ),
+        shape="data",
         doc="The positions of a dimension, each repeated as often as its element of `repeats` says.",
     ),
     Composite(

@@ -132,6 +132,7 @@ ROWS = [
             "tensor_split.tensor_indices_or_sections(Tensor(a) self, Tensor tensor_indices_or_sections, int "
             "dim=0) -> Tensor(a)[]"
         ),
+        shape="data",
         doc="Views along a dimension; a tensor of int64 tells how many, or before which indices to part.",
     ),
     *_split("hsplit", "the second dimension, or the only one", "min(self.ndim - 1, 1)"),

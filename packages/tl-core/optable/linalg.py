@@ -29,6 +29,7 @@ ROWS = [
             "_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? "
             "scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor"
         ),
+        shape="mm(self.shape, mat2.shape)",
         method=False,
         doc="The product of two matrices of float8 times their scales, computed in float32.",
         about={
@@ -255,6 +256,10 @@ ROWS = [
     ),
     Composite(
         "linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
+        shape=(
+            "(self.shape if dims is None else move(self.shape, dims, list(range(self.ndim - len(dims), "
+            "self.ndim))))[other.ndim:]"
+        ),
         out=True, method=False, namespace="_linalg",
         doc=(
             "X for which tensordot of a tensor with it over X's dimensions is the other; `dims` are moved to "
@@ -286,6 +291,7 @@ ROWS = [
     ),
     Composite(
         "matrix_rows(Tensor self) -> Tensor",
+        shape="self.shape if self.ndim == 2 else [prod(self.shape[:-1]), self.shape[-1]]",
         function=False, method=False,
         doc="The vectors along the last dimension as the rows of one matrix; a matrix is returned as it is.",
     ),

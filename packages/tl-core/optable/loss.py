@@ -36,6 +36,7 @@ ROWS = [
             "_cross_entropy(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> "
             "(Tensor output, Tensor log_sums, Tensor total_weight)"
         ),
+        shape="[[] if reduction else target.shape, target.shape, []]",
         grad={
             "self": (
                 "_cross_entropy_backward(g0, self, log_sums, total_weight, target, weight, reduction, "
@@ -52,6 +53,7 @@ ROWS = [
             "_cross_entropy_backward(Tensor grad, Tensor self, Tensor log_sums, Tensor total_weight, Tensor "
             "target, Tensor? weight, int reduction, int ignore_index) -> Tensor"
         ),
+        shape="self.shape",
         grad={
             "grad, self": (
                 "_cross_entropy_double_backward(g, grad, self, total_weight, target, weight, reduction, "

@@ -22,6 +22,7 @@ def _extreme(name, word):
         f"_segment_{name}(Tensor self, Tensor offsets, Tensor? lengths=None) -> Tensor",
         method=False,
         grad={"self": "_segment_extreme_backward(g, self, result, offsets, lengths)"},
+        shape="[offsets.shape[0] - 1, *self.shape[1:]]",
         jvp="double-vjp", batch=SIZES_DIFFER,
         doc=f"The {word} row of each segment, element by element.",
     )  # fmt: skip
@@ -41,6 +42,7 @@ def _softmax(name, doc):
 ROWS = [
     Op(
         "_segment_sum(Tensor self, Tensor offsets, Tensor? lengths=None) -> Tensor",
+        shape="[offsets.shape[0] - 1, *self.shape[1:]]",
         method=False,
         grad={"self": "_segment_expand(g, offsets, lengths, self.shape[0])"},
         jvp="linear", batch=SIZES_DIFFER,
@@ -49,6 +51,7 @@ ROWS = [
     ),
     Op(
         "_segment_expand(Tensor self, Tensor offsets, Tensor? lengths, int total) -> Tensor",
+        shape="[total, *self.shape[1:]]",
         method=False,
         grad={"self": "_segment_sum(g, offsets, lengths)"},
         jvp="linear", batch=SIZES_DIFFER,
@@ -61,6 +64,7 @@ ROWS = [
             "_segment_extreme_backward(Tensor grad, Tensor self, Tensor result, Tensor offsets, Tensor? "
             "lengths) -> Tensor"
         ),
+        shape="self.shape",
         function=False, method=False,
         doc="The derivative of _segment_amax and _segment_amin: equal elements share the gradient.",
     ),
@@ -68,6 +72,7 @@ ROWS = [
     _softmax("log_softmax", "The logarithm of _segment_softmax."),
     Composite(
         "_segment_softmax_backward(Tensor grad, Tensor result, Tensor offsets, Tensor? lengths) -> Tensor",
+        shape="grad.shape",
         function=False, method=False,
         doc="The derivative of _segment_softmax.",
     ),
@@ -76,11 +81,13 @@ ROWS = [
             "_segment_log_softmax_backward(Tensor grad, Tensor result, Tensor offsets, Tensor? lengths) -> "
             "Tensor"
         ),
+        shape="grad.shape",
         function=False, method=False,
         doc="The derivative of _segment_log_softmax.",
     ),
     Op(
         "_segment_matmul(Tensor self, Tensor weight, Tensor offsets, Tensor? lengths=None) -> Tensor",
+        shape="[self.shape[0], weight.shape[-1]]",
         method=False,
         grad={
             "self": "_segment_matmul(g, weight.transpose(1, 2).conj(), offsets, lengths)",
@@ -91,6 +98,7 @@ ROWS = [
     ),
     Op(
         "_segment_products(Tensor self, Tensor other, Tensor offsets, Tensor? lengths=None) -> Tensor",
+        shape="[offsets.shape[0] - 1, self.shape[1], other.shape[1]]",
         method=False,
         grad={
             "self": "_segment_matmul(other.conj(), g.transpose(1, 2), offsets, lengths)",
@@ -104,6 +112,7 @@ ROWS = [
             "_jagged_to_padded(Tensor self, Tensor offsets, Tensor? lengths, int max_length, Scalar padding) "
             "-> Tensor"
         ),
+        shape="[offsets.shape[0] - 1, max_length, *self.shape[1:]]",
         method=False,
         grad={"self": "_padded_to_jagged(g, offsets, lengths, self.shape[0])"},
         jvp="double-vjp", batch=SIZES_DIFFER,
@@ -111,6 +120,7 @@ ROWS = [
     ),
     Op(
         "_padded_to_jagged(Tensor self, Tensor offsets, Tensor? lengths, int total) -> Tensor",
+        shape="[total, *self.shape[2:]]",
         method=False,
         grad={"self": "_jagged_to_padded(g, offsets, lengths, self.shape[1], 0)"},
         jvp="linear", batch=SIZES_DIFFER,

@@ -3,6 +3,10 @@
 from opgen.row import Composite, Op
 
 WANTED = "bool want_input, bool want_weight, bool want_bias"
+_GRADIENTS = (
+    "[input.shape if want_input else None, [input.shape[1]] if want_weight else None, "
+    "[input.shape[1]] if want_bias else None]"
+)
 
 
 def _private(signature, **fields):
@@ -25,6 +29,7 @@ ROWS = [
             "_sample_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int S, int groups, float "
             "eps, bool centered) -> (Tensor output, Tensor mean, Tensor rstd)"
         ),
+        shape="[input.shape, [N, groups], [N, groups]]",
         reported="GroupNormKernelImpl",
         grad={
             "input, weight, bias": (
@@ -44,6 +49,7 @@ ROWS = [
             "Tensor? bias, int N, int C, int S, "
             f"int groups, float eps, bool centered, {WANTED}) -> (Tensor, Tensor, Tensor)"
         ),
+        shape=_GRADIENTS.replace("input.shape[1]", "C"),
         grad={
             "grad, input, weight": (
                 "_norm_double_backward(g0, g1, g2, grad, input, weight, None, None, [N, groups, C // groups, "
@@ -58,6 +64,7 @@ ROWS = [
             "running_var, bool training, float momentum, float eps) -> (Tensor output, Tensor mean, Tensor "
             "rstd)"
         ),
+        shape="[input.shape, [input.shape[1]], [input.shape[1]]]",
         reported="batch_norm",
         grad={
             "input, weight, bias": (
@@ -77,6 +84,7 @@ ROWS = [
             "training, float eps, "
             f"{WANTED}) -> (Tensor, Tensor, Tensor)"
         ),
+        shape=_GRADIENTS,
         grad={
             "grad, input, weight": (
                 "_norm_double_backward(g0, g1, g2, grad, input, weight, None if training else mean, None if "
@@ -169,6 +177,7 @@ ROWS = [
             "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
             "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"
         ),
+        shape="[input.shape] + [[input.shape[1] if training else 0]] * 2",
         out=True, method=False,
         doc="batch_norm with the mean and the reciprocal standard deviation of each channel.",
         example=(

@@ -80,7 +80,7 @@ ROWS = [
     ),
     _public(
         "_take_by_index(Tensor self, Tensor indices, int spatial) -> Tensor",
-        "Elements at positions in their plane.",
+        "Elements at positions in their plane.", shape="indices.shape",
         function=False,
     ),
     _private(

@@ -11,6 +11,13 @@ SAVED = (
 UNRECORDED = "none:only runs where nothing is recorded"
 
 
+def _packed(hx):
+    """The rule of a layer over packed sequences."""
+    states = ["hx[0].shape", "hx[1].shape"] if hx == "Tensor[]" else ["hx.shape"]
+    width = f"{states[0]}[-1] * (2 if bidirectional else 1)"
+    return f"[[data.shape[0], {width}], {', '.join(states)}]"
+
+
 def _layers(name, hx, results, text, autocast):
     """A layer over padded and over packed sequences."""
     return [
@@ -26,6 +33,7 @@ def _layers(name, hx, results, text, autocast):
         Composite(
             f"{name}.data(Tensor data, Tensor batch_sizes, {hx} hx, {LAYERS}) -> {results}",
             method=False, random=True, autocast=autocast,
+            shape=_packed(hx),
             doc=f"{text} over packed sequences.",
         ),
     ]  # fmt: skip

@@ -368,6 +368,7 @@ ROWS = [
     ),
     Op(
         "_distances_backward(Tensor grad, Tensor x1, Tensor x2, Tensor distances, float p) -> Tensor",
+        shape="x1.shape",
         function=False, method=False,
         grad="none:only runs where nothing is recorded",
         jvp="none:not implemented: only runs where nothing is differentiated", batch="loop",
@@ -378,6 +379,7 @@ ROWS = [
             "_distances_gradient(Tensor grad, Tensor x1, Tensor x2, Tensor distances, float p, bool product, "
             "bool later, bool second) -> Tensor"
         ),
+        shape="x2.shape if second else x1.shape",
         doc="The gradient of distances by x1 or the second, x2; in operators where it is recorded.",
     ),
 ]  # fmt: skip

@@ -83,11 +83,13 @@ ROWS = [
     ),
     Composite(
         "clamp_backward(Tensor grad, Tensor self, Operand? min, Operand? max) -> Tensor",
+        shape="broadcast(grad.shape, self.shape, sizes(min), sizes(max))",
         function=False, method=False,
         doc="The gradient where the element lies between the bounds.",
     ),
     Composite(
         "clamp_backward_bound(Tensor grad, Tensor self, Tensor? min, Tensor? max, bool upper) -> Tensor",
+        shape="broadcast(grad.shape, self.shape, sizes(min), sizes(max))",
         function=False, method=False,
         doc="The gradient where the element took the lower, or the upper, bound.",
     ),

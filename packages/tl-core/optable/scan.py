@@ -108,6 +108,9 @@ ROWS = [
     ),
     Composite(
         "cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+        shape=(
+            "resize(y.shape if x.ndim == 1 else broadcast(y.shape, x.shape), dim, max(y.shape[dim] - 1, 0))"
+        ),
         method=False, shown="y, x=None, *, dx=None, dim=-1",
         doc="The cumulative areas under the points along a dimension, by the trapezoidal rule.",
         example=">>> tl.cumulative_trapezoid(tl.tensor([1.0, 2.0, 3.0]))\ntensor([1.5000, 4.0000])",

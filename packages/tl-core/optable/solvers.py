@@ -224,6 +224,7 @@ ROWS = [
     ),
     _derived(
         "_cholesky_solve_backward(Tensor grad, Tensor factor, Tensor result, bool upper) -> Tensor",
+        shape="[*result.shape[:-2], *factor.shape[-2:]]",
         doc="The gradient of cholesky_solve with respect to the factor.",
     ),
     Op(
@@ -305,6 +306,7 @@ ROWS = [
             "_lstsq_backward_a(Tensor? grad, Tensor? grad_residuals, Tensor self, Tensor b, Tensor solution) "
             "-> Tensor"
         ),
+        shape="self.shape",
         doc="The gradient of the matrices.",
     ),
     _derived(
@@ -312,6 +314,7 @@ ROWS = [
             "_lstsq_backward_b(Tensor? grad, Tensor? grad_residuals, Tensor self, Tensor b, Tensor solution) "
             "-> Tensor"
         ),
+        shape="b.shape",
         doc="The gradient of the right-hand sides.",
     ),
     _named(

@@ -218,11 +218,13 @@ ROWS = [
     ),
     Composite(
         "pow_backward(Tensor grad, Tensor self, Operand exponent) -> Tensor",
+        shape="broadcast(grad.shape, self.shape, sizes(exponent))",
         function=False, method=False,
         doc="The derivative of pow by its base.",
     ),
     Composite(
         "pow_backward_exponent(Tensor grad, Operand self, Tensor exponent, Tensor result) -> Tensor",
+        shape="broadcast(grad.shape, sizes(self), exponent.shape)",
         function=False, method=False,
         doc="The derivative of pow by its exponent.",
     ),

@@ -28,7 +28,7 @@ ROWS = [
         example=">>> tl.arange(4).view(2, 2)\ntensor([[0, 1],\n        [2, 3]])",
     ),
     View(
-        "view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
+        "view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", shape="reinterpreted(self, dtype)",
         function=False,
         grad="none:the bits of another type have no derivative",
         jvp="none:the bits of another type have no derivative", inverse="g.contiguous().view(self.dtype)",

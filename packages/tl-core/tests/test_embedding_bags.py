@@ -97,3 +97,12 @@ def test_a_table_on_meta_takes_indices_on_the_cpu():
         tl.embedding(tl.ones(10, 3), indices.to("meta"))
     with pytest.raises(RuntimeError, match="two devices"):
         tl.embedding(table, indices) + tl.ones(2, 3)
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+@pytest.mark.parametrize("last", [False, True])
+def test_sizes_on_meta_are_those_on_the_cpu(mode, last):
+    arguments = (tl.ones(5, 3), tl.tensor([0, 4, 2, 1]), tl.tensor([0, 1, 4]))
+    options = (False, mode, False, None, last)
+    on_meta = ops.aten.embedding_bag(*(a.to("meta") for a in arguments), *options)
+    assert [t.shape for t in on_meta] == [t.shape for t in ops.aten.embedding_bag(*arguments, *options)]

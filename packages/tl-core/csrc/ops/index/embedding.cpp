@@ -201,14 +201,15 @@ Four embedding_bag_core(const EmbeddingBagCoreArgs& a) {
   check_bag(weight, indices, offsets, mode, factors);
   const TensorOptions like{weight.dtype(), weight.device()}, ints{DType::Int64, weight.device()};
   const int64_t width = weight.size(1), given = offsets.numel() - (a.include_last_offset ? 1 : 0);
+  const DimVector won = mode == 2 ? DimVector{given, width} : DimVector{0};
   if (weight.is_meta())
     return {empty(DimVector{given, width}, like), empty(indices.sizes(), ints), empty(DimVector{given}, ints),
-            empty(DimVector{given, width}, ints)};
+            empty(won, ints)};
   const Tensor index = checked_indices(indices, weight.size(0));
   const BagBounds bounds(offsets, index.numel(), a.include_last_offset);
   const Tensor out = empty(DimVector{bounds.count, width}, like);
   const Tensor sizes = empty(DimVector{bounds.count}, ints), bags = empty(DimVector{index.numel()}, ints);
-  const Tensor winners = empty(mode == 2 ? DimVector{bounds.count, width} : DimVector{0}, ints);
+  const Tensor winners = empty(won, ints);
   fill_elements(bags, Scalar(int64_t{0}));
   const int64_t* ends = bounds.offsets.ptr<int64_t>();
   for (int64_t b = 0; b < bounds.count; ++b) {

@@ -237,6 +237,14 @@ def view(shape: Sizes, size: Sizes) -> Sizes:
     return list(size)
 
 
+def reinterpreted(tensor: Any, dtype: Any) -> Sizes:
+    """The shape of the same bytes as elements of another type."""
+    old, new = tensor.dtype.itemsize, dtype.itemsize
+    if old == new:
+        return list(tensor.shape)
+    return [*tensor.shape[:-1], quotient(tensor.shape[-1] * old, new)]
+
+
 def quotient(a: Any, b: Any) -> Any:
     """The quotient of sizes of which the first must be a multiple of the second."""
     if isinstance(a, SymInt) or isinstance(b, SymInt):
@@ -339,6 +347,12 @@ def svd(shape: Sizes, full: bool) -> list[Sizes]:
     return [[*shape[:-1], left], [*shape[:-2], rank], [*shape[:-2], right, columns]]
 
 
+def svd_factors(shape: Sizes, thin: bool) -> list[Sizes]:
+    """The shapes of left vectors, singular values, and right vectors as columns."""
+    left, values, right = svd(shape, not thin)
+    return [left, values, swap(right, -2, -1)]
+
+
 def lu(shape: Sizes) -> list[Sizes]:
     """The shapes of a permutation and of two triangular factors."""
     rows, columns = shape[-2:]
@@ -413,6 +427,13 @@ def stack(shapes: list[Sizes], dim: int) -> Sizes:
     for s in shapes[1:]:
         out = [same(a, b) for a, b in zip(out, s, strict=True)]
     return insert(out, dim, len(shapes))
+
+
+def bags(weight: Sizes, indices: Sizes, offsets: Sizes, mode: int, last: bool) -> list[Sizes]:
+    """The shapes of reduced bags of rows, the bag of each index, the bags' sizes, and the positions of maxima."""
+    count = offsets[0] - 1 if last else offsets[0]
+    reduced = [count, weight[1]]
+    return [reduced, list(indices), [count], reduced if mode == 2 else [0]]
 
 
 def matmul(a: Sizes, b: Sizes) -> Sizes:
@@ -547,6 +568,29 @@ def fourier(shape: Sizes, sizes: Any, dims: Any, kind: str = "full") -> Sizes:
 
 
 # ---- windows of images ---------------------------------------------------------------------------------------------
+def spectra(
+    signal: Any, size: int, hop: Any, window: Any, center: bool, onesided: Any, as_complex: bool | None
+) -> Sizes:
+    """The shape of the spectra of overlapping pieces of a signal: frequencies, then times."""
+    half = (
+        not any(t is not None and t.dtype.is_complex for t in (signal, window))
+        if onesided is None
+        else onesided
+    )
+    length = signal.shape[-1] + (2 * (size // 2) if center else 0)
+    times = 1 + (length - size) // (size // 4 if hop is None else hop)
+    pairs = [2] if as_complex is False else []
+    return [*signal.shape[:-1], size // 2 + 1 if half else size, times, *pairs]
+
+
+def signal(shape: Sizes, size: int, hop: Any, center: bool, length: Any) -> Sizes:
+    """The shape of the signal whose spectra, frequencies by times, are those of overlapping pieces."""
+    if length is None:
+        whole = size + (size // 4 if hop is None else hop) * (shape[-1] - 1)
+        length = whole - (2 * (size // 2) if center else 0)
+    return [*shape[:-2], length]
+
+
 def convolution(input: Sizes, weight: Sizes, stride: Any, padding: Any, dilation: Any, groups: int) -> Sizes:
     """The shape of a convolution; the input may come without a batch; padding may be `same` or `valid`."""
     spatial = len(weight) - 2
@@ -690,12 +734,13 @@ FUNCTIONS: dict[str, Any] = {
     **{
         f.__name__: f
         for f in (
-            adaptive, along, arange, atleast, attention, broadcast, cat, chain, choices, chunk, convolution, diag,
-            diag_embed, diagonal, difference, drop, each, einsum, element, even, expand, extreme, flatten, fold_length,
-            fourier, gather_index, insert, kron, linear, lu, matmul, meshgrid, mm, move, narrow, pad_sizes,
-            parts, permute, pool, prod, qr, quotient, recurrent, reduction, repeat, require, resize, same,
-            shuffle, sizes, slice_length, solve, split, squeeze, stack, svd, swap, tensor_split, tensordot, tile,
-            transposed_convolution, triangle, unbind, unflatten, upsample, view, windows, wrap,
+            adaptive, along, arange, atleast, attention, bags, broadcast, cat, chain, choices, chunk, convolution,
+            diag, diag_embed, diagonal, difference, drop, each, einsum, element, even, expand, extreme, flatten,
+            fold_length, fourier, gather_index, insert, kron, linear, lu, matmul, meshgrid, mm, move, narrow,
+            pad_sizes, parts, permute, pool, prod, qr, quotient, recurrent, reduction, reinterpreted, repeat, require,
+            resize, same, shuffle, signal, sizes, slice_length, solve, spectra, split, squeeze, stack, svd,
+            svd_factors, swap, tensor_split, tensordot, tile, transposed_convolution, triangle, unbind, unflatten,
+            upsample, view, windows, wrap,
         )
     },
 }  # fmt: skip
