@@ -1,0 +1,248 @@
+"""The parts of quantization: types, ranges, fusion, tables, weights."""
+
+import numpy as np
+import pytest
+
+import tl_autograd  # noqa: F401 - float layers record
+import tl_core as tl
+import tl_nn as nn
+import tl_quantization as tq
+from tl_quantization import dtypes, fuser_method_mappings, qparams, quantization_mappings, quantizer
+from tl_quantization.nn import intrinsic, quantizable
+from tl_quantization.nn import quantized as nnq
+from tl_quantization.nn.intrinsic.qat.modules.folding import along_channels
+from tl_quantization.nn.quantized import dynamic as nnqd
+from tl_quantization.nn.quantized.dynamic.modules import linear as dynamic_linear
+from tl_quantization.nn.quantized.modules import utils
+from tl_quantization.qconfig import qconfig_equals
+
+
+def test_types_of_integers():
+    stored = {
+        tq.quint8: (tl.uint8, 0, 255),
+        tq.qint8: (tl.int8, -128, 127),
+        tq.qint32: (tl.int32, -(2**31), 2**31 - 1),
+    }
+    for dtype, (storage, low, high) in stored.items():
+        assert dtypes.is_quantized_dtype(dtype) and not dtypes.is_quantized_dtype(storage)
+        assert dtypes.storage_dtype(dtype) is storage and dtypes.storage_dtype(storage) is storage
+        assert dtypes.quantized_dtype(storage) is dtypes.quantized_dtype(dtype) is dtype
+        assert dtypes.bounds(dtype) == (low, high)
+    with pytest.raises(ValueError, match=r"torch\.float32"):
+        dtypes.quantized_dtype(tl.float32)
+    assert repr(dtypes.QScheme("per_tensor_affine")) == "torch.per_tensor_affine"
+    assert dtypes.QScheme("per_tensor_affine") == tq.per_tensor_affine != tq.per_tensor_symmetric
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.0, 255.0), (-1.0, 3.0), (2.0, 5.0), (-7.0, -3.0), (-1e-8, 1e-8), (0.0, 0.0)]
+)
+@pytest.mark.parametrize("dtype", [tq.quint8, tq.qint8])
+@pytest.mark.parametrize("reduce_range", [False, True])
+def test_a_range_and_zero_are_covered(low, high, dtype, reduce_range):
+    scale, zero = qparams.choose_qparams(low, high, dtype, reduce_range)
+    bottom, top = dtypes.bounds(dtype)
+    bottom, top = (bottom // 2, top // 2) if reduce_range else (bottom, top)
+    assert bottom <= zero <= top and scale > 0
+    slack = scale * 0.5 + 1e-7
+    assert (bottom - zero) * scale <= min(low, 0) + slack and (top - zero) * scale >= max(high, 0) - slack
+    width = max(high, 0) - min(low, 0)
+    assert scale == pytest.approx(width / (top - bottom)) or width < 1e-6
+    assert qparams.range_qparams(low, high, bottom, top) == (scale, zero)
+
+
+def test_a_symmetric_range_has_zero_in_its_middle():
+    scale, zero = qparams.range_qparams(-1.0, 3.0, -128, 127, symmetric=True)
+    assert zero == 0 and scale == pytest.approx(3.0 / 127)
+    scale, zero = qparams.range_qparams(-4.0, 3.0, 0, 255, symmetric=True)
+    assert zero == 128 and scale == pytest.approx(4.0 / 128)
+    assert qparams.range_qparams(1.0, 3.0, 0, 255, symmetric=True)[1] == 0
+    with pytest.raises(RuntimeError, match="finite"):
+        qparams.choose_qparams(0.0, float("inf"), tq.quint8)
+
+
+def test_integers_of_each_channel():
+    x = np.array([[0.3, -2.0], [7.0, 100.0]])
+    scales, zeros = np.array([0.5, 0.25]), np.array([3, 128])
+    q = quantizer.PerChannel(tl.tensor(scales), tl.tensor(zeros), 0, tq.quint8)
+    expected = np.clip(np.rint(x / scales[:, None]) + zeros[:, None], 0, 255)
+    integers = q.integers(tl.tensor(x))
+    assert np.array_equal(integers.numpy(), expected) and q.scheme == tq.per_channel_affine
+    np.testing.assert_allclose(q.numbers(integers).numpy(), (expected - zeros[:, None]) * scales[:, None])
+    floating = quantizer.PerChannel(tl.tensor(scales), tl.tensor([0.5, 1.0]), 1, tq.quint8)
+    assert floating.scheme == tq.per_channel_affine_float_qparams
+    assert "axis=1" in floating.shown() and q.integers(tl.tensor([[float("nan"), 0], [0, 0]]))[0, 0] == 0
+
+
+# ---- fusion
+
+
+def normalized(kind, *sizes):
+    layer, norm = kind(*sizes), nn.BatchNorm1d(3) if kind is nn.Linear else nn.BatchNorm2d(3)
+    norm.running_mean.copy_(tl.tensor([0.5, -1.0, 2.0]))
+    norm.running_var.copy_(tl.tensor([0.5, 2.0, 1.5]))
+    norm.weight.data.copy_(tl.tensor([2.0, -1.0, 0.5]))
+    norm.bias.data.copy_(tl.tensor([1.0, 0.0, -1.0]))
+    return layer.eval(), norm.eval()
+
+
+@pytest.mark.parametrize(
+    ("fuse", "kind", "sizes", "shape"),
+    [
+        (fuser_method_mappings.fuse_conv_bn, nn.Conv2d, (2, 3, 3), (2, 2, 5, 5)),
+        (fuser_method_mappings.fuse_linear_bn, nn.Linear, (4, 3), (5, 4)),
+        (fuser_method_mappings.fuse_convtranspose_bn, nn.ConvTranspose2d, (2, 3, 3), (2, 2, 5, 5)),
+    ],
+)
+def test_a_fused_layer_computes_both(fuse, kind, sizes, shape):
+    layer, norm = normalized(kind, *sizes)
+    x = tl.randn(shape)
+    fused = fuse(False, layer, norm)
+    np.testing.assert_allclose(
+        fused(x).detach().numpy(), norm(layer(x)).detach().numpy(), rtol=1e-4, atol=1e-5
+    )
+    with pytest.raises(AssertionError, match="all be in training or all in evaluation"):
+        fuse(False, layer, norm.train())
+    with pytest.raises(AssertionError, match="takes layers in"):
+        fuse(True, layer, norm.eval())
+
+
+def test_fused_layers_with_an_activation():
+    conv, norm = normalized(nn.Conv2d, 2, 3, 3)
+    relu, x = nn.ReLU().eval(), tl.randn(2, 2, 5, 5)
+    fused = fuser_method_mappings.fuse_conv_bn_relu(False, conv, norm, relu)
+    assert type(fused) is intrinsic.ConvReLU2d
+    np.testing.assert_allclose(
+        fused(x).detach().numpy(), relu(norm(conv(x))).detach().numpy(), rtol=1e-4, atol=1e-5
+    )
+    trained = fuser_method_mappings.fuse_conv_bn_relu(True, conv.train(), norm.train(), relu.train())
+    assert type(trained) is intrinsic.ConvBnReLU2d and [*trained] == [conv, norm, relu]
+    with pytest.raises(AssertionError, match="num_features"):
+        fuser_method_mappings.fuse_conv_bn(True, conv, nn.BatchNorm2d(4))
+    with pytest.raises(AssertionError, match="affine"):
+        fuser_method_mappings.fuse_conv_bn(True, conv, nn.BatchNorm2d(3, affine=False))
+    get = fuser_method_mappings.get_fuser_method
+    assert get((nn.Conv2d, nn.BatchNorm2d)) is fuser_method_mappings.fuse_conv_bn
+    assert get((nn.ReLU, nn.ReLU), {(nn.ReLU, nn.ReLU): abs}) is abs
+    with pytest.raises((AssertionError, NotImplementedError)):
+        get((nn.ReLU, nn.ReLU))
+
+
+def test_hooks_of_fused_layers_move():
+    calls = []
+    layers = [nn.Linear(2, 2).eval(), nn.ReLU().eval()]
+    layers[0].register_forward_pre_hook(lambda *a: calls.append("before"))
+    layers[1].register_forward_hook(lambda *a: calls.append("after"))
+    fused, rest = tq.fuse_known_modules(layers, is_qat=False)
+    fused(tl.ones(1, 2))
+    assert calls == ["before", "after"] and type(rest) is nn.Identity and not rest.training
+
+
+def test_values_along_channels():
+    assert along_channels(tl.arange(3.0), 4).shape == (1, 3, 1, 1)
+    assert along_channels(tl.arange(3.0), 2).tolist() == [[0.0, 1.0, 2.0]]
+
+
+# ---- tables
+
+
+def test_tables_of_layers_are_copies():
+    static = quantization_mappings.get_default_static_quant_module_mappings()
+    dynamic = quantization_mappings.get_default_dynamic_quant_module_mappings()
+    trained = quantization_mappings.get_default_qat_module_mappings()
+    assert static[nn.Linear] is nnq.Linear and dynamic[nn.LSTM] is nnqd.LSTM
+    assert trained[nn.Conv2d].__name__ == "Conv2d" and trained[nn.Conv2d] is not nn.Conv2d
+    static.clear()
+    assert nn.Linear in quantization_mappings.get_default_static_quant_module_mappings()
+    listed = quantization_mappings.get_default_qconfig_propagation_list()
+    assert {nn.Linear, nn.LSTM, nn.Conv3d, trained[nn.Conv2d]} <= listed and nn.Dropout3d not in listed
+    assert quantization_mappings.no_observer_set() == {
+        quantizable.LSTM,
+        quantizable.MultiheadAttention,
+        nn.Dropout,
+    }
+    get = quantization_mappings.get_dynamic_quant_module_class
+    assert get(nn.GRU) is nnqd.GRU and get(nn.ReLU, {nn.ReLU: nn.ReLU6}) is nn.ReLU6
+    with pytest.raises(AssertionError, match="does not have a corresponding"):
+        get(nn.ReLU)
+
+
+def test_equal_configurations():
+    first, second = tq.default_qconfig, tq.default_per_channel_qconfig
+    assert (
+        qconfig_equals(first, first)
+        and not qconfig_equals(first, second)
+        and qconfig_equals(None, None)
+        and not qconfig_equals(first, None)
+    )
+    made = [
+        tq.QConfig(tq.MinMaxObserver.with_args(dtype=d), tq.MinMaxObserver)
+        for d in (tq.qint8, tq.qint8, tq.quint8)
+    ]
+    assert qconfig_equals(made[0], made[1]) and not qconfig_equals(made[0], made[2])
+
+
+# ---- weights
+
+
+def test_weights_by_their_observers():
+    layer = nn.Linear(3, 2)
+    layer.weight.data.copy_(tl.tensor([[0.5, -1.0, 0.25], [2.0, 0.0, -4.0]]))
+    layer.qconfig = tq.default_per_channel_qconfig
+    q = utils.observed_weight(layer, layer.weight)
+    scales = np.array([1.0, 4.0]) * 2 / 255
+    np.testing.assert_allclose(q.q_per_channel_scales().numpy(), scales, rtol=1e-6)
+    steps = layer.weight.detach().numpy() / scales[:, None]
+    clear = np.abs(np.abs(steps) - 127.5) > 1e-3  # the largest number is between two integers
+    assert clear.sum() == 4 and np.array_equal(q.int_repr().numpy()[clear], np.rint(steps)[clear])
+    layer.qconfig = tq.default_qconfig
+    whole = utils.quantized_weight(
+        layer.weight, utils.weight_observer(layer, layer.weight, layer.qconfig, False)
+    )
+    assert whole.q_scale() == pytest.approx(8 / 255)
+    layer.qconfig = tq.QConfig(tq.MinMaxObserver, tq.PlaceholderObserver)
+    with pytest.raises(AssertionError, match="must quantize"):
+        utils.observed_weight(layer, layer.weight)
+    assert utils.observed_qparams(layer) == (1.0, 0)
+    layer.activation_post_process = tq.FixedQParamsObserver(0.5, 3)
+    assert utils.observed_qparams(layer) == (0.5, 3)
+    empty = utils.empty_weight((2, 3), tq.qint8)
+    assert empty.shape == (2, 3) and empty.dtype is tq.qint8 and not empty.int_repr().any()
+
+
+def test_weights_of_layers_that_quantize_at_each_call():
+    layer = nn.Linear(2, 1)
+    weight, kind = dynamic_linear.weight_for(layer, layer.weight)
+    assert kind is tq.qint8 and weight.dtype is tq.qint8
+    layer.qconfig = tq.float16_dynamic_qconfig
+    half, kind = dynamic_linear.weight_for(layer, layer.weight)
+    assert kind is tl.float16 and half.dtype is tl.float16
+    assert dynamic_linear.float_weight(half).dtype is dynamic_linear.float_weight(weight).dtype is tl.float32
+    layer.qconfig = tq.float_qparams_weight_only_qconfig
+    with pytest.raises(RuntimeError, match=r"torch\.quint8"):
+        dynamic_linear.weight_for(layer, layer.weight)
+
+
+def test_parts_of_states():
+    missing = []
+    state = {"a.x": 1, "a.y": 2}
+    assert (
+        utils.pop_entries(state, "a.", ("x", "z"), missing) is None and missing == ["a.z"] and len(state) == 2
+    )
+    assert utils.pop_entries(state, "a.", ("x", "y"), missing) == [1, 2] and state == {}
+    q = tq.quantize_per_tensor(tl.tensor([1.0, 2.0]), 0.5, 10, tq.quint8)
+    again = utils.requantize(tl.tensor([0.3, -9.0]), q, 0.1, 4)
+    assert again.int_repr().tolist() == [7, 0] and utils.numbers_of(q) is q
+    with pytest.raises(TypeError, match=r"got torch\.float32"):
+        utils.numbers_of(tl.ones(1))
+    copy = utils.with_parts_of(nn.ReLU6, nn.ReLU(inplace=True))
+    assert type(copy) is nn.ReLU6 and copy.inplace
+
+
+def test_functions_that_are_left():
+    x = tq.quantize_per_tensor(tl.arange(16.0).reshape(1, 1, 2, 2, 4), 0.5, 0, tq.quint8)
+    pooled = nnq.functional.adaptive_avg_pool3d(x, (1, 1, 2))
+    assert pooled.dequantize().flatten().tolist() == [6.5, 8.5]
+    flat = tq.quantize_per_tensor(tl.tensor([[[[0.0, 4.0], [8.0, 12.0]]]]), 1.0, 0, tq.quint8)
+    up = nnq.functional.upsample_bilinear(flat, (3, 3))
+    assert up.dequantize().flatten().tolist() == [0.0, 2.0, 4.0, 4.0, 6.0, 8.0, 8.0, 10.0, 12.0]
