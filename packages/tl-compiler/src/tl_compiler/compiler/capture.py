@@ -21,7 +21,8 @@ from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
 from ..tracer.symbolic_fakes import mode_for
 from .call_sizes import NO_SYMBOLS, CallSymbols, SizeGuards, Wishes
 from .function_calls import functions_are_nodes
-from .reachable import State, Unprovable, state_of
+from .reachable import state_of
+from .state import State, Unprovable
 from .thread_state import thread_state
 from .watch import CaptureStopped, Watch, user_location
 

@@ -22,8 +22,9 @@ from .call_sizes import NO_SYMBOLS, History, SizeGuards, Wishes, wishes
 from .capture import Break, CallGraph, capture
 from .errors import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
 from .partial_calls import PartialCalls
-from .reachable import State, Unprovable, state_of
+from .reachable import state_of
 from .stance import current
+from .state import State, Unprovable
 from .thread_state import is_observed, thread_state
 from .warn_once import warn_once
 

@@ -10,7 +10,8 @@ from typing import Any
 from .capture import Break, capture
 from .compiled_function import CompiledFunction, Settings
 from .counters import counters
-from .reachable import Unprovable, state_of
+from .reachable import state_of
+from .state import Unprovable
 
 __all__ = ["ExplainOutput", "GraphCompileReason", "explain_call"]
 

@@ -13,10 +13,9 @@ import functools
 import re
 import sys
 import types
-import weakref
 from collections.abc import Callable
 from types import CodeType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import tl_core
 import tl_nn
@@ -25,90 +24,23 @@ from tl_core.base.public_names import own_module_of
 
 from .annotations import say_without_effect
 from .code_facts import facts_of
+from .data_state import (
+    describe_mapping,
+    describe_numpy,
+    describe_sequence,
+    describe_set,
+    describe_slice,
+    describe_standard,
+    describe_tensor,
+)
 from .purity import is_ours, is_pure, is_standard, root_of
+from .state import State, Unprovable
 
-__all__ = ["State", "Unprovable", "state_of"]
+__all__ = ["state_of"]
 
 Tensor = tl_core.Tensor
 _LIMIT = 200_000  # tokens of a key; beyond that it would take longer to compare than to run
 _ABSENT = object()
-
-
-class Unprovable(Exception):
-    """The state of a call can't be described in full.
-
-    Args:
-        reason: why.
-        file, line: where the program says so; None where no line does.
-    """
-
-    def __init__(self, reason: str, file: str | None = None, line: int | None = None) -> None:
-        super().__init__(reason)
-        self.reason, self.file, self.line = reason, file, line
-
-
-class State(NamedTuple):
-    """What a call can read.
-
-    Args:
-        key: equal where two calls would record the same operators.
-        tensors: the tensors, in the order of the key.
-        names: what to call them.
-        sizes: the sizes and strides of each, which the key leaves out.
-        numbers: the arguments that are ints, and what to call them; the key leaves out their values.
-        argument_names: how the names of tensors begin that are reached through the arguments.
-        ids: the number of each object in the order of the walk, by its id.
-        codes: the code that may run.
-        refused: of code that can't be captured where it runs, why, and the line.
-        contents: containers and copies of their contents.
-        attributes: objects with named attributes, and the attributes.
-        objects: the visited objects, whose ids stay in use.
-        pinned: those of them whose ids the key has.
-    """
-
-    key: tuple[Any, ...]
-    tensors: list[Any]
-    names: list[str]
-    sizes: list[tuple[tuple[int, ...], tuple[int, ...]]]
-    numbers: list[tuple[str, int]]
-    argument_names: tuple[str, ...]
-    ids: dict[int, int]
-    codes: set[CodeType]
-    refused: dict[CodeType, tuple[str, int]]
-    contents: list[tuple[Any, Any]]
-    attributes: list[tuple[Any, str, Any]]
-    objects: list[Any]
-    pinned: list[Any]
-
-    @property
-    def facts(self) -> tuple[Any, ...]:
-        """All that tells calls apart: the key, the sizes and the numbers."""
-        return self.key, tuple(self.sizes), tuple(n for _, n in self.numbers)
-
-    def restore(self) -> None:
-        """Gives containers and attributes back what they held."""
-        for container, before in self.contents:
-            _restore(container, before)
-        for owner, name, value in self.attributes:
-            if vars(owner).get(name, _ABSENT) is not value:
-                setattr(owner, name, value)
-
-
-def _restore(container: Any, before: Any) -> None:
-    now = list(container.items()) if isinstance(container, dict) else list(container)
-    if len(now) == len(before) and all(_same(a, b) for a, b in zip(now, before, strict=True)):
-        return
-    container.clear()
-    if isinstance(container, dict):
-        dict.update(container, before)
-    elif isinstance(container, set):
-        container.update(before)
-    else:
-        container.extend(before)
-
-
-def _same(a: Any, b: Any) -> bool:
-    return a is b or (type(a) is tuple and len(a) == 2 and a[0] is b[0] and a[1] is b[1])
 
 
 def state_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> State:
@@ -236,58 +168,15 @@ class _Walk:
             self.unknown[id(x)] = error
             raise
 
-    def _identity(self, x: Any, path: str = "") -> None:
+    def identity(self, x: Any, path: str = "") -> None:
+        """Describes an object by its id.
+
+        Args:
+            x: the object.
+            path: the name of the object, which its id replaces.
+        """
         self.tokens += (type(x), id(x))
         self.pinned.append(x)
-
-    def _tensor(self, x: Any, path: str) -> None:
-        if x.layout is not tl_core.strided or x.is_quantized:
-            raise Unprovable(f"{path} is a tensor of the layout {x.layout}")
-        state = x.is_conj(), x.is_neg(), x.is_inference(), x.names if x.has_names() else None
-        self.tokens += (
-            type(x),
-            x.dtype,
-            x.ndim,
-            x.device,
-            x.requires_grad,
-            x.is_leaf,
-            *state,
-        )
-        self.tensors.append(x)
-        self.names.append(path)
-        self.sizes.append((tuple(x.shape), x.stride()))
-        if x.__dict__:
-            self.tokens += tuple(sorted(name for name in x.__dict__ if not name.startswith("_dynamo")))
-
-    def _slice(self, x: Any, path: str) -> None:
-        self.tokens.append(slice)
-        for part in (x.start, x.stop, x.step):
-            self.visit(part, path)
-
-    def _sequence(self, x: Any, path: str) -> None:
-        self.tokens += (type(x), len(x))
-        if not isinstance(x, tuple):
-            self.contents.append((x, list(x)))
-        for i, item in enumerate(x):
-            self.visit(item, f"{path}_{i}")
-
-    def _set(self, x: Any, path: str) -> None:
-        self.tokens += (type(x), len(x))
-        if not isinstance(x, frozenset):
-            self.contents.append((x, list(x)))
-        for item in sorted(x, key=repr):
-            self.visit(item, path)
-
-    def _mapping(self, x: Any, path: str) -> None:
-        self.tokens += (type(x), len(x))
-        items = list(x.items())
-        if not isinstance(x, types.MappingProxyType):
-            self.contents.append((x, items))
-        if isinstance(x, collections.defaultdict):
-            self.visit(x.default_factory, f"{path}_default")
-        for key, value in items:
-            self.visit(key, path)
-            self.visit(value, f"{path}_{key}" if isinstance(key, (str, int)) else path)
 
     # ---- code
     def code(self, code: CodeType, namespace: dict[str, Any]) -> None:
@@ -332,12 +221,12 @@ class _Walk:
         if hasattr(x, "_torchdynamo_orig_callable"):
             self.tokens.append("wrapped")
             if hasattr(x, "_torchdynamo_disable"):
-                self._identity(x)  # its call stops the capture
+                self.identity(x)  # its call stops the capture
             else:
                 self.visit(x._torchdynamo_orig_callable, path)
             return
         if is_ours(x.__module__) and is_ours(x.__globals__.get("__name__")):
-            self._identity(x)
+            self.identity(x)
             self._cells(x, path)
             return
         say_without_effect(x)
@@ -371,7 +260,7 @@ class _Walk:
             self.tokens += (type(x), x.__name__)
             self.visit(owner, path)
         else:
-            self._identity(x)
+            self.identity(x)
         self.builtins.append(x)
 
     def _partial(self, x: Any, path: str) -> None:
@@ -396,11 +285,11 @@ class _Walk:
 
     # ---- modules, classes, instances
     def _module(self, x: Any, path: str) -> None:
-        self._identity(x)
+        self.identity(x)
         self.owners.append((x, path))
 
     def _class(self, x: type, path: str) -> None:
-        self._identity(x)
+        self.identity(x)
         if is_ours(x.__module__) or is_standard(x.__module__) or issubclass(x, enum.Enum):
             return
         if root_of(x.__module__) == "numpy":
@@ -452,7 +341,7 @@ class _Walk:
             elif isinstance(value, ModuleType):
                 self.visit(value, f"{path}_{name}")
             else:
-                self._identity(value)
+                self.identity(value)
                 if isinstance(value, types.BuiltinFunctionType):
                     self.builtins.append(value)
             return
@@ -476,7 +365,7 @@ class _Walk:
         elif isinstance(x, type):
             self._class(x, path)
         elif isinstance(x, _FIXED):
-            self._identity(x)
+            self.identity(x)
         elif isinstance(x, tl_nn.Module):
             self._instance(x, path)
         elif hasattr(x, "_torchdynamo_orig_callable") and is_ours(kind.__module__):
@@ -484,9 +373,9 @@ class _Walk:
         elif is_ours(kind.__module__):
             self._own(x, path)
         elif root_of(kind.__module__) == "numpy":
-            self._numpy(x, path)
+            describe_numpy(self, x, path)
         elif is_standard(kind.__module__):
-            self._standard(x, path)
+            describe_standard(self, x, path)
         else:
             self._instance(x, path)
 
@@ -504,35 +393,13 @@ class _Walk:
             or own_module_of(kind).startswith("tl_core._C")
             or issubclass(kind, (tl_core.Generator,))
         ):
-            self._identity(x)
+            self.identity(x)
         elif own_module_of(kind).startswith("tl_nn.modules") and hasattr(x, "__dict__"):
             self._instance(x, path)
         else:
             raise Unprovable(
                 f"{path} is an object of {kind.__module__}.{kind.__qualname__}, which keeps state"
             )
-
-    def _numpy(self, x: Any, path: str) -> None:
-        kind = type(x)
-        if kind.__name__ in ("ufunc",) or (hasattr(x, "newbyteorder") and not hasattr(x, "shape")):
-            self._identity(x)
-        elif hasattr(x, "tobytes") and not hasattr(x, "__setitem__"):
-            self.tokens += (kind, x.tobytes())
-        else:
-            raise Unprovable(f"{path} is a NumPy {kind.__name__}")
-
-    def _standard(self, x: Any, path: str) -> None:
-        """An object of Python's own classes: those written in Python are told by their identity, as no code of theirs
-        may run while a call is captured."""
-        kind = type(x)
-        if (
-            kind.__flags__ & (1 << 9)
-            and not isinstance(x, (dict, list, set))
-            and kind is not weakref.ReferenceType
-        ):
-            self._identity(x)
-        else:
-            raise Unprovable(f"{path} is a {kind.__module__}.{kind.__qualname__}")
 
     def _attributes_of(self, x: Any, path: str) -> None:
         """Describes an object's own attributes; those that can't be described refuse only the code that names them."""
@@ -553,9 +420,9 @@ class _Walk:
         self.visit(kind, path)
         described = False
         for base, handler in (
-            (dict, _Walk._mapping),
-            ((list, tuple), _Walk._sequence),
-            ((set, frozenset), _Walk._set),
+            (dict, describe_mapping),
+            ((list, tuple), describe_sequence),
+            ((set, frozenset), describe_set),
         ):
             if isinstance(x, base):
                 handler(self, x, path)
@@ -594,18 +461,18 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 
 _HANDLERS: dict[type, Callable[[_Walk, Any, str], None]] = {
-    Tensor: _Walk._tensor,
-    tl_nn.Parameter: _Walk._tensor,
-    list: _Walk._sequence,
-    tuple: _Walk._sequence,
-    tl_core.Size: _Walk._sequence,
-    collections.deque: _Walk._sequence,
-    set: _Walk._set,
-    frozenset: _Walk._set,
-    dict: _Walk._mapping,
-    collections.OrderedDict: _Walk._mapping,
-    collections.defaultdict: _Walk._mapping,
-    types.MappingProxyType: _Walk._mapping,
+    Tensor: describe_tensor,
+    tl_nn.Parameter: describe_tensor,
+    list: describe_sequence,
+    tuple: describe_sequence,
+    tl_core.Size: describe_sequence,
+    collections.deque: describe_sequence,
+    set: describe_set,
+    frozenset: describe_set,
+    dict: describe_mapping,
+    collections.OrderedDict: describe_mapping,
+    collections.defaultdict: describe_mapping,
+    types.MappingProxyType: describe_mapping,
     types.SimpleNamespace: _Walk._instance,
     types.FunctionType: _Walk._function,
     types.MethodType: _Walk._method,
@@ -617,5 +484,5 @@ _HANDLERS: dict[type, Callable[[_Walk, Any, str], None]] = {
     staticmethod: _Walk._wrapped,
     classmethod: _Walk._wrapped,
     type: _Walk._class,
-    slice: _Walk._slice,
+    slice: describe_slice,
 }
