@@ -19,6 +19,7 @@ from ..symbolic.errors import ConstraintViolationError, GuardOnDataDependentSymN
 from ..symbolic.expression import Symbol
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
 from ..tracer.symbolic_fakes import mode_for
+from ..tracer.value_nodes import attribute_node
 from .call_sizes import NO_SYMBOLS, CallSymbols, SizeGuards, Wishes
 from .function_calls import functions_are_nodes
 from .reachable import state_of
@@ -229,9 +230,9 @@ class _Trace:
         index = self.indices.get(id(t))
         if index is None or self.state.tensors[index] is not t:
             if not isinstance(t, FakeTensor) and not t.requires_grad and self._is_literal(t):
-                return self.mode._attribute(t)
+                return attribute_node(self.mode.tracer, t)
             raise self.mode.fail("a tensor is used that isn't reached by name")
-        return self._input(index, self.mode.fake_of(t))
+        return self._input(index, self.mode.values.fake_of(t))
 
     def _is_literal(self, t: Any) -> bool:
         frame: Any = sys._getframe(1)
@@ -286,7 +287,7 @@ class _Trace:
         flat, spec = pytree.tree_flatten(out)
         nodes: list[Node] = []
         leaves = [self._leaf(x, nodes) for x in flat]
-        self.mode.restore_grad()
+        self.mode.recorder.restore_grad()
         self.graph.output(tuple(nodes))
         for _, node in self.numbers + self.inputs:
             if not node.users:
@@ -309,7 +310,7 @@ class _Trace:
             index = self.indices.get(id(x))  # type: ignore[assignment]
             if index is not None and self.state.tensors[index] is x:
                 return "state", index
-            node = self.mode.node_of_tensor(x)
+            node = self.mode.values.node_of_object(x)
             if node is None:
                 raise Break("the result has a tensor that no operator made")
             if node not in nodes:

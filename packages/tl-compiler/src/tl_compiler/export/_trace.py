@@ -23,7 +23,6 @@ from ..symbolic.errors import GuardOnDataDependentSymNode, UserError, UserErrorT
 from ..symbolic.expression import Relation, Symbol
 from ..symbolic.ranges import ValueRanges, bounds
 from ..tracer.graphs import eliminate_dead
-from ..tracer.method_hook import MODULE_CALLS
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
 from ..tracer.symbolic_fakes import mode_for
 from .constraints import check_constraints
@@ -43,6 +42,8 @@ from .graph_signature import (
 )
 from .inherited import FollowedRun
 from .inputs import Inputs
+from .module_calls import ModuleCalls
+from .module_state import ModuleState
 from .naming import input_names, placeholder_name
 from .passes.replace_set_grad_with_hop_pass import replace_set_grad_with_hop_pass
 from .sources import SourceNotes
@@ -70,10 +71,15 @@ def trace_program(
     more = dynamic_shapes if isinstance(dynamic_shapes, AdditionalInputs) else None
     if isinstance(dynamic_shapes, (ShapesCollection, AdditionalInputs)):
         dynamic_shapes = dynamic_shapes.dynamic_shapes(mod, args, kwargs)
-    trace = _Export(mod, args, dict(kwargs or {}), prefer_deferred_runtime_asserts_over_guards)
-    trace.preserved = tuple(preserve_module_call_signature)
+    trace = _Export(
+        mod,
+        args,
+        dict(kwargs or {}),
+        prefer_deferred_runtime_asserts_over_guards,
+        tuple(preserve_module_call_signature),
+    )
     if notes_sources:
-        trace.sources = SourceNotes(trace.mode)
+        trace.calls.sources = SourceNotes(trace.mode)
     program = trace.run(dynamic_shapes)
     if more is not None:
         more.verify(program)
@@ -91,7 +97,16 @@ def _check_arguments(mod: Any, args: Any) -> None:
 
 
 class _Export:
-    def __init__(self, mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any], deferred: bool) -> None:
+    """The trace of a module: its inputs, its run and the program."""
+
+    def __init__(
+        self,
+        mod: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        deferred: bool,
+        preserved: tuple[str, ...],
+    ) -> None:
         self.mod, self.args = mod, args
         self.kwargs = self._sort_keywords(kwargs)
         self.fake_mode = mode_for(
@@ -105,27 +120,21 @@ class _Export:
         self.graph: Graph = self.tracer.graph
         self.constants: dict[str, Any] = {}
         self.specs: list[InputSpec] = []
-        self.preserved: tuple[str, ...] = ()
-        self.calls: dict[str, ModuleCallSignature] = {}
-        self._modules: list[tuple[str, str, str]] = []
-        self._counts: dict[str, int] = {}  # calls of modules
-        self._paths = {id(m): name for name, m in mod.named_modules()}
-        self._swapped: list[tuple[dict[str, Any], str, Any, Any]] = []
+        self.state = ModuleState(mod)
+        self.calls = ModuleCalls(mod, preserved, self._argument)
         self._input_names: set[str] = set()  # names of inputs
         self._first_input: Node | None = None
-        self._state: dict[str, Any] = {}
         self.mode = ProxyTorchDispatchMode(
             self.tracer,
             "symbolic",
             pre_dispatch=True,
             fake_mode=self.fake_mode,
             constant=self._constant,
-            module_stack=self._module_stack,
+            module_stack=self.calls.stack,
             record_stack_traces=True,
             records_grad_mode=True,
         )
         self.mode.exports = True
-        self.sources: SourceNotes | None = None
 
     def _sort_keywords(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Keyword arguments in the order of the signature."""
@@ -147,11 +156,12 @@ class _Export:
         fakes = [self.inputs.fake(leaf, shape, path) for leaf, shape, path in leaves]
         names = input_names([path for _, _, path in leaves])
         self._input_names = set(names)
-        self._hold_state()
-        self._user_inputs(fakes, names)
         flat, in_spec = tree_flatten((self.args, self.kwargs))
         args, kwargs = self._call_arguments(fakes, flat, leaves, in_spec)
-        out = self._trace(args, kwargs)
+        with self.state.fakes(self._state_input):
+            self.constants.update(self.state.constants)
+            self._user_inputs(fakes, names)
+            out = self._trace(args, kwargs)
         results, out_spec = tree_flatten(out)
         output_specs = self._outputs(results)
         return self._program(in_spec, out_spec, output_specs)
@@ -167,55 +177,31 @@ class _Export:
         return in_spec.unflatten(fakes)
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        before = self._attributes()
+        sources = self.calls.sources or contextlib.nullcontext()
         try:
-            with self._recording(), self._follow_graph(), self.mode, self.sources or contextlib.nullcontext():
+            with self.calls.follow(), self._follow_graph(), self.mode, sources:
                 out = _trace_boundary(self.mod, args, kwargs)
-                self._assigned_buffers()
+                self.state.copy_assigned()
         except GuardOnDataDependentSymNode as error:
             raise UserError(
                 UserErrorType.ANTI_PATTERN,
                 f"Consider annotating your code using torch._check*(). {error}",
                 "constrain_as_size_example",
             ) from error
-        finally:
-            self._restore()
-            self._refuse_assigned(before)
         return out
 
     # ---- parameters, buffers, constants
-    def _hold_state(self) -> None:
-        """Puts a fake in the place of each parameter and buffer, and makes their inputs."""
-        entries: dict[int, tuple[Any, Node]] = {}
-        for kind, prefix, named in (
-            (InputKind.PARAMETER, "p_", self.mod.named_parameters(remove_duplicate=False)),
-            (InputKind.BUFFER, "b_", self.mod.named_buffers(remove_duplicate=False)),
-        ):
-            for name, value in list(named):
-                module, _, last = name.rpartition(".")
-                owner = self.mod.get_submodule(module)
-                table = owner._parameters if kind is InputKind.PARAMETER else owner._buffers
-                absent = kind is InputKind.BUFFER and last in owner._non_persistent_buffers_set
-                if id(value) in entries:
-                    stands, node = entries[id(value)]
-                else:
-                    stands = self.fake_mode.from_tensor(value, static_shapes=True)
-                    node = self._state_input(kind, prefix, name, value, absent)
-                    node.meta["val"] = stands
-                    self.mode.track(stands, node)
-                    entries[id(value)] = (stands, node)
-                self._swapped.append((table, last, value, stands))
-                table[last] = stands
-                if absent:
-                    self.constants[name] = value
-                else:
-                    self._state[name] = value
-
-    def _state_input(self, kind: InputKind, prefix: str, name: str, value: Any, absent: bool) -> Node:
+    def _state_input(self, kind: InputKind, name: str, value: Any, persistent: bool) -> Any:
+        """Creates the input of a parameter or buffer, and returns its fake."""
+        fake = self.fake_mode.from_tensor(value, static_shapes=True)
+        prefix = "p_" if kind is InputKind.PARAMETER else "b_"
         node = self._placeholder(self._free_name(placeholder_name(prefix, name)))
-        persistent = (not absent) if kind is InputKind.BUFFER else None
-        self.specs.append(InputSpec(kind, TensorArgument(node.name), name, persistent))
-        return node
+        self.specs.append(
+            InputSpec(kind, TensorArgument(node.name), name, persistent if kind is InputKind.BUFFER else None)
+        )
+        node.meta["val"] = fake
+        self.mode.track(fake, node)
+        return fake
 
     def _free_name(self, name: str) -> str:
         """A name that is none of the user's inputs."""
@@ -233,79 +219,23 @@ class _Export:
             node.target = node.name
         return node
 
-    def _restore(self) -> None:
-        for table, name, value, _ in self._swapped:
-            table[name] = value
-        self._swapped = []
-
-    def _assigned_buffers(self) -> None:
-        """A buffer that the program assigned is written: its new value is copied to it."""
-        for table, name, value, stands in self._swapped:
-            current = table.get(name)
-            if current is stands or current is None or not isinstance(current, Tensor):
-                continue
-            if isinstance(value, tl_nn.Parameter):
-                raise AssertionError(
-                    f"The parameter {name} was assigned during export, which is not supported"
-                )
-            tl_core.operators.packets.aten.copy_.default(stands, current)
-
-    def _attributes(self) -> dict[tuple[int, str], Any]:
-        return {
-            (id(module), name): value
-            for module in self.mod.modules()
-            for name, value in module.__dict__.items()
-            if not name.startswith("_")
-        }
-
-    def _refuse_assigned(self, before: dict[tuple[int, str], Any]) -> None:
-        """Raises where the program kept a traced tensor in an attribute, which would be lost."""
-        attributes = []
-        for path, module in self.mod.named_modules():
-            for name, value in list(module.__dict__.items()):
-                if isinstance(value, FakeTensor) and before.get((id(module), name)) is not value:
-                    attributes.append(f"self.{path + '.' if path else ''}{name}")
-                    if (id(module), name) in before:
-                        module.__dict__[name] = before[id(module), name]
-                    else:
-                        del module.__dict__[name]
-        if attributes:
-            names = ", ".join(attributes)
-            raise ValueError(
-                f"The tensor attribute{'s' if len(attributes) > 1 else ''} {names} "
-                f"{'were' if len(attributes) > 1 else 'was'} assigned during export. Such attributes must be "
-                "registered as buffers using the `register_buffer` API (https://pytorch.org/docs/stable/generated/"
-                "torch.nn.Module.html#torch.nn.Module.register_buffer)."
-            )
-
     def _constant(self, t: Any) -> Node:
         """The input of a tensor that the program holds, or made while it ran."""
-        name = self._attribute_of(t)
+        names = self.state.names_of(t)
+        name = names[0] if names else None
         if name is None:
             number = sum(1 for n in self.constants if n.startswith("lifted_tensor_"))
             name = f"lifted_tensor_{number}"
         where = self._first_input
         with self.graph.inserting_before(where) if where is not None else contextlib.nullcontext():
             node = self._placeholder(self._free_name(placeholder_name("c_", name)))
-        stands = self.mode.fake_of(t)
+        stands = self.mode.values.fake_of(t)
         node.meta["val"] = stands
-        for path in {name, *self._attributes_of(t)}:
+        for path in {name, *names}:
             self.constants[path] = t.detach() if t.requires_grad else t
         at = sum(1 for s in self.specs if s.kind is not InputKind.USER_INPUT)
         self.specs.insert(at, InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), name))
         return node
-
-    def _attribute_of(self, t: Any) -> str | None:
-        return next(iter(self._attributes_of(t)), None)
-
-    def _attributes_of(self, t: Any) -> list[str]:
-        """The dotted names of the attributes that hold a tensor."""
-        return [
-            f"{path}.{name}" if path else name
-            for path, module in self.mod.named_modules()
-            for name, value in module.__dict__.items()
-            if value is t
-        ]
 
     # ---- the user's inputs and outputs
     def _user_inputs(self, fakes: list[Any], names: list[str]) -> None:
@@ -330,7 +260,7 @@ class _Export:
             node: Any = value
             arg: Any
             if isinstance(value, (SymInt, SymFloat, SymBool)):
-                node = self.mode.node_of_number(value)
+                node = self.mode.sizes.node_of(value)
                 kinds = {SymInt: SymIntArgument, SymFloat: SymFloatArgument, SymBool: SymBoolArgument}
                 arg = kinds[type(value)](node.name) if isinstance(node, Node) else ConstantArgument("", node)
             elif isinstance(value, Tensor):
@@ -368,18 +298,21 @@ class _Export:
             module.meta["custom"] = self.mod.meta["custom"]
         module.meta["shape_env"] = self.env
         ranges = self._ranges()
-        module, signature = replace_set_grad_with_hop_pass(module, ExportGraphSignature(specs, output_specs))
+        module, graph_signature = replace_set_grad_with_hop_pass(
+            module, ExportGraphSignature(specs, output_specs)
+        )
         call = ModuleCallSignature([], [], in_spec, out_spec, self._argument_names())
         entries = [ModuleCallEntry("", call)]
-        entries += [ModuleCallEntry(n, self.calls.get(n)) for n, _ in self.mod.named_modules() if n]
+        calls = self.calls.signatures
+        entries += [ModuleCallEntry(n, calls.get(n)) for n, _ in self.mod.named_modules() if n]
         entries += [
-            ModuleCallEntry(n, call_signature) for n, call_signature in self.calls.items() if "@" in n
+            ModuleCallEntry(n, signature) for n, signature in calls.items() if "@" in n
         ]  # further calls
         return ExportedProgram(
             root=module,
             graph=module.graph,
-            graph_signature=signature,
-            state_dict=self._state,
+            graph_signature=graph_signature,
+            state_dict=self.state.tensors,
             range_constraints=ranges,
             module_call_graph=entries,
             example_inputs=(self.args, self.kwargs),
@@ -413,7 +346,7 @@ class _Export:
     def _assertions(self) -> None:
         """Checks of numbers that only data decide, at the end of the graph."""
         with self.graph.inserting_before(self.graph.output_node()):
-            self.mode.record_assertions()
+            self.mode.sizes.record_assertions()
 
     def _settle_sizes(self) -> None:
         """Sizes that were learned to be numbers are numbers in what is noted of nodes."""
@@ -452,32 +385,10 @@ class _Export:
         name = next((n for n, s in self.inputs.roots.items() if s == symbol), None)
         return name is not None and self.inputs.named[name].min < 2
 
-    # ---- where the program is
-    def _recording(self) -> contextlib.AbstractContextManager[None]:
-        """A region that notes which module runs."""
-        return MODULE_CALLS.handle(self._call_module)
-
-    def _call_module(self, method: Any, module: Any, /, *args: Any, **kwargs: Any) -> Any:
-        path = self._paths.get(id(module))
-        if path is None:
-            return method(module, *args, **kwargs)
-        kind = f"{type(module).__module__}.{type(module).__qualname__}"
-        number = self._counts[path] = self._counts.get(path, -1) + 1
-        again = f"@{number}" if number else ""  # tells the calls of a module apart
-        self._modules.append((f"L['self']{'.' + path if path else ''}{again}", path, kind))
-        source = contextlib.nullcontext() if self.sources is None else self.sources.of_module(path, module)
-        try:
-            with source:
-                out = method(module, *args, **kwargs)
-            if path in self.preserved:
-                self._keep_call(module, path, args, kwargs, out)
-            return out
-        finally:
-            self._modules.pop()
-
     @contextlib.contextmanager
     def _follow_graph(self) -> Iterator[None]:
-        """Lets a module that is a graph run node by node, so that what is recorded says what its nodes say."""
+        """Runs a module that is a graph node by node, so that the nodes of the trace inherit its nodes' descriptions.
+        """
         if not isinstance(self.mod, GraphModule) or "forward" in self.mod.__dict__:
             yield
             return
@@ -492,26 +403,11 @@ class _Export:
         finally:
             object.__delattr__(self.mod, "forward")
 
-    def _module_stack(self) -> dict[str, tuple[str, str]]:
-        return {key: (path, kind) for key, path, kind in self._modules}
-
-    def _keep_call(self, module: Any, path: str, args: Any, kwargs: Any, out: Any) -> None:
-        """Notes how a submodule is called."""
-        inputs, in_spec = tree_flatten((args, kwargs))
-        outputs, out_spec = tree_flatten(out)
-        number, key = 0, path
-        while key in self.calls:
-            number += 1
-            key = f"{path}@{number}"
-        self.calls[key] = ModuleCallSignature(
-            [self._argument(a) for a in inputs], [self._argument(a) for a in outputs], in_spec, out_spec
-        )
-
     def _argument(self, value: Any) -> Any:
         if isinstance(value, Tensor):
             return TensorArgument(self.mode.node_of(value).name)
         if isinstance(value, SymInt):
-            node = self.mode.node_of_number(value)
+            node = self.mode.sizes.node_of(value)
             return SymIntArgument(node.name) if isinstance(node, Node) else ConstantArgument("", node)
         return ConstantArgument("", value)
 

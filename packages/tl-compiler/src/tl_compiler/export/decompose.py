@@ -126,7 +126,7 @@ def _run(flat: GraphModule, tracer: Any, mode: Any, node: Node, values: dict[Nod
     args = map_arg(tuple(node.args), lambda n: values[n])
     kwargs = dict(map_arg(dict(node.kwargs), lambda n: values[n]))
     args = tuple(list(a) if isinstance(a, list) else a for a in args)
-    mode.inherited = inherited_meta(node)
+    mode.recorder.inherited = inherited_meta(node)
     target: Any = node.target
     try:
         if isinstance(target, CompositeOperator) and not kwargs and not is_taken_apart(target):
@@ -134,7 +134,7 @@ def _run(flat: GraphModule, tracer: Any, mode: Any, node: Node, values: dict[Nod
             return replacement(*args) if replacement else recorded_whole(target, args, node.name)
         return target(*args, **kwargs)
     finally:
-        mode.inherited = {}
+        mode.recorder.inherited = {}
 
 
 def _end(tracer: Any, mode: Any, node: Node, values: dict[Node, Any]) -> None:

@@ -45,12 +45,12 @@ class FollowedRun(Interpreter):
         Args:
             n: the node.
         """
-        before = self.mode.inherited
-        self.mode.inherited = inherited_meta(n) if n.op.startswith("call") else before
+        before = self.mode.recorder.inherited
+        self.mode.recorder.inherited = inherited_meta(n) if n.op.startswith("call") else before
         try:
             return super().run_node(n)
         finally:
-            self.mode.inherited = before
+            self.mode.recorder.inherited = before
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         """Calls a function; a region without derivatives is followed, too.

@@ -54,13 +54,13 @@ class SourceNotes(TorchFunctionMode):
             name: what the call is named after.
             source: what is called.
         """
-        before = self.mode.inherited
+        before = self.mode.recorder.inherited
         if "source_fn_stack" not in before:
             number = self._calls[name]
             self._calls[name] += 1
             call = f"{name}_{number}" if number else name
-            self.mode.inherited = {**before, "source_fn_stack": [(call, source)]}
+            self.mode.recorder.inherited = {**before, "source_fn_stack": [(call, source)]}
         try:
             yield
         finally:
-            self.mode.inherited = before
+            self.mode.recorder.inherited = before

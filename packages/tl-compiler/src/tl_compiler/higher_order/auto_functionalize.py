@@ -77,7 +77,7 @@ class AutoFunctionalized(HigherOrderOperator):
         mode = current_mode()
         if mode is None:
             return _with_copies(_mutable_op, kwargs)
-        fakes = kwargs if mode.tracing_mode == "real" else tree_map_only(Tensor, mode.fake_of, kwargs)
+        fakes = kwargs if mode.tracing_mode == "real" else tree_map_only(Tensor, mode.values.fake_of, kwargs)
         with disable_current_modes():
             out = _with_copies(_mutable_op, fakes)
         mode.record_call(self, (_mutable_op,), kwargs, out, self.__name__)

@@ -85,12 +85,12 @@ def trace_subgraph(mode: ProxyTorchDispatchMode, function: Callable[..., Any], o
         decomposition_table=mode.decomposition_table,
         fake_mode=mode.fake_mode,
         constant=lift,
-        record_stack_traces=mode.record_stack_traces,
-        module_stack=mode._module_stack,
-        records_grad_mode=mode.records_grad_mode,
+        record_stack_traces=mode.recorder.stack_traces,
+        module_stack=mode.recorder.module_stack,
+        records_grad_mode=mode.recorder.grad_mode,
     )
-    inner._fakes = mode._fakes
-    inner.symbol_from_outside = lambda symbol: _lift(subgraph, tracer, mode._number_of(symbol))
+    inner.values.fakes = mode.values.fakes
+    inner.sizes.symbol_from_outside = lambda symbol: _lift(subgraph, tracer, mode.sizes.number_of(symbol))
     inputs = [_operand(mode, inner, subgraph, value, i) for i, value in enumerate(_distinct(mode, flat))]
     env = mode.shape_env
     with contextlib.nullcontext(list) if env is None else env.branch() as checks:
@@ -109,7 +109,7 @@ def _distinct(mode: Any, values: list[Any]) -> list[Any]:
         repeats = isinstance(value, Tensor) and id(value) in known
         known.add(id(value))
         if repeats:
-            value = fresh(mode, mode.fake_of(value) if mode.tracing_mode != "real" else value)
+            value = fresh(mode, mode.values.fake_of(value) if mode.tracing_mode != "real" else value)
         distinct.append(value)
     return distinct
 
@@ -118,7 +118,7 @@ def _operand(mode: Any, inner: Any, subgraph: Subgraph, value: Any, i: int) -> A
     node = subgraph.tracer.graph.placeholder(f"arg{i}_1")
     subgraph.inputs.append(node)
     if isinstance(value, Tensor) and mode.tracing_mode != "real":
-        value = mode.fake_of(value)
+        value = mode.values.fake_of(value)
     if isinstance(value, _VALUES):
         inner.track(value, node)
     node.meta["val"] = value
@@ -155,8 +155,8 @@ def _input_name(graph: Any) -> str:
 
 def _finish(subgraph: Subgraph, inner: ProxyTorchDispatchMode, checks: list[Any]) -> None:
     results = [inner.node_of(r) if isinstance(r, _VALUES) else r for r in subgraph.results]
-    inner.restore_grad()
-    inner.record_assertions(checks)
+    inner.recorder.restore_grad()
+    inner.sizes.record_assertions(checks)
     subgraph.tracer.graph.output(tuple(results))
     eliminate_dead(subgraph.tracer.graph)
     for node in subgraph.tracer.graph.nodes:

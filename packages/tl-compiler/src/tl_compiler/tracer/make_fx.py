@@ -162,7 +162,7 @@ class _Trace:
         with self.mode:
             out = _trace_boundary(self.f, in_spec.unflatten(inputs))
         result = self._result(out)
-        self.mode.restore_grad()
+        self.mode.recorder.restore_grad()
         self.tracer.graph.output(result)
         eliminate_dead(self.tracer.graph)
         return self._module(names, in_spec)
@@ -493,7 +493,7 @@ class _Aligned:
         """Arguments with nodes in the place of numbers that depend on sizes."""
 
         def node_or_constant(a: Any) -> Any:
-            return self.mode.node_of_expr(a.expr, a.pytype) if isinstance(a, _Number) else a
+            return self.mode.sizes.node_of_expr(a.expr, a.pytype) if isinstance(a, _Number) else a
 
         return tree_map(node_or_constant, arguments, is_leaf=lambda a: isinstance(a, _Number))
 
@@ -503,18 +503,17 @@ class _Aligned:
             raise RuntimeError(_DEPENDS)
 
     def _sources(self, nodes: list[Node]) -> None:
+        sizes = self.mode.sizes
         inputs = [n for n in nodes if n.op == "placeholder"]
         for node, exprs in zip(inputs, self.symbols, strict=True):
             value = node.meta.get("val")
             for d, e in enumerate(exprs):
                 if isinstance(e, Symbol) and isinstance(value, Tensor):
-                    self.mode._sources.setdefault(
-                        e, lambda node=node, d=d, e=e: self.mode._size_node(node, d, e)
-                    )
+                    sizes.add_source(e, lambda node=node, d=d, e=e: sizes.node_of_size(node, d, e))
                 elif isinstance(e, Symbol):
-                    self.mode._sources.setdefault(e, lambda node=node: node)
-                elif isinstance(value, Tensor) and not isinstance(e, Integer) and e not in self.mode._numbers:
-                    self.mode._size_node(node, d, e)
+                    sizes.add_source(e, lambda node=node: node)
+                elif isinstance(value, Tensor) and not isinstance(e, Integer) and not sizes.has_node(e):
+                    sizes.node_of_size(node, d, e)
 
     def _sizes(self, row: tuple[Node, ...]) -> None:
         """The sizes of a node's value as expressions."""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import operator
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 import tl_core
 import tl_core.operators.packets
-import tl_core.symbolic.arithmetic
 from tl_core import pytree
-from tl_core.dispatch import grad_mode
 from tl_core.dispatch.keys import DispatchKey
-from tl_core.dispatch.modes import modes_in_force, no_modes
+from tl_core.dispatch.modes import modes_in_force
 from tl_core.operators.public import FORMULAS, public_call
 from tl_core.operators.sizes import PythonOperator
 from tl_core.subclasses import FakeTensor
@@ -25,59 +22,17 @@ from ..fx.experimental.unbacked import note_unbacked_bindings
 from ..fx.graph import Graph
 from ..fx.node import Node
 from ..fx.proxy import Proxy, TracerBase
-from ..symbolic.expression import Call, Expr, Logic, Product, Relation, Sum, Symbol, sympify
-from ..symbolic.user_lines import user_stack
 from .geometry import learn
+from .recorder import Recorder
 from .schemas import schema_of
+from .size_nodes import SizeNodes
 from .symbolic_fakes import SymbolicFakes, unbacked_number
+from .value_nodes import ValueNodes, attribute_node
 
 __all__ = ["ProxyTorchDispatchMode", "PythonKeyTracer", "current_mode"]
 
 Tensor = tl_core.Tensor
 _SYMBOLIC = (SymInt, SymFloat, SymBool)
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "FloorDiv": operator.floordiv,
-    "CleanDiv": operator.floordiv,
-    "Mod": operator.mod,
-    "PythonMod": operator.mod,
-    "IntTrueDiv": operator.truediv,
-    "FloatTrueDiv": operator.truediv,
-    "PowByNatural": operator.pow,
-    "FloatPow": operator.pow,
-    "Abs": abs,
-    "RoundToInt": round,
-    "BitwiseFn_bitwise_and": operator.and_,
-    "BitwiseFn_bitwise_or": operator.or_,
-    "BitwiseFn_bitwise_xor": operator.xor,
-}
-_RELATIONS = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
-
-def _function_of(name: str) -> Callable[..., Any]:
-    """What a graph does for a function of expressions."""
-    import math
-
-    function = _FUNCTIONS.get(name)
-    if function is not None:
-        return function
-    later: dict[str, Callable[..., Any]] = {
-        "Max": tl_core.symbolic.arithmetic.sym_max,
-        "Min": tl_core.symbolic.arithmetic.sym_min,
-        "ToFloat": tl_core.symbolic.arithmetic.sym_float,
-        "TruncToInt": math.trunc,
-        "FloorToInt": math.floor,
-        "CeilToInt": math.ceil,
-    }
-    if name in later:
-        return later[name]
-    return getattr(tl_core.symbolic.arithmetic, f"_sym_{name.removeprefix('OpaqueUnaryFn_')}")
 
 
 class PythonKeyTracer(TracerBase):
@@ -100,7 +55,7 @@ class PythonKeyTracer(TracerBase):
         if isinstance(a, _SYMBOLIC):
             mode = current_mode()
             if mode is not None and mode.tracer is self:
-                return mode.node_of_number(a)
+                return mode.sizes.node_of(a)
         return super().create_arg(a)
 
 
@@ -154,209 +109,43 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self.decomposition_table = decomposition_table or {}
         self.fake_mode = fake_mode
         self.shape_env: Any = None if fake_mode is None else fake_mode.shape_env
-        self.record_stack_traces = record_stack_traces
-        self.records_grad_mode = records_grad_mode
-        self._grad_before = self._grad_now = tl_core.is_grad_enabled()  # of the graph
-        self._constant = constant or self._attribute
-        self._module_stack = module_stack
+        self.recorder = Recorder(
+            tracer,
+            module_stack,
+            stack_traces=record_stack_traces,
+            grad_mode=records_grad_mode,
+            call_numbers=pre_dispatch,
+        )
+        self.values = ValueNodes(
+            constant or (lambda t: attribute_node(tracer, t)), fake_mode, real=tracing_mode == "real"
+        )
+        self.sizes = SizeNodes(self.recorder, self.shape_env)
         self._error_on_data_dependent_ops = error_on_data_dependent_ops
-        self._nodes: dict[int, tuple[Any, Node]] = {}
-        self._in_memory: dict[Any, tuple[Any, Node]] = {}  # real tensors by where their elements are
-        self._constants: dict[int, tuple[Any, Node]] = {}
-        self._fakes: dict[int, tuple[Any, Any]] = {}
-        self.inherited: dict[str, Any] = {}  # what nodes say that are made from a node of another graph
-        self._sources: dict[Symbol, Callable[[], Node]] = {}
-        self._numbers: dict[Expr, Node] = {}
-        # By the id of a number, which is kept.
-        self._dimensions: dict[int, tuple[Any, Callable[[], Node]]] = {}
-        self._sizes: dict[tuple[Node, int], Node] = {}
-        self._calls: dict[str, int] = {}
-        self.symbol_from_outside: Callable[[Symbol], Node] | None = None  # of a subgraph
 
-    # ---- what stands for what
+    # ---- values and their nodes
     def track(self, value: Any, node: Node) -> None:
-        """Notes that a value is that of a node.
+        """Stores the node of a value.
 
         Args:
-            value: a tensor or symbolic number.
+            value: a tensor or symbolic number; other values have no node.
             node: the node.
         """
         if isinstance(value, Tensor):
-            key = id(value)
-            owner: Any = value
-            if not isinstance(value, FakeTensor):
-                owner = weakref.ref(value, lambda _: self._nodes.pop(key, None))
-            self._nodes[key] = (owner, node)
-            if self.tracing_mode == "real":
-                self._in_memory[_location(value)] = value, node
-            self._note_sizes(value, node)
+            self.values.track(value, node)
+            self.sizes.track_sizes(value, node)
         elif isinstance(value, _SYMBOLIC):
-            e = value.node.expr
-            self._numbers[e] = node
-            if isinstance(e, Symbol):
-                self._sources.setdefault(e, lambda: node)
-            elif isinstance(e, Relation) and isinstance(e.lhs, Symbol):  # an unbacked bool: u0 == 1
-                symbol = e.lhs
-                self._sources.setdefault(
-                    symbol, lambda: self._call(tl_core.symbolic.arithmetic.sym_int, (node,), None)
-                )
-
-    def _note_sizes(self, value: Any, node: Node) -> None:
-        """Where the symbols of a tensor's sizes can be read."""
-        if not isinstance(value, FakeTensor) or value.symbolic is None:
-            return
-        for i, n in enumerate(value.symbolic.sizes):
-            if isinstance(n, SymInt):
-                e = n.node._expr
-                self._dimensions[id(n.node)] = n.node, lambda i=i, e=e: self._size_node(node, i, e)  # type: ignore[misc]
-                if isinstance(e, Symbol) and e not in self._sources:
-                    self._sources[e] = lambda i=i, s=e: self._size_node(node, i, s)  # type: ignore[misc]
-                elif isinstance(e, Sum) and len(e.terms) == 1 and isinstance(e.terms[0][0], Symbol):
-                    self._note_affine(e, node, i)
-
-    def _note_affine(self, e: Sum, node: Node, i: int) -> None:
-        (symbol, factor), constant = e.terms[0], e.constant
-        if symbol in self._sources:
-            return
-
-        def read() -> Node:
-            size = self._size_node(node, i, e)
-            if constant:
-                size = self._call(operator.sub, (size, constant), e - constant)
-            return size if factor == 1 else self._call(operator.floordiv, (size, factor), symbol)
-
-        self._sources[symbol] = read  # type: ignore[index]
-
-    def _size_node(self, node: Node, i: int, e: Expr) -> Node:
-        size = self._sizes.get((node, i))
-        if size is None:
-            size = self._sizes[node, i] = self._call(
-                tl_core.operators.packets.aten.sym_size.int, (node, i), e, after=node
-            )
-            self._numbers.setdefault(e, size)
-        return size
-
-    def _call(self, target: Any, args: tuple[Any, ...], e: Expr | None, after: Node | None = None) -> Node:
-        name = getattr(target, "overloadpacket", target).__name__
-        if name == "sym_size":
-            name = "sym_size_int"
-        graph = self.tracer.graph
-        if after is not None and after.graph is graph:
-            while after.next.op == "placeholder":
-                after = after.next
-            with graph.inserting_after(after):
-                node = self.tracer.create_node("call_function", target, args, {}, name)
-        else:
-            node = self.tracer.create_node("call_function", target, args, {}, name)
-        if e is not None and self.shape_env is not None:
-            node.meta["val"] = self._number_of(e)
-        self._describe(node)
-        return node
-
-    def _number_of(self, e: Expr) -> Any:
-        env = self.shape_env
-        if isinstance(e, (Relation, Logic)):
-            return env.create_symboolnode(e)
-        hint = env.size_hint(e, allow_none=True)
-        return env.create_symintnode(e, hint=hint) if e.is_integer else env.create_symfloatnode(e, hint=hint)
-
-    def node_of_number(self, number: Any) -> Any:
-        """The node that computes a symbolic number, made where it is first needed; the number if it is a constant.
-
-        Args:
-            number: the number.
-        """
-        _, size = self._dimensions.get(id(number.node), (None, None))
-        return self.node_of_expr(number.node.expr, number.node.pytype) if size is None else size()
-
-    def node_of_expr(self, e: Expr, pytype: type | None = None) -> Any:
-        """The node that computes an expression, made where it is first needed; a number if it is a constant.
-
-        Args:
-            e: the expression.
-            pytype: the type of a constant; None: its own.
-        """
-        if e.is_number:
-            value = e.evaluate({})
-            return value if pytype is None else pytype(value)
-        node = self._numbers.get(e)
-        if node is None:
-            node = self._numbers[e] = self._compute(e)
-        return node
-
-    def _compute(self, e: Expr) -> Node:
-        if isinstance(e, Symbol):
-            source = self._sources.get(e)
-            if source is None and self.symbol_from_outside is not None:
-                return self.symbol_from_outside(e)
-            if source is None:
-                raise RuntimeError(f"{e} is the size of nothing in this graph")
-            return source()
-        if isinstance(e, Sum):
-            return self._sum_node(e)
-        if isinstance(e, Product):
-            factors = [b for b, n in e.factors for _ in range(n)] if len(e.factors) > 1 else []
-            if not factors:
-                base, n = e.factors[0]
-                return self._call(operator.pow, (self.node_of_expr(base), n), e)
-            return self._chain(operator.mul, factors)
-        if isinstance(e, Relation):
-            return self._call(_RELATIONS[e.rel_op], (self.node_of_expr(e.lhs), self.node_of_expr(e.rhs)), e)
-        if isinstance(e, Logic):
-            parts = [self.node_of_expr(a, bool) for a in e.args]
-            if e.op == "not":
-                return self._call(tl_core.symbolic.arithmetic.sym_not, (parts[0],), e)
-            node = parts[0]
-            for part in parts[1:]:
-                node = self._call(operator.and_ if e.op == "and" else operator.or_, (node, part), None)
-            return node
-        if isinstance(e, Call):
-            if e.name == "Piecewise":
-                a, c, b = e.args
-                args = (self.node_of_expr(c, bool), self.node_of_expr(a), self.node_of_expr(b))
-                return self._call(tl_core.symbolic.arithmetic.sym_ite, args, e)
-            return self._call(_function_of(e.name), tuple(self.node_of_expr(a) for a in e.args), e)
-        raise TypeError(f"no node for {e}")
-
-    def _chain(self, function: Any, parts: list[Expr]) -> Node:
-        node, total = self.node_of_expr(parts[0]), parts[0]
-        for part in parts[1:]:
-            total = function(total, part)
-            prefix = self._numbers.get(total)
-            node = (
-                prefix if prefix is not None else self._call(function, (node, self.node_of_expr(part)), total)
-            )
-            self._numbers[total] = node
-        return node
-
-    def _sum_node(self, e: Sum) -> Node:
-        total: Any = None
-        so_far = sympify(0)
-        ordered = sorted(e.terms, key=lambda item: item[1] < 0)
-        for term, factor in ordered:
-            so_far = so_far + term * factor
-            if total is None:
-                part = self.node_of_expr(term)
-                total = part if factor == 1 else self._call(operator.mul, (part, factor), term * factor)
-            elif factor < 0:
-                part = self.node_of_expr(term * -factor)
-                total = self._call(operator.sub, (total, part), so_far)
-            else:
-                total = self._call(operator.add, (total, self.node_of_expr(term * factor)), so_far)
-        if e.constant:
-            total = self._call(operator.add, (total, e.constant), e)
-        return total
+            self.sizes.track(value, node)
 
     def node_of(self, a: Any) -> Any:
-        """What stands for a value among the arguments of a node: a node, a constant, or containers of them.
+        """The argument of a node for a value: a node, a constant, or containers of them.
 
         Args:
             a: the value.
         """
         if isinstance(a, Tensor):
-            return self._tensor_node(a)
+            return self.values.node_of(a)
         if isinstance(a, _SYMBOLIC):
-            return self.node_of_number(a)
+            return self.sizes.node_of(a)
         if hasattr(a, "ready_node"):
             return a.ready_node
         if isinstance(a, (list, tuple)) and type(a) in (list, tuple, tl_core.Size):
@@ -365,57 +154,6 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         if isinstance(a, dict):
             return {k: self.node_of(v) for k, v in a.items()}
         return a.node if isinstance(a, Proxy) else a
-
-    def node_of_tensor(self, t: Any) -> Node | None:
-        """The node of a tensor, or None."""
-        entry = self._nodes.get(id(t))
-        if entry is None:
-            return None
-        owner = entry[0]() if isinstance(entry[0], weakref.ref) else entry[0]
-        return entry[1] if owner is t else None
-
-    def node_or_none(self, t: Any) -> Node | None:
-        """The node of a tensor, or of one with the same elements: autograd keeps results as objects of its own.
-
-        Args:
-            t: the tensor.
-        """
-        node = self.node_of_tensor(t)
-        if node is None and self.tracing_mode == "real":
-            _, node = self._in_memory.get(_location(t), (None, None))
-        return node
-
-    def _tensor_node(self, t: Any) -> Node:
-        node = self.node_of_tensor(t)
-        if node is not None:
-            return node
-        entry = self._constants.get(id(t))
-        if entry is not None and entry[0] is t:
-            return entry[1]
-        node = self.node_or_none(t) or self._constant(t)
-        self._constants[id(t)] = (t, node)
-        return node
-
-    def _attribute(self, t: Any) -> Node:
-        root, number = self.tracer.root, 0
-        prefix = (
-            "_param_constant" if isinstance(t, tl_core.tensors.parameter.Parameter) else "_tensor_constant"
-        )
-        while hasattr(root, f"{prefix}{number}"):
-            number += 1
-        name = f"{prefix}{number}"
-        setattr(root, name, t)
-        return self.tracer.create_node("get_attr", name, (), {}, name)
-
-    def fake_of(self, t: Any) -> Any:
-        """What stands for a tensor that the program holds."""
-        if isinstance(t, FakeTensor):
-            return t
-        entry = self._fakes.get(id(t))
-        if entry is None or entry[0] is not t:
-            with no_modes():
-                entry = self._fakes[id(t)] = (t, self.fake_mode.from_tensor(t, static_shapes=True))
-        return entry[1]
 
     # ---- recording
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -460,7 +198,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         """
         classes = [t for t in types if not issubclass(t, FakeTensor)]
         return bool(classes) and any(
-            type(leaf) in classes and self.node_of_tensor(leaf) is None
+            type(leaf) in classes and self.values.node_of_object(leaf) is None
             for leaf in pytree.tree_leaves((args, kwargs))
         )
 
@@ -476,16 +214,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         if name == "aten.lift_fresh.default":  # the program makes the tensor anew whenever it runs
             target = tl_core.operators.packets.aten.lift_fresh_copy.default
             func = target if self.tracing_mode == "real" else func
-        self._switch_grad(tl_core.is_grad_enabled())
-        node = self.tracer.create_node(
-            "call_function",
-            target,
-            tuple(self.node_of(a) for a in args),
-            {k: self.node_of(v) for k, v in kwargs.items()},
-            getattr(target, "overloadpacket", target).__name__,
-        )
-        self._describe(node)
-        self._note_call(node, getattr(target, "overloadpacket", target).__name__)
+        self.recorder.switch_grad()
+        node = self.recorder.create_operator(target, *self._arguments(args, kwargs))
         out = self._execute(func, args, kwargs)
         self._track_result(out, node, func, args, kwargs)
         return out
@@ -496,14 +226,15 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         return self.run_on_fakes(func, *args, **kwargs)
 
     def run_on_fakes(self, func: Any, *args: Any, **kwargs: Any) -> Any:
-        """The results of an operator on what stands for its arguments; no node is made.
+        """The results of an operator on the fakes of its arguments, without a node.
 
         Args:
             func: the operator.
             args, kwargs: its arguments.
         """
-        args, kwargs = self._substitute(args), {k: self._substitute(v) for k, v in kwargs.items()}
-        if isinstance(func, PythonOperator):  # the operators that it calls see the fakes
+        values = self.values
+        args, kwargs = values.with_fakes(args), {k: values.with_fakes(v) for k, v in kwargs.items()}
+        if isinstance(func, PythonOperator):  # the operators that it calls receive the fakes
             out = func(*args, **kwargs)
         else:
             out = self.fake_mode.dispatch(func, (), args, kwargs)
@@ -511,44 +242,36 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             require_gradients(func, out, args, kwargs)
         return out
 
-    def _substitute(self, a: Any) -> Any:
-        if isinstance(a, Tensor):
-            return a if isinstance(a, FakeTensor) else self.fake_of(a)
-        if isinstance(a, (list, tuple)):
-            items = [self._substitute(x) for x in a]
-            return items if isinstance(a, list) else tuple(items)
-        return a
+    def _arguments(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of a node for the arguments of a call."""
+        return tuple(self.node_of(a) for a in args), {k: self.node_of(v) for k, v in kwargs.items()}
 
     def _track_result(self, out: Any, node: Node, func: Any, args: Any, kwargs: Any) -> None:
         node.meta["val"] = out
         if self.shape_env is not None and self.shape_env.pending_fresh_unbacked_symbols:
             note_unbacked_bindings(self.shape_env, node, out)
         if isinstance(out, Tensor):
-            self._track_tensor(out, node, func, args, kwargs)
+            self.track(out, node)
+            if schema_of(func).writes:
+                for a in (*args, *kwargs.values()):
+                    if isinstance(a, Tensor) and a is not out:
+                        self.values.track_write(a, out, node)
         elif isinstance(out, (list, tuple)):
-            for i, value in enumerate(out):
-                if isinstance(value, Tensor):
-                    item = self.tracer.create_node(
-                        "call_function", operator.getitem, (node, i), {}, "getitem"
-                    )
-                    item.meta["val"] = value
-                    self._describe(item)
-                    self.track(value, item)
+            self._track_items(out, node, (Tensor,))
 
-    def _track_tensor(self, out: Any, node: Node, func: Any, args: Any, kwargs: Any) -> None:
-        self.track(out, node)
-        if not schema_of(func).writes:
-            return
-        # A real tensor that the program holds and writes to: from now on this node has its value.
-        for a in (*args, *kwargs.values()):
-            if isinstance(a, Tensor) and a is not out:
-                entry = self._fakes.get(id(a))
-                if entry is not None and entry[0] is a and entry[1] is out:
-                    self._constants[id(a)] = (a, node)
+    def _track_items(self, out: Any, node: Node, kinds: tuple[type, ...]) -> None:
+        """Creates the nodes of the results of a call with several results."""
+        for i, value in enumerate(out):
+            if isinstance(value, kinds):
+                item = self.recorder.create(operator.getitem, (node, i), {}, "getitem")
+                item.meta["val"] = value
+                self.track(value, item)
 
     def _scalar(self, func: Any, args: Any, kwargs: Any) -> Any:
         t = args[0]
-        node = self.node_of_tensor(t)
+        node = self.values.node_of_object(t)
         if node is None and not isinstance(t, FakeTensor):
             return func(*args, **kwargs)
         if self.tracing_mode == "real":
@@ -559,10 +282,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                     "trace this with dynamic shapes; try setting tracing_mode='symbolic' in your make_fx call."
                 )
             return func(*args, **kwargs)
-        node = self.tracer.create_node(
-            "call_function", tl_core.operators.packets.aten.item.default, (self.node_of(t),), {}, "item"
-        )
-        self._describe(node)
+        item = tl_core.operators.packets.aten.item.default
+        node = self.recorder.create(item, (self.node_of(t),), {}, "item")
         out = unbacked_number(self.shape_env, t.dtype)
         if getattr(t, "real_tensor", None) is not None:
             learn(self.shape_env, out, t.real_tensor.item())
@@ -585,83 +306,16 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         Returns:
             The node.
         """
-        self._switch_grad(tl_core.is_grad_enabled())
-        arguments = tuple(self.node_of(a) for a in args), {k: self.node_of(v) for k, v in kwargs.items()}
-        node = self.tracer.create_node("call_function", target, *arguments, name)
-        self._describe(node)
+        self.recorder.switch_grad()
+        node = self.recorder.create(target, *self._arguments(args, kwargs), name)
         node.meta["val"] = out
         if isinstance(out, (Tensor, _SYMBOLIC)):
             self.track(out, node)
         else:
-            for i, value in enumerate(out or ()):
-                if isinstance(value, (Tensor, *_SYMBOLIC)):
-                    item = self.tracer.create_node(
-                        "call_function", operator.getitem, (node, i), {}, "getitem"
-                    )
-                    item.meta["val"] = value
-                    self._describe(item)
-                    self.track(value, item)
+            self._track_items(out or (), node, (Tensor, *_SYMBOLIC))
         return node
 
-    def _switch_grad(self, on: bool) -> None:
-        """Records that derivatives are recorded from here on, or are not, where that changes."""
-        if self.records_grad_mode and on != self._grad_now:
-            self._grad_now = on
-            node = self.tracer.create_node("call_function", grad_mode.switch, (on,), {}, "_set_grad_enabled")
-            self._describe(node)
 
-    def restore_grad(self) -> None:
-        """Records that derivatives are recorded at the end as at the beginning, so that a run changes nothing."""
-        self._switch_grad(self._grad_before)
-
-    def record_assertions(self, checks: list[Any] | None = None) -> None:
-        """Records checks of numbers that only data decide.
-
-        Args:
-            checks: those of a subgraph; None: all that no subgraph makes.
-        """
-        if self.shape_env is None:
-            return
-        groups = self.shape_env.deferred_runtime_asserts.values() if checks is None else [checks]
-        for check in [c for several in groups for c in several]:
-            e = self._to_check(check.expr)
-            node = self.node_of_expr(e, bool)
-            if isinstance(node, Node):
-                message = f"Runtime assertion failed for expression {check.expr}"
-                self.tracer.graph.call_function(
-                    tl_core.operators.packets.aten._assert_scalar.default, (node, message)
-                )
-
-    def _to_check(self, condition: Expr) -> Expr:
-        """A condition by what is known of its symbols; as it was stated if it is known by that alone."""
-        simplified = self.shape_env.replace(condition)
-        readable = self.symbol_from_outside is not None or condition.free_symbols <= self._sources.keys()
-        stated = simplified.is_number and readable
-        return condition if stated else simplified
-
-    def _note_call(self, node: Node, name: str) -> None:
-        """Notes which call of the program a node is, where composite operators are whole."""
-        if self.pre_dispatch and "torch_fn" not in self.inherited:
-            number = self._calls[name] = self._calls.get(name, 0) + 1
-            node.meta["torch_fn"] = f"{name}_{number}", f"builtin_function_or_method.{name}"
-
-    def _describe(self, node: Node) -> None:
-        """Notes where in the program a node comes from."""
-        if self._module_stack is not None:
-            node.meta["nn_module_stack"] = self._module_stack()
-        if self.record_stack_traces and "stack_trace" not in self.inherited:
-            node.meta["stack_trace"] = _stack_text()
-        node.meta.update(self.inherited)
-
-
-def _location(t: Any) -> Any:
-    """Where the elements of a real tensor are, and as what; of one without memory of its own, the tensor itself."""
-    if type(t) not in _PLAIN or t.layout is not tl_core.strided or t.is_meta or not t.numel():
-        return id(t)
-    return t.data_ptr(), t.dtype, t.shape, t.stride(), t.is_conj(), t.is_neg()
-
-
-_PLAIN = (Tensor, tl_core.tensors.parameter.Parameter)
 _SAME_VALUE = (
     operator.getitem,
     tl_core.operators.packets.aten.detach.default,
@@ -698,7 +352,7 @@ class _Recorded:
         Args:
             t: the tensor.
         """
-        node: Any = self.mode.node_or_none(t)
+        node: Any = self.mode.values.node_or_none(t)
         while node is not None and node.target in _SAME_VALUE:
             node = node.args[0]
         return node
@@ -717,14 +371,3 @@ SymbolicFakes.recorded_item = staticmethod(_recorded_item)
 
 # Questions about a tensor that leave no node: the sizes answer.
 _UNRECORDED = frozenset({"aten.is_same_size.default", "aten.is_floating_point.default"})
-
-
-def _stack_text() -> str:
-    import linecache
-
-    lines = []
-    for file, line, function in user_stack("_trace_boundary")[-8:]:
-        lines.append(
-            f'  File "{file}", line {line}, in {function}\n    {linecache.getline(file, line).strip()}'
-        )
-    return "\n".join(lines) + "\n" if lines else ""

@@ -33,7 +33,7 @@ def recorded_whole(
     mode = current_mode()
     if mode is None:
         return run(*args)
-    values = args if mode.tracing_mode == "real" else tree_map_only(tl_core.Tensor, mode.fake_of, args)
+    values = args if mode.tracing_mode == "real" else tree_map_only(tl_core.Tensor, mode.values.fake_of, args)
     with disable_current_modes(), mode.fake_mode or contextlib.nullcontext():
         out = run(*values)
     mode.record_call(target, args, {}, out, name)
