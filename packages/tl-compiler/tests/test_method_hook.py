@@ -1,5 +1,6 @@
 """A handler of one thread takes a class's method over; other threads and later calls have the class's own."""
 
+import sys
 import threading
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 import tl_core as tl
 import tl_nn as nn
 from tl_compiler.export import Dim, export
+from tl_compiler.fx import Graph, GraphModule
 from tl_compiler.tracer.method_hook import MODULE_CALLS, MethodHook
 
 
@@ -98,3 +100,30 @@ def test_an_export_does_not_see_the_modules_of_another_thread():
     paths = [path for n in calls for path, _ in n.meta["nn_module_stack"].values()]
     assert paths.count("layer") == len(calls) and "@1" not in str([n.meta["nn_module_stack"] for n in calls])
     assert vars(nn.Module).get("__call__") is None and MODULE_CALLS._regions == 0
+
+
+def test_another_thread_runs_the_code_of_a_graph_during_its_export():
+    by_node = {}  # by thread: whether an interpreter runs the graph node by node
+
+    def call():
+        module(tl.ones(2))
+
+    def step(x):
+        frame, functions = sys._getframe(), set()
+        while frame is not None:
+            functions.add(frame.f_code.co_name)
+            frame = frame.f_back
+        name = threading.current_thread().name
+        by_node[name] = "run_node" in functions
+        if name != "other":
+            thread = threading.Thread(target=call, name="other")
+            thread.start()
+            thread.join()
+        return x + 1
+
+    graph = Graph()
+    graph.output(graph.call_function(step, (graph.placeholder("x"),)))
+    module = GraphModule(nn.Module(), graph)
+    program = export(module, (tl.ones(2),))
+    assert [n.name for n in program.graph.nodes if n.op == "call_function"] == ["add"]
+    assert by_node.pop("other") is False and list(by_node.values()) == [True]

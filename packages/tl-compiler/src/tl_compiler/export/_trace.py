@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import inspect
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -388,14 +389,18 @@ class _Export:
     @contextlib.contextmanager
     def _follow_graph(self) -> Iterator[None]:
         """Runs a module that is a graph node by node, so that the nodes of the trace inherit its nodes' descriptions.
+
+        Another thread that calls the module meanwhile runs its own code.
         """
         if not isinstance(self.mod, GraphModule) or "forward" in self.mod.__dict__:
             yield
             return
-        original = self.mod.forward
+        original, thread = self.mod.forward, threading.get_ident()
 
         def forward(*args: Any, **kwargs: Any) -> Any:
-            return original(*args, **kwargs) if kwargs else FollowedRun(self.mod, self.mode).run(*args)
+            if kwargs or threading.get_ident() != thread:
+                return original(*args, **kwargs)
+            return FollowedRun(self.mod, self.mode).run(*args)
 
         object.__setattr__(self.mod, "forward", forward)
         try:
