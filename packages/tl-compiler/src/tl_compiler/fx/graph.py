@@ -5,11 +5,9 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
-
-import tl_nn
 
 from .code_generation import CodeGen, PythonCode, Style
 from .code_generation import inplace_methods as inplace_methods
@@ -17,46 +15,21 @@ from .code_generation import magic_methods as magic_methods
 from .code_generation import reflectable_magic_methods as reflectable_magic_methods
 from .code_imports import CustomBuiltin as _CustomBuiltin  # noqa: F401
 from .code_imports import custom_builtins as _custom_builtins  # noqa: F401
+from .lint import has_attribute, lint
 from .names import Namespace, snake_case
 from .names import Namespace as _Namespace  # noqa: F401
 from .names import snake_case as _snake_case  # noqa: F401
 from .node import Argument, Node, Target, map_arg
+from .node_list import InsertPoint, NodeList, table
 from .pytree_code import _PyTreeCodeGen, _PyTreeInfo
 
 __all__ = ["CodeGen", "Graph", "PythonCode", "_PyTreeCodeGen", "_PyTreeInfo"]
 
 
-class _NodeList:
-    """The nodes of a graph in order; nodes may be erased and inserted while it is gone through."""
-
-    def __init__(self, graph: Graph, forwards: bool = True) -> None:
-        self._graph = graph
-        self._forwards = forwards
-
-    def __len__(self) -> int:
-        return self._graph._len
-
-    def __iter__(self) -> Iterator[Node]:
-        root = self._graph._root
-        node = root._next if self._forwards else root._prev
-        while node is not root:
-            if not node._erased:
-                yield node
-            node = node._next if self._forwards else node._prev
-
-    def __reversed__(self) -> _NodeList:
-        return _NodeList(self._graph, not self._forwards)
-
-
-class _InsertPoint(AbstractContextManager[None]):
-    """Where new nodes go; as a context, until it ends."""
-
-    def __init__(self, graph: Graph, insert: Callable[[Node], None]) -> None:
-        self._graph, self._before = graph, graph._insert
-        graph._insert = insert
-
-    def __exit__(self, *error: Any) -> None:
-        self._graph._insert = self._before
+_NO_ATTRIBUTE = (
+    "Attempted to insert a {} Node with no underlying reference in the owning GraphModule! '{}': add_submodule, "
+    "register_parameter or register_buffer gives it to the module"
+)
 
 
 class Graph:
@@ -104,9 +77,9 @@ class Graph:
         self._owning_module = module
 
     @property
-    def nodes(self) -> _NodeList:
+    def nodes(self) -> NodeList:
         """The nodes in order. `reversed` goes through them from the end."""
-        return _NodeList(self)
+        return NodeList(self)
 
     def output_node(self) -> Node:
         """The node that says what the function returns.
@@ -142,7 +115,7 @@ class Graph:
         name: str | None = None,
         type_expr: Any | None = None,
     ) -> Node:
-        """Adds a node at the insert point, which is the end unless set.
+        """Adds a node at the insert point, which is the end unless set, and returns it.
 
         Args:
             op: the kind: placeholder, get_attr, call_function, call_module, call_method, output.
@@ -150,9 +123,6 @@ class Graph:
             args, kwargs: the arguments; nodes among them must be of this graph.
             name: the name of its value; by default one made from the target.
             type_expr: an annotation for the generated code.
-
-        Returns:
-            The node.
         """
         args, kwargs = () if args is None else args, {} if kwargs is None else kwargs
         if not isinstance(args, tuple):
@@ -171,35 +141,25 @@ class Graph:
     def placeholder(
         self, name: str, type_expr: Any | None = None, default_value: Any = inspect.Signature.empty
     ) -> Node:
-        """Adds an input.
+        """Adds an input and returns its node.
 
         Args:
             name: the argument's name; with one or two stars, the rest of the arguments.
             type_expr: its annotation.
             default_value: its default; `inspect.Signature.empty`: there is none.
-
-        Returns:
-            The node.
         """
         default = () if default_value is inspect.Signature.empty else (default_value,)
         return self.create_node("placeholder", name, default, type_expr=type_expr)
 
     def get_attr(self, qualified_name: str, type_expr: Any | None = None) -> Node:
-        """Adds the reading of an attribute of the module.
+        """Adds the reading of an attribute of the module and returns its node.
 
         Args:
             qualified_name: its dotted path.
             type_expr: its annotation.
-
-        Returns:
-            The node.
         """
-        if self._owning_module is not None and not _has_attribute(self._owning_module, qualified_name):
-            warnings.warn(
-                "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! "
-                f"'{qualified_name}': add_submodule, register_parameter or register_buffer gives it to the module",
-                stacklevel=2,
-            )
+        if self._owning_module is not None and not has_attribute(self._owning_module, qualified_name):
+            warnings.warn(_NO_ATTRIBUTE.format("get_attr", qualified_name), stacklevel=2)
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
     def call_module(
@@ -209,22 +169,15 @@ class Graph:
         kwargs: dict[str, Argument] | None = None,
         type_expr: Any | None = None,
     ) -> Node:
-        """Adds a call of a submodule.
+        """Adds a call of a submodule and returns its node.
 
         Args:
             module_name: its dotted path.
             args, kwargs: the arguments.
             type_expr: an annotation of the result.
-
-        Returns:
-            The node.
         """
-        if self._owning_module is not None and not _has_attribute(self._owning_module, module_name):
-            warnings.warn(
-                "Attempted to insert a call_module Node with no underlying reference in the owning GraphModule! "
-                f"'{module_name}': GraphModule.add_submodule gives it to the module",
-                stacklevel=2,
-            )
+        if self._owning_module is not None and not has_attribute(self._owning_module, module_name):
+            warnings.warn(_NO_ATTRIBUTE.format("call_module", module_name), stacklevel=2)
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
     def call_method(
@@ -234,15 +187,12 @@ class Graph:
         kwargs: dict[str, Argument] | None = None,
         type_expr: Any | None = None,
     ) -> Node:
-        """Adds a call of a method of its first argument.
+        """Adds a call of a method of its first argument and returns its node.
 
         Args:
             method_name: the method.
             args, kwargs: the arguments, the object first.
             type_expr: an annotation of the result.
-
-        Returns:
-            The node.
         """
         return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
 
@@ -254,28 +204,22 @@ class Graph:
         type_expr: Any | None = None,
         name: str | None = None,
     ) -> Node:
-        """Adds a call of a function.
+        """Adds a call of a function and returns its node.
 
         Args:
             the_function: the function.
             args, kwargs: the arguments.
             type_expr: an annotation of the result.
             name: the name of the result; by default one made from the function's.
-
-        Returns:
-            The node.
         """
         return self.create_node("call_function", the_function, args, kwargs, name, type_expr)
 
     def output(self, result: Argument, type_expr: Any | None = None) -> Node:
-        """Adds the result of the function.
+        """Adds the result of the function and returns its node.
 
         Args:
             result: a node, or a structure of nodes and constants.
             type_expr: its annotation.
-
-        Returns:
-            The node.
         """
         return self.create_node("output", "output", (result,), type_expr=type_expr)
 
@@ -289,14 +233,8 @@ class Graph:
         Returns:
             The copy.
         """
-        copied = self.create_node(
-            node.op,
-            node.target,
-            map_arg(node.args, arg_transform),
-            dict(map_arg(node.kwargs, arg_transform)),
-            node.name,
-            node.type,
-        )
+        args, kwargs = map_arg(node.args, arg_transform), dict(map_arg(node.kwargs, arg_transform))
+        copied = self.create_node(node.op, node.target, args, kwargs, node.name, node.type)
         copied.meta = copy.copy(node.meta)
         return copied
 
@@ -324,20 +262,12 @@ class Graph:
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Graph:
         memo = {} if memo is None else memo
-        graph = Graph(tracer_cls=self._tracer_cls)
-        memo[id(self)] = graph
-        copies: dict[Node, Node] = {}
-        output = graph.graph_copy(self, copies, return_output_node=True)
-        graph._codegen = copy.deepcopy(self._codegen)
-        memo.update((id(old), new) for old, new in copies.items())
-        if output is not None:
-            result, old = output
-            memo[id(old)] = new = graph.output(result, type_expr=old.type)
-            new.meta = copy.copy(old.meta)
+        memo[id(self)] = graph = Graph(tracer_cls=self._tracer_cls)
+        _copy_content(self, graph, memo)
         return graph
 
     # ---- changing it
-    def inserting_before(self, n: Node | None = None) -> _InsertPoint:
+    def inserting_before(self, n: Node | None = None) -> InsertPoint:
         """New nodes go before this one from now on; as a context, until it ends.
 
         Args:
@@ -349,9 +279,9 @@ class Graph:
         if n is None:
             return self.inserting_after(self._root)
         self._check_mine(n)
-        return _InsertPoint(self, n.prepend)
+        return InsertPoint(self, n.prepend)
 
-    def inserting_after(self, n: Node | None = None) -> _InsertPoint:
+    def inserting_after(self, n: Node | None = None) -> InsertPoint:
         """New nodes go behind this one from now on; as a context, until it ends.
 
         Args:
@@ -363,7 +293,7 @@ class Graph:
         if n is None:
             return self.inserting_before(self._root)
         self._check_mine(n)
-        return _InsertPoint(self, n.append)
+        return InsertPoint(self, n.append)
 
     def _check_mine(self, node: Node) -> None:
         if node.graph is not self:
@@ -417,42 +347,10 @@ class Graph:
         """Raises unless the graph is well formed.
 
         Raises:
-            RuntimeError: a node is of another graph, or used before it runs; a name occurs twice; the owning module
-                lacks an attribute that is named.
+            RuntimeError: a node belongs to another graph or is used before it runs, two nodes have one name, or the
+                owning module lacks an attribute of the graph.
         """
-        defined: dict[Node, None] = {}
-        names: set[str] = set()
-        for node in self.nodes:
-            for argument in node.all_input_nodes:
-                if argument.graph is not self:
-                    raise RuntimeError(
-                        f"Argument '{argument}' of Node '{node}' does not belong to this Graph: node_copy's "
-                        f"arg_transform maps the arguments of copies\n{self}"
-                    )
-                if argument not in defined:
-                    raise RuntimeError(
-                        f"Argument '{argument}' of Node '{node}' was used before it has been defined\n{self}"
-                    )
-            if node.name in names:
-                raise RuntimeError(f"Node redefined name {node.name}!")
-            defined[node] = None
-            names.add(node.name)
-            self._lint_target(node)
-
-    def _lint_target(self, node: Node) -> None:
-        if node.op not in ("get_attr", "call_module") or self._owning_module is None:
-            return
-        owner = self._owning_module
-        for part in str(node.target).split("."):
-            if not hasattr(owner, part):
-                raise RuntimeError(
-                    f"Node {node} target {node.target} references nonexistent attribute {part}"
-                )
-            owner = getattr(owner, part)
-        if node.op == "call_module" and not isinstance(owner, tl_nn.Module):
-            raise RuntimeError(
-                f"Node {node} target {node.target} does not reference an nn.Module: it is a {type(owner)}"
-            )
+        lint(self)
 
     # ---- code
     def python_code(
@@ -484,19 +382,12 @@ class Graph:
         names = Namespace()
         for node in self.nodes:
             names._rename_object(node, node.name)
-        style = Style(
-            verbose,
-            include_stride,
-            include_device,
-            colored,
-            expanded_def,
-            record_func,
-            tuple(additional_meta or ()),
-        )
+        more = tuple(additional_meta or ())
+        style = Style(verbose, include_stride, include_device, colored, expanded_def, record_func, more)
         return self._codegen._gen_python_code(self, root_module, names, style)
 
     def set_codegen(self, codegen: CodeGen) -> None:
-        """Sets how code is written.
+        """Sets the writer of the graph's code.
 
         Args:
             codegen: the writer.
@@ -522,20 +413,14 @@ class Graph:
 
         Args:
             args: the arguments.
-
-        Returns:
-            The values.
         """
         return self._codegen.process_inputs(*args)
 
     def process_outputs(self, out: Any) -> Any:
-        """What a call returns where the output node has the value `out`.
+        """The result of a call.
 
         Args:
-            out: the value.
-
-        Returns:
-            The result.
+            out: the value of the output node.
         """
         return self._codegen.process_outputs(out)
 
@@ -546,11 +431,7 @@ class Graph:
 
     def print_tabular(self) -> None:
         """Prints the nodes as a table."""
-        head = ["opcode", "name", "target", "args", "kwargs"]
-        rows = [[n.op, n.name, str(n.target), str(n.args), str(n.kwargs)] for n in self.nodes]
-        widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
-        for row in (head, ["-" * width for width in widths], *rows):
-            print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        print(table(self.nodes))
 
 
 class _Restored(AbstractContextManager[None]):
@@ -568,9 +449,13 @@ def _name_for(target: Target) -> str:
     return snake_case(getattr(target, "__name__", None) or type(target).__name__)
 
 
-def _has_attribute(module: Any, path: str) -> bool:
-    for part in path.split("."):
-        if not hasattr(module, part):
-            return False
-        module = getattr(module, part)
-    return True
+def _copy_content(graph: Graph, copied: Graph, memo: dict[int, Any]) -> None:
+    """Adds copies of all nodes to an empty graph, and enters the copies into the memo of `deepcopy`."""
+    copies: dict[Node, Node] = {}
+    output = copied.graph_copy(graph, copies, return_output_node=True)
+    copied._codegen = copy.deepcopy(graph._codegen)
+    memo.update((id(old), new) for old, new in copies.items())
+    if output is not None:
+        result, old = output
+        memo[id(old)] = new = copied.output(result, type_expr=old.type)
+        new.meta = copy.copy(old.meta)
