@@ -2,78 +2,27 @@
 
 from __future__ import annotations
 
-import importlib.machinery
 import io
-import linecache
 import os
 import pickle
-import pickletools
-import platform
-import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from tl_autograd.hooks import RemovableHandle
-from tl_checkpoint.archive_writer import ArchiveWriter
-from tl_checkpoint.atomic import ScratchFile, replacing
-from tl_core.memory.files import crc32
 
 from ._digraph import DiGraph
-from ._mangling import demangle, is_mangled
+from ._mangling import demangle
 from ._package_pickler import PackagePickler, SavedStorage
-from .find_file_dependencies import find_files_source_depends_on
-from .glob_group import GlobGroup, GlobPattern
+from .glob_group import GlobPattern
 from .importer import Importer, OrderedImporter, sys_importer
+from .module_dependencies import REFUSED_MODULES, ModuleAction, ModuleDependencies, PackagingErrorReason
+from .package_records import PackageRecords
 
 __all__ = ["EmptyMatchError", "PackageExporter", "PackagingError", "PackagingErrorReason"]
 
 ActionHook = Callable[["PackageExporter", str], None]
-
-# Part of the standard library that has too much of the machine in it to be taken from where a package is loaded.
-_DISALLOWED_MODULES = ("sys", "io")
-# The library: what loads a package has it.
-_LIBRARY = ("torch", "tl")
-_VERSION = b"6\n"
-
-
-class _ModuleProviderAction(Enum):
-    """What is done about a module."""
-
-    INTERN = 1
-    EXTERN = 2
-    MOCK = 3
-    DENY = 4
-    REPACKAGED_MOCK_MODULE = 5  # the one that mocked modules use, in a package that is packaged again
-    SKIP = 6
-
-
-class PackagingErrorReason(Enum):
-    """Why a module can't be packaged."""
-
-    IS_EXTENSION_MODULE = "Module is a C extension module. torch.package supports Python modules only."
-    NO_DUNDER_FILE = "Module had no __file__ defined."
-    SOURCE_FILE_NOT_FOUND = "Module had a __file__, but we could not find it in your filesystem."
-    DEPENDENCY_RESOLUTION_FAILED = "Dependency resolution failed."
-    NO_ACTION = "Module did not match against any action pattern. Extern, mock, or intern it."
-    DENIED = "Module was denied by a pattern."
-    MOCKED_BUT_STILL_USED = "Module was mocked out, but a pickled object needs it. Intern or extern it."
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}.{self.name}>"
-
-
-@dataclass
-class _PatternInfo:
-    """What is done about modules that fit a pattern."""
-
-    action: _ModuleProviderAction
-    allow_empty: bool
-    was_matched: bool = False
 
 
 class EmptyMatchError(Exception):
@@ -98,7 +47,7 @@ class PackagingError(Exception):
             lines.append(f"* {reason.value}")
             for name in names:
                 lines.append(f"    {name}")
-                if name in _DISALLOWED_MODULES:
+                if name in REFUSED_MODULES:
                     lines.append(
                         f"      Note: {name} is of the standard library, but is not taken from where a package"
                     )
@@ -145,18 +94,12 @@ class PackageExporter:
         self._target = f
         if not isinstance(f, (str, os.PathLike)) and not hasattr(f, "write"):
             raise TypeError(f"a package is written to a path or an object with write, got {type(f).__name__}")
-        self._records: dict[str, bytes] = {}
-        self._storages: dict[Any, SavedStorage] = {}
-        self._is_closed = False
+        self._records = PackageRecords()
         self._unique_id = 0
-        self.dependency_graph = DiGraph()
-        self.patterns: dict[GlobGroup, _PatternInfo] = {}
-        self._hooks: dict[_ModuleProviderAction, dict[int, ActionHook]] = {
-            action: RemovableDict() for action in _ModuleProviderAction
+        self._hooks: dict[ModuleAction, dict[int, ActionHook]] = {
+            action: RemovableDict() for action in ModuleAction
         }
-        self._reduced: dict[
-            int, tuple[Any, Any]
-        ] = {}  # by id: the object, which is kept alive, and what stands for it
+        self._reduced: dict[int, tuple[Any, Any]] = {}  # by id: the object, and its reduction
         if isinstance(importer, Importer):
             self.importer = importer
         elif isinstance(importer, Sequence):
@@ -165,6 +108,8 @@ class PackageExporter:
             raise TypeError(
                 f"importer must be an Importer or a sequence of them, got {type(importer).__name__}"
             )
+        self._modules = ModuleDependencies(self.importer)
+        self.dependency_graph, self.patterns = self._modules.graph, self._modules.patterns
 
     # ---- code
     def save_source_file(self, module_name: str, file_or_directory: str, dependencies: bool = True) -> None:
@@ -210,13 +155,7 @@ class PackageExporter:
             is_package: whether the module is a package, which has modules in it.
             dependencies: whether what it imports is needed, too.
         """
-        self.dependency_graph.add_node(
-            module_name, source=src, is_package=is_package, provided=True, action=_ModuleProviderAction.INTERN
-        )
-        if dependencies:
-            for needed in self._get_dependencies(src, module_name, is_package):
-                self.dependency_graph.add_edge(module_name, needed)
-                self.add_dependency(needed)
+        self._modules.add_source(module_name, src, is_package, dependencies)
 
     def save_module(self, module_name: str, dependencies: bool = True) -> None:
         """Saves the code of a module that can be imported.
@@ -230,50 +169,7 @@ class PackageExporter:
         """
         if not isinstance(module_name, str):
             raise TypeError("save_module() expects a string input, did you perhaps mean to pass `__name__`?")
-        self._intern_module(demangle(module_name), dependencies)
-
-    def _intern_module(self, module_name: str, dependencies: bool) -> None:
-        module = self.importer.import_module(module_name)
-        is_package = hasattr(module, "__path__")
-        source = _source_of(module)
-        if source is None:
-            reason, context = _why_no_source(module)
-            self.dependency_graph.add_node(
-                module_name,
-                action=_ModuleProviderAction.INTERN,
-                is_package=is_package,
-                error=reason,
-                error_context=context,
-                provided=True,
-            )
-            return
-        self.save_source_string(module_name, source, is_package, dependencies)
-
-    def _module_exists(self, module_name: str) -> bool:
-        try:
-            self.importer.import_module(module_name)
-        except Exception:  # whatever its code raises, it is no module that can be packaged
-            return False
-        return True
-
-    def _get_dependencies(self, src: str, module_name: str, is_package: bool) -> list[str]:
-        package = module_name if is_package else module_name.rpartition(".")[0]
-        try:
-            imports = find_files_source_depends_on(src, package)
-        except (ImportError, SyntaxError, ValueError, RecursionError) as error:
-            self.dependency_graph.add_node(
-                module_name,
-                error=PackagingErrorReason.DEPENDENCY_RESOLUTION_FAILED,
-                error_context=str(error),
-            )
-            return []
-        needed: dict[str, None] = {}
-        for module, name in imports:
-            if name is not None and self._module_exists(f"{module}.{name}"):
-                needed[f"{module}.{name}"] = None
-            elif self._module_exists(module):
-                needed[module] = None
-        return list(needed)
+        self._modules.add_importable(demangle(module_name), dependencies)
 
     def add_dependency(self, module_name: str, dependencies: bool = True) -> None:
         """Has a module taken care of, as the patterns say.
@@ -282,36 +178,7 @@ class PackageExporter:
             module_name: its name.
             dependencies: whether what it imports is needed, too.
         """
-        if module_name in self.dependency_graph and self.dependency_graph.nodes[module_name].get("provided"):
-            return
-        add = self.dependency_graph.add_node
-        if module_name == "torch_package_importer":
-            add(module_name, action=_ModuleProviderAction.SKIP, provided=True)
-            return
-        if module_name == "_mock":
-            add(module_name, action=_ModuleProviderAction.REPACKAGED_MOCK_MODULE, provided=True)
-            return
-        if self._can_implicitly_extern(module_name):
-            add(module_name, action=_ModuleProviderAction.EXTERN, provided=True)
-            return
-        for pattern, info in self.patterns.items():
-            if not pattern.matches(module_name):
-                continue
-            info.was_matched = True
-            add(module_name, action=info.action, provided=True)
-            if info.action is _ModuleProviderAction.DENY:
-                add(module_name, error=PackagingErrorReason.DENIED)
-            if info.action is _ModuleProviderAction.INTERN:
-                self._intern_module(module_name, dependencies)
-            return
-        add(module_name, error=PackagingErrorReason.NO_ACTION)
-
-    @staticmethod
-    def _can_implicitly_extern(module_name: str) -> bool:
-        top = module_name.partition(".")[0]
-        if top in _LIBRARY or top.startswith("tl_"):
-            return True
-        return top not in _DISALLOWED_MODULES and (top in sys.stdlib_module_names or top == "builtins")
+        self._modules.add(module_name, dependencies)
 
     # ---- data
     def save_pickle(
@@ -336,17 +203,8 @@ class PackageExporter:
         out = io.BytesIO()
         PackagePickler(self.importer, out, pickle_protocol, self).dump(obj)
         data = out.getvalue()
-        node = f"<{package}.{resource}>"
-        self.dependency_graph.add_node(
-            node, action=_ModuleProviderAction.INTERN, provided=True, is_pickle=True
-        )
-        if dependencies:
-            for module in _modules_of(data):
-                self.dependency_graph.add_edge(node, module)
-                self.add_dependency(module)
-                if self.dependency_graph.nodes[module].get("action") is _ModuleProviderAction.MOCK:
-                    self.dependency_graph.add_node(module, error=PackagingErrorReason.MOCKED_BUT_STILL_USED)
-        self._write(filename, data)
+        self._modules.add_pickle(f"<{package}.{resource}>", data, dependencies)
+        self._records.add(filename, data)
 
     def save_text(self, package: str, resource: str, text: str) -> None:
         """Saves a text.
@@ -366,7 +224,7 @@ class PackageExporter:
             resource: their name.
             binary: the bytes.
         """
-        self._write(self._filename(package, resource), bytes(binary))
+        self._records.add(self._filename(package, resource), bytes(binary))
 
     def _persistent_id(self, obj: Any) -> Any:
         if isinstance(obj, type) or not hasattr(obj, "__reduce_package__"):
@@ -381,9 +239,7 @@ class PackageExporter:
         return self._reduced[id(obj)][1]
 
     def _saved_storage(self, storage: Any) -> SavedStorage:
-        if storage not in self._storages:
-            self._storages[storage] = SavedStorage(str(len(self._storages)), storage)
-        return self._storages[storage]
+        return self._records.add_storage(storage)
 
     @staticmethod
     def _filename(package: str, resource: str) -> str:
@@ -391,19 +247,7 @@ class PackageExporter:
             raise ValueError(f"{resource!r} must be only a file name")
         return f"{demangle(package).replace('.', '/')}/{resource}"
 
-    def _write(self, filename: str, data: bytes) -> None:
-        if is_mangled(filename):
-            raise AssertionError(f"{filename} is the name of a file of another package")
-        if self._is_closed:
-            raise RuntimeError("the package has been written already: nothing can be added")
-        self._records[filename] = data
-
     # ---- patterns
-    def _add_pattern(
-        self, include: GlobPattern, exclude: GlobPattern, action: _ModuleProviderAction, allow_empty: bool
-    ) -> None:
-        self.patterns[GlobGroup(include, exclude=exclude)] = _PatternInfo(action, allow_empty)
-
     def intern(self, include: GlobPattern, *, exclude: GlobPattern = (), allow_empty: bool = True) -> None:
         """Modules of these names are put into the package, with all that they need.
 
@@ -412,7 +256,7 @@ class PackageExporter:
             exclude: patterns of names that don't count.
             allow_empty: whether it may be that no module fits; else closing raises `EmptyMatchError`.
         """
-        self._add_pattern(include, exclude, _ModuleProviderAction.INTERN, allow_empty)
+        self._modules.add_pattern(include, exclude, ModuleAction.INTERN, allow_empty)
 
     def mock(self, include: GlobPattern, *, exclude: GlobPattern = (), allow_empty: bool = True) -> None:
         """Modules of these names are replaced by stand-ins: what is imported from them raises when it is used.
@@ -422,7 +266,7 @@ class PackageExporter:
             exclude: patterns of names that don't count.
             allow_empty: whether it may be that no module fits; else closing raises `EmptyMatchError`.
         """
-        self._add_pattern(include, exclude, _ModuleProviderAction.MOCK, allow_empty)
+        self._modules.add_pattern(include, exclude, ModuleAction.MOCK, allow_empty)
 
     def extern(self, include: GlobPattern, *, exclude: GlobPattern = (), allow_empty: bool = True) -> None:
         """Modules of these names are imported where the package is loaded, and must be there.
@@ -432,7 +276,7 @@ class PackageExporter:
             exclude: patterns of names that don't count.
             allow_empty: whether it may be that no module fits; else closing raises `EmptyMatchError`.
         """
-        self._add_pattern(include, exclude, _ModuleProviderAction.EXTERN, allow_empty)
+        self._modules.add_pattern(include, exclude, ModuleAction.EXTERN, allow_empty)
 
     def deny(self, include: GlobPattern, *, exclude: GlobPattern = ()) -> None:
         """If a module of these names is needed, closing raises `PackagingError`.
@@ -441,10 +285,10 @@ class PackageExporter:
             include: a pattern, or several.
             exclude: patterns of names that don't count.
         """
-        self._add_pattern(include, exclude, _ModuleProviderAction.DENY, True)
+        self._modules.add_pattern(include, exclude, ModuleAction.DENY, True)
 
     # ---- hooks
-    def _register(self, action: _ModuleProviderAction, hook: ActionHook) -> RemovableHandle:
+    def _register(self, action: ModuleAction, hook: ActionHook) -> RemovableHandle:
         handle = RemovableHandle(self._hooks[action])
         self._hooks[action][handle.id] = hook
         return handle
@@ -458,7 +302,7 @@ class PackageExporter:
         Returns:
             A handle, whose `remove` takes it back.
         """
-        return self._register(_ModuleProviderAction.EXTERN, hook)
+        return self._register(ModuleAction.EXTERN, hook)
 
     def register_mock_hook(self, hook: ActionHook) -> RemovableHandle:
         """Has a function called with the exporter and the name of each mocked module.
@@ -469,7 +313,7 @@ class PackageExporter:
         Returns:
             A handle, whose `remove` takes it back.
         """
-        return self._register(_ModuleProviderAction.MOCK, hook)
+        return self._register(ModuleAction.MOCK, hook)
 
     def register_intern_hook(self, hook: ActionHook) -> RemovableHandle:
         """Has a function called with the exporter and the name of each module that is put into the package.
@@ -480,23 +324,16 @@ class PackageExporter:
         Returns:
             A handle, whose `remove` takes it back.
         """
-        return self._register(_ModuleProviderAction.INTERN, hook)
+        return self._register(ModuleAction.INTERN, hook)
 
     # ---- looking at it
-    def _nodes_with_action_type(self, action: _ModuleProviderAction) -> list[str]:
-        return [
-            name
-            for name, attrs in self.dependency_graph.nodes.items()
-            if attrs.get("action") is action and not attrs.get("is_pickle")
-        ]
-
     def interned_modules(self) -> list[str]:
         """The modules that are put into the package.
 
         Returns:
             Their names.
         """
-        return self._nodes_with_action_type(_ModuleProviderAction.INTERN)
+        return self._modules.with_action(ModuleAction.INTERN)
 
     def externed_modules(self) -> list[str]:
         """The external modules.
@@ -504,7 +341,7 @@ class PackageExporter:
         Returns:
             Their names.
         """
-        return self._nodes_with_action_type(_ModuleProviderAction.EXTERN)
+        return self._modules.with_action(ModuleAction.EXTERN)
 
     def mocked_modules(self) -> list[str]:
         """The mocked modules.
@@ -512,7 +349,7 @@ class PackageExporter:
         Returns:
             Their names.
         """
-        return self._nodes_with_action_type(_ModuleProviderAction.MOCK)
+        return self._modules.with_action(ModuleAction.MOCK)
 
     def denied_modules(self) -> list[str]:
         """The modules that are needed and denied.
@@ -520,7 +357,7 @@ class PackageExporter:
         Returns:
             Their names.
         """
-        return self._nodes_with_action_type(_ModuleProviderAction.DENY)
+        return self._modules.with_action(ModuleAction.DENY)
 
     def get_rdeps(self, module_name: str) -> list[str]:
         """What needs a module.
@@ -561,7 +398,7 @@ class PackageExporter:
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         if exc_type is None:
             self.close()
-        self._is_closed = True
+        self._records.is_closed = True
 
     def close(self) -> None:
         """Writes the package. Nothing can be added afterwards; as a context, the exporter does it at its end.
@@ -570,134 +407,33 @@ class PackageExporter:
             PackagingError: modules are needed that can't be packaged.
             EmptyMatchError: no module fits a pattern that says that one has to.
         """
-        if self._is_closed:
+        if self._records.is_closed:
             return
-        self._execute_dependency_graph()
-        self._records[".data/python_version"] = platform.python_version().encode()
-        self._records[".data/version"] = _VERSION
-        self._records["byteorder"] = sys.byteorder.encode()
-        self._is_closed = True
-        if isinstance(self._target, (str, os.PathLike)):
-            name = os.path.splitext(os.path.basename(os.fspath(self._target)))[0] or "archive"
-            with replacing(self._target) as file:
-                self._write_archive(file, name)
-        else:
-            self._write_archive(self._target.write, "archive")
-
-    def _write_archive(self, output: ScratchFile | Callable[[Any], Any], name: str) -> None:
-        archive = ArchiveWriter(output, name)
-        total = 0
-        for record in sorted(self._records):
-            archive.add(record, self._records[record])
-            total = crc32(self._records[record], total)
-        for storage in self._storages.values():
-            archive.add(f".data/{storage.key}.storage", storage.data())
-        archive.add(".data/serialization_id", f"{total:020d}{len(self._records):020d}".encode())
-        archive.close()
-
-    def _execute_dependency_graph(self) -> None:
-        nodes = self.dependency_graph.nodes
-        if any(attrs.get("error") is not None for attrs in nodes.values()):
+        if self._modules.has_error():
             raise PackagingError(self.dependency_graph, debug=self.debug)
-        for pattern, info in self.patterns.items():
-            if not info.allow_empty and not info.was_matched:
-                raise EmptyMatchError(
-                    f"Exporter did not match any modules to {pattern}, which was marked as allow_empty=False"
-                )
-        external: list[str] = []
-        for name, attrs in list(nodes.items()):
+        pattern = self._modules.empty_pattern()
+        if pattern is not None:
+            raise EmptyMatchError(
+                f"Exporter did not match any modules to {pattern}, which was marked as allow_empty=False"
+            )
+        self._write_modules()
+        self._records.write(self._target, self._modules.with_action(ModuleAction.EXTERN))
+
+    def _write_modules(self) -> None:
+        """Calls the hooks of each module, and adds the code of interned and mocked modules to the records."""
+        for name, attrs in list(self.dependency_graph.nodes.items()):
             action = attrs.get("action")
             if attrs.get("is_pickle") or action is None:
                 continue
             for hook in list(self._hooks[action].values()):
                 hook(self, name)
-            if action is _ModuleProviderAction.EXTERN:
-                external.append(name)
-            elif action is _ModuleProviderAction.MOCK:
-                self._write_mock_file()
-                text = "from _mock import MockedObject\n\n\ndef __getattr__(attr: str):\n"
-                text += "    return MockedObject(__name__ + '.' + attr, _suppress_err=True)\n"
-                is_package = (
-                    hasattr(self.importer.import_module(name), "__path__")
-                    if self._module_exists(name)
-                    else False
-                )
-                self._write_source(name, text, is_package)
-            elif action is _ModuleProviderAction.INTERN:
-                self._write_source(name, attrs["source"], attrs["is_package"])
-            elif action is _ModuleProviderAction.REPACKAGED_MOCK_MODULE:
-                self._write_mock_file()
-        self._records[".data/extern_modules"] = ("\n".join(external) + "\n" if external else "").encode(
-            "utf-8"
-        )
-
-    def _write_mock_file(self) -> None:
-        if "_mock.py" not in self._records:
-            self._write("_mock.py", (Path(__file__).parent / "_mock.py").read_bytes())
-
-    def _write_source(self, name: str, text: str, is_package: bool) -> None:
-        path = name.replace(".", "/") + ("/__init__.py" if is_package else ".py")
-        self._write(path, text.encode("utf-8"))
+            if action is ModuleAction.MOCK:
+                self._records.add_mock(name, self._modules.is_package(name))
+            elif action is ModuleAction.INTERN:
+                self._records.add_source(name, attrs["source"], attrs["is_package"])
+            elif action is ModuleAction.REPACKAGED_MOCK_MODULE:
+                self._records.add_mock_support()
 
 
 class RemovableDict(dict[int, ActionHook]):
     """Hooks by number, which handles can refer to weakly."""
-
-
-def _source_of(module: ModuleType) -> str | None:
-    """The code of a module; None if it has none."""
-    loader = getattr(module, "__loader__", None)
-    name = getattr(module, "__name__", "")
-    filename = getattr(module, "__file__", None)
-    if loader is not None and hasattr(loader, "get_source"):
-        try:
-            text = loader.get_source(name)
-        except ImportError:
-            text = None
-        if text is not None:
-            return str(text)
-    if filename is None:
-        return None
-    lines = linecache.getlines(str(filename), module.__dict__)
-    return (
-        "".join(lines) if lines or (str(filename).endswith(".py") and os.path.exists(str(filename))) else None
-    )
-
-
-def _why_no_source(module: ModuleType) -> tuple[PackagingErrorReason, str | None]:
-    filename = getattr(module, "__file__", None)
-    if filename is None:
-        return PackagingErrorReason.NO_DUNDER_FILE, None
-    if str(filename).endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)):
-        return PackagingErrorReason.IS_EXTENSION_MODULE, None
-    return PackagingErrorReason.SOURCE_FILE_NOT_FOUND, f"filename: {filename}"
-
-
-def _modules_of(data: bytes) -> Iterator[str]:
-    """The modules that a pickle names, each once."""
-    texts: list[str] = []
-    memo: dict[int, Any] = {}
-    modules: dict[str, None] = {}
-    last: Any = None
-    for opcode, argument, _ in pickletools.genops(data):
-        if opcode.name == "GLOBAL":
-            modules[str(argument).partition(" ")[0]] = None
-        elif opcode.name == "STACK_GLOBAL":
-            modules[texts[-2]] = None
-        elif isinstance(argument, str) and "UNICODE" in opcode.name:
-            texts.append(argument)
-            last = argument
-            continue
-        elif opcode.name == "MEMOIZE":
-            memo[len(memo)] = last
-            continue
-        elif opcode.name in ("BINPUT", "LONG_BINPUT", "PUT"):
-            memo[int(argument or 0)] = last
-            continue
-        elif opcode.name in ("BINGET", "LONG_BINGET", "GET"):
-            last = memo.get(int(argument or 0))
-            if isinstance(last, str):
-                texts.append(last)
-            continue
-        last = None
-    return iter(modules)

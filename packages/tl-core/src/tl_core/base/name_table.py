@@ -591,6 +591,7 @@ HOMES = {
     "tl_compiler.fx.experimental.unbacked": "fx.experimental.symbolic_shapes",
     "tl_compiler.fx.retracing": "fx.graph_module",
     "tl_compiler.fx.type_variable": "fx.experimental.unification.variable",
+    "tl_compiler.package.module_dependencies": "package.package_exporter",
     "tl_compiler.symbolic.dims": "fx.experimental.symbolic_shapes",
     "tl_compiler.symbolic.shape_env": "fx.experimental.symbolic_shapes",
     "tl_compiler.tracer.proxy_mode": "fx.experimental.proxy_tensor",
