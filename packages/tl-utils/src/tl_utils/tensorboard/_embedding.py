@@ -5,19 +5,66 @@ from __future__ import annotations
 import math
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy
-from tensorboard.plugins.projector.projector_config_pb2 import EmbeddingInfo
+from google.protobuf import text_format
+from tensorboard.plugins.projector.projector_config_pb2 import EmbeddingInfo, ProjectorConfig
 
 from tl_utils.tensorboard._convert_np import make_np
 from tl_utils.tensorboard._utils import make_grid
 
-__all__ = ["embedding_info", "write_matrix", "write_metadata", "write_sprite"]
+__all__ = ["write"]
 
 _MOST_PIXELS = 8192  # a side of the sprite
 
 
-def write_metadata(rows: Any, folder: Path, header: list[str] | None) -> None:
+def write(
+    folder: Path, mat: Any, metadata: Any, images: Any, step: int, tag: str, header: list[str] | None
+) -> None:
+    """Writes points for the projector: their files, and their entry in the configuration of a run.
+
+    Args:
+        folder: the folder of the run.
+        mat: the points: (N, D).
+        metadata: a label for each point, or a list of labels; None: no labels.
+        images: an image for each point: (N, C, H, W); None: no images.
+        step: the step.
+        tag: the name of the points.
+        header: the names of the labels, if each point has several.
+
+    Raises:
+        ValueError: the number of labels or images is not that of the points, or images are too large.
+    """
+    matrix = make_np(mat)
+    if matrix.ndim != 2:
+        raise ValueError(f"add_embedding: mat has the shape (N, D), got {matrix.shape}")
+    for values, name in ((metadata, "metadata"), (images, "label_img")):
+        if values is not None and len(values) != len(matrix):
+            raise ValueError(f"add_embedding: there must be {len(matrix)} of {name}, got {len(values)}")
+    subdir = f"{str(step).zfill(5)}/{quote(tag, safe='')}"
+    target = folder / subdir
+    target.mkdir(parents=True, exist_ok=True)
+    if metadata is not None:
+        _write_metadata(metadata, target, header)
+    if images is not None:
+        _write_sprite(images, target)
+    _write_matrix(matrix, target)
+    _add_to_projector(folder, _info(f"{tag}:{str(step).zfill(5)}", subdir, metadata is not None, images))
+
+
+def _add_to_projector(folder: Path, info: EmbeddingInfo) -> None:
+    """Adds an embedding to the projector's configuration, in the place of an earlier one of the name."""
+    path = folder / "projector_config.pbtxt"
+    config = ProjectorConfig()
+    if path.exists():
+        text_format.Parse(path.read_text(), config)
+    embeddings = [old for old in config.embeddings if old.tensor_name != info.tensor_name]
+    merged = ProjectorConfig(embeddings=[*embeddings, info])
+    path.write_text(text_format.MessageToString(merged))
+
+
+def _write_metadata(rows: Any, folder: Path, header: list[str] | None) -> None:
     """`metadata.tsv`: a label a line, or several in columns with a header."""
     lines = [str(row) for row in rows]
     if header:
@@ -36,7 +83,7 @@ def _flat(text: str) -> str:
     return text.replace("\t", " ").replace("\n", " ")
 
 
-def write_sprite(images: Any, folder: Path) -> None:
+def _write_sprite(images: Any, folder: Path) -> None:
     """`sprite.png`: all images in a square."""
     from PIL import Image
 
@@ -64,14 +111,14 @@ def _pad_to_squares(pixels: Any) -> Any:
     return square
 
 
-def write_matrix(matrix: Any, folder: Path) -> None:
+def _write_matrix(matrix: Any, folder: Path) -> None:
     """`tensors.tsv`: a point a line."""
     with (folder / "tensors.tsv").open("w") as file:
         for row in matrix.tolist():
             file.write("\t".join(str(x) for x in row) + "\n")
 
 
-def embedding_info(tag: str, subdir: str, metadata: bool, images: Any) -> EmbeddingInfo:
+def _info(tag: str, subdir: str, metadata: bool, images: Any) -> EmbeddingInfo:
     """The projector's configuration of an embedding."""
     info = EmbeddingInfo(tensor_name=tag, tensor_path=f"{subdir}/tensors.tsv")
     if metadata:

@@ -7,13 +7,10 @@ import socket
 import time
 from datetime import datetime
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from typing import Any, Self
 
-from google.protobuf import text_format
 from tensorboard.compat.proto import event_pb2
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
-from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 from tl_utils.tensorboard import _embedding, summary
@@ -82,8 +79,7 @@ class FileWriter:
 
         Args:
             summary: the summary.
-            global_step: its step.
-            walltime: its time in seconds since 1970, by default now.
+            global_step, walltime: its step, and its time in seconds since 1970, by default now.
         """
         self.add_event(event_pb2.Event(summary=summary), global_step, walltime)
 
@@ -116,7 +112,59 @@ class FileWriter:
         self.event_writer.reopen()
 
 
-class SummaryWriter:
+class _EventFiles:
+    """The event files of a run: one in the folder of the run, and one in the folder of each line of `add_scalars`."""
+
+    def __init__(self, log_dir: Any, purge_step: int | None, max_queue: int, flush_secs: float, filename_suffix: str
+                 ) -> None:  # fmt: skip
+        self.log_dir = log_dir
+        self.purge_step, self.max_queue, self.flush_secs = purge_step, max_queue, flush_secs
+        self.filename_suffix = filename_suffix
+        self.file_writer: FileWriter | None = None
+        self.all_writers: dict[Any, FileWriter] | None = None
+        self._get_file_writer()
+
+    def _get_file_writer(self) -> FileWriter:
+        """The writer, which is new after `close`."""
+        if self.all_writers is None or self.file_writer is None:
+            self.file_writer = self._new(self.log_dir)
+            self.all_writers = {self.file_writer.get_logdir(): self.file_writer}
+            if self.purge_step is not None:
+                step, self.purge_step = self.purge_step, None
+                self.file_writer.add_event(Event(step=step, file_version="brain.Event:2"))
+                self.file_writer.add_event(Event(step=step, session_log=SessionLog(status=SessionLog.START)))
+        return self.file_writer
+
+    def _new(self, folder: Any) -> FileWriter:
+        return FileWriter(folder, self.max_queue, self.flush_secs, self.filename_suffix)
+
+    def get_logdir(self) -> Any:
+        """The folder."""
+        return self.log_dir
+
+    def _add(self, event: Any, global_step: int | None, walltime: float | None) -> None:
+        self._get_file_writer().add_summary(event, global_step, walltime)
+
+    def flush(self) -> None:
+        """Writes pending events."""
+        for writer in (self.all_writers or {}).values():
+            writer.flush()
+
+    def close(self) -> None:
+        """Writes pending events and closes the files. A later `add` opens new ones."""
+        for writer in (self.all_writers or {}).values():
+            writer.flush()
+            writer.close()
+        self.file_writer = self.all_writers = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self.close()
+
+
+class SummaryWriter(_EventFiles):
     """Writes data for TensorBoard.
 
     Values are tensors, arrays or numbers. Names with slashes are grouped: `loss/train` and `loss/test` form a group.
@@ -145,34 +193,8 @@ class SummaryWriter:
         if not log_dir:
             now = datetime.now().strftime("%b%d_%H-%M-%S")
             log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")
-        self.log_dir: Any = log_dir
-        self.purge_step, self.max_queue, self.flush_secs = purge_step, max_queue, flush_secs
-        self.filename_suffix = filename_suffix
-        self.file_writer: FileWriter | None = None
-        self.all_writers: dict[Any, FileWriter] | None = None
-        self._get_file_writer()
+        super().__init__(log_dir, purge_step, max_queue, flush_secs, filename_suffix)
         self.default_bins = _default_limits()
-
-    def _get_file_writer(self) -> FileWriter:
-        """The writer, which is new after `close`."""
-        if self.all_writers is None or self.file_writer is None:
-            self.file_writer = self._new(self.log_dir)
-            self.all_writers = {self.file_writer.get_logdir(): self.file_writer}
-            if self.purge_step is not None:
-                step, self.purge_step = self.purge_step, None
-                self.file_writer.add_event(Event(step=step, file_version="brain.Event:2"))
-                self.file_writer.add_event(Event(step=step, session_log=SessionLog(status=SessionLog.START)))
-        return self.file_writer
-
-    def _new(self, folder: Any) -> FileWriter:
-        return FileWriter(folder, self.max_queue, self.flush_secs, self.filename_suffix)
-
-    def get_logdir(self) -> Any:
-        """The folder."""
-        return self.log_dir
-
-    def _add(self, event: Any, global_step: int | None, walltime: float | None) -> None:
-        self._get_file_writer().add_summary(event, global_step, walltime)
 
     def add_scalar(self, tag: str, scalar_value: Any, global_step: int | None = None, walltime: float | None = None,
                    new_style: bool = False, double_precision: bool = False) -> None:  # fmt: skip
@@ -181,8 +203,7 @@ class SummaryWriter:
         Args:
             tag: its name.
             scalar_value: the number, or a tensor of one element.
-            global_step: its step.
-            walltime: its time in seconds since 1970, by default now.
+            global_step, walltime: its step, and its time in seconds since 1970, by default now.
             new_style: whether it is stored as a tensor, which loads faster.
             double_precision: whether it then keeps double precision.
 
@@ -199,8 +220,7 @@ class SummaryWriter:
         Args:
             main_tag: the chart's name.
             tag_scalar_dict: numbers by name.
-            global_step: their step.
-            walltime: their time in seconds since 1970, by default now.
+            global_step, walltime: their step, and their time in seconds since 1970, by default now.
         """
         walltime = time.time() if walltime is None else walltime
         base = self._get_file_writer().get_logdir()
@@ -219,8 +239,7 @@ class SummaryWriter:
         Args:
             tag: its name.
             tensor: the tensor.
-            global_step: its step.
-            walltime: its time in seconds since 1970, by default now.
+            global_step, walltime: its step, and its time in seconds since 1970, by default now.
         """
         self._add(summary.tensor_proto(tag, tensor), global_step, walltime)
 
@@ -249,15 +268,11 @@ class SummaryWriter:
 
         Args:
             tag: its name.
-            min: the smallest value.
-            max: the largest value.
-            num: how many there are.
-            sum: their sum.
-            sum_squares: the sum of their squares.
-            bucket_limits: the upper limit of each bin.
-            bucket_counts: how many are in each.
-            global_step: their step.
-            walltime: their time in seconds since 1970, by default now.
+            min, max: the smallest and the largest value.
+            num: the number of values.
+            sum, sum_squares: the sum of the values, and the sum of their squares.
+            bucket_limits, bucket_counts: the upper limit of each bin, and the number of values in it.
+            global_step, walltime: their step, and their time in seconds since 1970, by default now.
 
         Raises:
             ValueError: there are not as many limits as counts.
@@ -272,8 +287,7 @@ class SummaryWriter:
         Args:
             tag: its name.
             img_tensor: bytes, or numbers from 0 to 1.
-            global_step: its step.
-            walltime: its time in seconds since 1970, by default now.
+            global_step, walltime: its step, and its time in seconds since 1970, by default now.
             dataformats: the order of the dimensions: CHW, HWC, HW and so on.
 
         Raises:
@@ -289,8 +303,7 @@ class SummaryWriter:
         Args:
             tag: its name.
             img_tensor: bytes, or numbers from 0 to 1, or a list of images.
-            global_step: their step.
-            walltime: their time in seconds since 1970, by default now.
+            global_step, walltime: their step, and their time in seconds since 1970, by default now.
             dataformats: the order of the dimensions: NCHW, NHWC and so on.
 
         Raises:
@@ -312,8 +325,7 @@ class SummaryWriter:
             tag: its name.
             img_tensor: bytes, or numbers from 0 to 1.
             box_tensor: left, top, right and bottom edge of each box.
-            global_step: its step.
-            walltime: its time in seconds since 1970, by default now.
+            global_step, walltime: its step, and its time in seconds since 1970, by default now.
             rescale: by which the image is made larger.
             dataformats: the order of the dimensions.
             labels: a text for each box.
@@ -381,8 +393,7 @@ class SummaryWriter:
         Args:
             tag: its name.
             text_string: the text, in Markdown.
-            global_step: its step.
-            walltime: its time in seconds since 1970, by default now.
+            global_step, walltime: its step, and its time in seconds since 1970, by default now.
         """
         self._add(summary.text(tag, text_string), global_step, walltime)
 
@@ -431,35 +442,8 @@ class SummaryWriter:
         Raises:
             ValueError: there is not a label or image for each point, or images are too large.
         """
-        matrix = make_np(mat)
-        if matrix.ndim != 2:
-            raise ValueError(f"add_embedding: mat has the shape (N, D), got {matrix.shape}")
-        for values, name in ((metadata, "metadata"), (label_img, "label_img")):
-            if values is not None and len(values) != len(matrix):
-                raise ValueError(f"add_embedding: there must be {len(matrix)} of {name}, got {len(values)}")
-        folder = self._get_file_writer().get_logdir()
-        subdir = f"{str(global_step or 0).zfill(5)}/{quote(tag, safe='')}"
-        target = Path(folder, subdir)
-        target.mkdir(parents=True, exist_ok=True)
-        if metadata is not None:
-            _embedding.write_metadata(metadata, target, metadata_header)
-        if label_img is not None:
-            _embedding.write_sprite(label_img, target)
-        _embedding.write_matrix(matrix, target)
-        info = _embedding.embedding_info(
-            f"{tag}:{str(global_step or 0).zfill(5)}", subdir, metadata is not None, label_img
-        )
-        self._add_to_projector(Path(folder), info)
-
-    @staticmethod
-    def _add_to_projector(folder: Path, info: Any) -> None:
-        path = folder / "projector_config.pbtxt"
-        config = ProjectorConfig()
-        if path.exists():
-            text_format.Parse(path.read_text(), config)
-        embeddings = [old for old in config.embeddings if old.tensor_name != info.tensor_name]
-        merged = ProjectorConfig(embeddings=[*embeddings, info])
-        path.write_text(text_format.MessageToString(merged))
+        folder = Path(self._get_file_writer().get_logdir())
+        _embedding.write(folder, mat, metadata, label_img, global_step or 0, tag, metadata_header)
 
     def add_pr_curve(self, tag: str, labels: Any, predictions: Any, global_step: int | None = None,
                      num_thresholds: int = 127, weights: Any = None, walltime: float | None = None
@@ -488,12 +472,9 @@ class SummaryWriter:
 
         Args:
             tag: its name.
-            true_positive_counts: true positives.
-            false_positive_counts: false positives.
-            true_negative_counts: true negatives.
-            false_negative_counts: false negatives.
-            precision: the precision at each threshold.
-            recall: the recall at each threshold.
+            true_positive_counts, false_positive_counts: the number of each at each threshold.
+            true_negative_counts, false_negative_counts: the number of each at each threshold.
+            precision, recall: the precision and the recall at each threshold.
             global_step: its step.
             num_thresholds: the number of thresholds, 127 at most.
             weights: not used.
@@ -511,8 +492,7 @@ class SummaryWriter:
 
         Args:
             tags: their names.
-            category: the chart's category.
-            title: the chart's title.
+            category, title: the category and the title of the chart.
         """
         self.add_custom_scalars({category: {title: ["Multiline", tags]}})
 
@@ -522,8 +502,7 @@ class SummaryWriter:
 
         Args:
             tags: the names of the scalar, the lower and the upper one.
-            category: the chart's category.
-            title: the chart's title.
+            category, title: the category and the title of the chart.
 
         Raises:
             ValueError: there are not three.
@@ -552,8 +531,7 @@ class SummaryWriter:
             colors: of each vertex: (B, N, 3).
             faces: numbers of the vertices of each triangle: (B, M, 3).
             config_dict: settings of the view, for three.js.
-            global_step: its step.
-            walltime: its time in seconds since 1970, by default now.
+            global_step, walltime: its step, and its time in seconds since 1970, by default now.
 
         Raises:
             ValueError: a shape is another.
@@ -583,21 +561,3 @@ class SummaryWriter:
                 writer._add(one, global_step, None)
             for name, value in metric_dict.items():
                 writer.add_scalar(name, value, global_step)
-
-    def flush(self) -> None:
-        """Writes pending events."""
-        for writer in (self.all_writers or {}).values():
-            writer.flush()
-
-    def close(self) -> None:
-        """Writes pending events and closes the files. A later `add` opens new ones."""
-        for writer in (self.all_writers or {}).values():
-            writer.flush()
-            writer.close()
-        self.file_writer = self.all_writers = None
-
-    def __enter__(self) -> SummaryWriter:
-        return self
-
-    def __exit__(self, *args: object) -> None:
-        self.close()
