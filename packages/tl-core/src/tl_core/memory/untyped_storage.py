@@ -17,19 +17,18 @@ __all__ = ["UntypedStorage", "bytes_of", "memory_of", "read_tensor", "tensor_on"
 
 
 class UntypedStorage:
-    """A block of bytes: what `tensor.untyped_storage()` gives, and what its views share.
+    """A block of bytes that a tensor and its views share: the result of `tensor.untyped_storage()`.
 
-    Parameters:
-        size : int or sequence of int, optional
-            How many bytes (they are not initialised), or the bytes; of larger whole numbers the low byte is taken.
-        device : device, optional
-            Where the memory lies.
+    Two storages are equal if they are the same memory. Memory of another owner, of a file or of several processes has a
+    fixed size. A write to read-only memory raises.
 
-    Two are equal if they are the same memory. Memory that belongs to somebody else, to a file or to several processes
-    can't be resized; read-only memory can't be written.
+    Args:
+        size: the number of bytes, which are not initialised, or a sequence of ints, whose low bytes are stored.
+        device: the device of the memory.
 
-    >>> UntypedStorage([1, 2, 3]).nbytes()
-    3
+    Example:
+        >>> UntypedStorage([1, 2, 3]).nbytes()
+        3
     """
 
     __module__ = "tl_core"
@@ -65,32 +64,21 @@ class UntypedStorage:
 
     @staticmethod
     def from_buffer(
-        buffer: Any,
-        byte_order: str | None = None,
-        count: int = -1,
-        offset: int = 0,
-        *,
-        dtype: Any,
+        buffer: Any, byte_order: str | None = None, count: int = -1, offset: int = 0, *, dtype: Any
     ) -> UntypedStorage:
-        """A copy of the elements in an object with the buffer protocol, turned to this machine's byte order.
+        """A copy of the elements in an object with the buffer protocol, in this machine's byte order.
 
-        Parameters:
-            buffer : bytes-like
-                Where from.
-            byte_order : {"little", "big", "native"}, optional
-                That of the buffer; needed for elements of more than a byte.
-            count : int, optional
-                How many elements; -1: all from `offset` on.
-            offset : int, optional
-                In bytes.
-            dtype : dtype
-                The elements' type.
+        Args:
+            buffer: the object, such as `bytes`.
+            byte_order: "little", "big" or "native", the order of the buffer. Elements of several bytes require it.
+            count: the number of elements; -1: all elements from `offset` on.
+            offset: the first byte.
+            dtype: the type of the elements.
 
         Raises:
-            ValueError
-                If the buffer doesn't hold that, or the byte order is another word.
+            ValueError: the buffer is too short, or the byte order is another word.
 
-        Examples:
+        Example:
             >>> import tl_core
             >>> UntypedStorage.from_buffer(b"\\x01\\x02", "big", dtype=tl_core.int16).tolist()
             [2, 1]
@@ -106,19 +94,15 @@ class UntypedStorage:
 
     @staticmethod
     def from_file(filename: str | os.PathLike[str], shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """Bytes on a file mapped into memory.
+        """The bytes of a file that is mapped into memory.
 
-        Parameters:
-            filename : path
-                The file.
-            shared : bool
-                Whether writes reach the file, which is then made if it isn't there; else they stay in memory.
-            nbytes : int
-                How many bytes, from the beginning.
+        Args:
+            filename: the path of the file.
+            shared: whether writes reach the file, which is created if it is missing; else they stay in memory.
+            nbytes: the number of bytes, from the beginning.
 
         Raises:
-            RuntimeError
-                If the file can't be opened, or is too short and not shared.
+            RuntimeError: the file can't be opened, or is too short and not shared.
         """
         if not _checked_size(nbytes):
             return UntypedStorage(0)
@@ -319,21 +303,16 @@ class UntypedStorage:
         return os.dup(owner.descriptor), self.nbytes()
 
     def _write_file(self, f: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
-        """Writes the bytes to an open file, as PyTorch's oldest files hold storages.
+        """Writes the bytes to an open file, in the form of PyTorch's oldest files.
 
-        Parameters:
-            f : file
-                Open for writing bytes.
-            is_real_file : bool
-                Whether it has a descriptor, which needs no other treatment here.
-            save_size : bool
-                Whether the number of elements comes first, as eight bytes, the lowest first.
-            element_size : int
-                Bytes of an element.
+        Args:
+            f: a file that is open for writing bytes.
+            is_real_file: whether the file has a descriptor; both kinds of files are written alike.
+            save_size: whether the number of elements comes first, as eight bytes, the lowest first.
+            element_size: the bytes of an element.
 
         Raises:
-            NotImplementedError
-                If the storage is on the device meta.
+            NotImplementedError: the storage is on the device meta.
         """
         data = memoryview(self._bytes().cpu())
         if save_size:
