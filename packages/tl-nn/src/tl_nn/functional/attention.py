@@ -99,48 +99,35 @@ def multi_head_attention_forward(
             key_padding_mask = key_padding_mask.unsqueeze(0)
     length, batch, features = query.shape
     key_padding_mask = _additive_mask(key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask")
-    if is_causal and attn_mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
-    if is_causal and key_padding_mask is None and not need_weights:
-        attn_mask = None
-    else:
-        attn_mask = _additive_mask(attn_mask, "attn_mask", query)
-        is_causal = is_causal and key_padding_mask is None
+    attn_mask, is_causal = _causal_mask(attn_mask, query, is_causal, key_padding_mask, need_weights)
     _check_features(features, embed_dim_to_check, num_heads, key, value, use_separate_proj_weight)
-    q, k, v = _project(
-        query, key, value, in_proj_weight, in_proj_bias,
-        (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None,
-    )  # fmt: skip
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
+    q, k, v = _project(query, key, value, in_proj_weight, in_proj_bias, separate)
     attn_mask = _three_dimensional(attn_mask, (length, key.shape[0]), batch * num_heads)
-    if bias_k is not None and bias_v is not None:
-        if static_k is not None or static_v is not None:
-            raise AssertionError("bias cannot be added to static key or value.")
-        k = tl_core.cat([k, bias_k.expand(1, batch, -1)])
-        v = tl_core.cat([v, bias_v.expand(1, batch, -1)])
+    if bias_k is not None or bias_v is not None:
+        k, v = _append_biases(k, v, bias_k, bias_v, static_k is not None or static_v is not None)
         attn_mask, key_padding_mask = _wider(attn_mask), _wider(key_padding_mask)
-    elif bias_k is not None or bias_v is not None:
-        raise AssertionError("bias_k and bias_v must be given together")
     q = _heads(q, num_heads)
     k = _heads(k, num_heads) if static_k is None else _checked_static(static_k, "static_k", q)
     v = _heads(v, num_heads) if static_v is None else _checked_static(static_v, "static_v", q)
     if add_zero_attn:
-        nothing = k.new_zeros((k.shape[0], 1, k.shape[2]))
-        k, v = tl_core.cat([k, nothing], 1), tl_core.cat([v, nothing], 1)
+        zeros = k.new_zeros((k.shape[0], 1, k.shape[2]))
+        k, v = tl_core.cat([k, zeros], 1), tl_core.cat([v, zeros], 1)
         attn_mask, key_padding_mask = _wider(attn_mask), _wider(key_padding_mask)
     attn_mask = _merge_masks(attn_mask, key_padding_mask, batch, num_heads, k.shape[1])
-    dropped = dropout_p if training else 0.0
+    probability = dropout_p if training else 0.0
     weights = None
     if need_weights:
-        heads, weights = _attend_with_weights(q, k, v, attn_mask, dropped)
+        heads, weights = _attend_with_weights(q, k, v, attn_mask, probability)
+        weights = _per_sample(weights, num_heads, average_attn_weights)
     else:
-        heads = _attend(q, k, v, attn_mask, dropped, is_causal, (batch, num_heads))
+        heads = _attend(q, k, v, attn_mask, probability, is_causal, (batch, num_heads))
     output = heads.transpose(0, 1).contiguous().view(length * batch, features)
     output = linear(output, out_proj_weight, out_proj_bias).view(length, batch, out_proj_weight.size(0))
-    if weights is not None:
-        weights = weights.view(batch, num_heads, length, k.shape[1])
-        weights = weights.mean(1) if average_attn_weights else weights
-    if batched:
-        return output, weights
+    return (output, weights) if batched else _without_batch(output, weights)
+
+
+def _without_batch(output: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor | None]:
     return output.squeeze(1), None if weights is None else weights.squeeze(0)
 
 
@@ -191,6 +178,23 @@ def _check_features(
         raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
 
 
+def _per_sample(weights: Tensor, num_heads: int, average: bool) -> Tensor:
+    """The weights (N heads, L, S) as (N, heads, L, S) or, averaged over the heads, as (N, L, S)."""
+    weights = weights.view(weights.shape[0] // num_heads, num_heads, *weights.shape[1:])
+    return weights.mean(1) if average else weights
+
+
+def _causal_mask(
+    mask: Tensor | None, query: Tensor, is_causal: bool, padding: Tensor | None, need_weights: bool
+) -> tuple[Tensor | None, bool]:
+    """The mask as numbers that are added, and whether a causal kernel takes its place."""
+    if is_causal and mask is None:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    if is_causal and padding is None and not need_weights:
+        return None, True
+    return _additive_mask(mask, "attn_mask", query), is_causal and padding is None
+
+
 def _additive_mask(
     mask: Tensor | None, name: str, like: Tensor, other: Tensor | None = None, other_name: str = ""
 ) -> Tensor | None:
@@ -239,6 +243,18 @@ def _three_dimensional(mask: Tensor | None, shape: tuple[int, int], heads: int) 
             f"The shape of the {mask.dim()}D attn_mask is {tuple(mask.shape)}, but should be {expected}."
         )
     return mask.unsqueeze(0) if mask.dim() == 2 else mask
+
+
+def _append_biases(
+    k: Tensor, v: Tensor, bias_k: Tensor | None, bias_v: Tensor | None, is_static: bool
+) -> tuple[Tensor, Tensor]:
+    """Keys and values with one more key and value."""
+    if bias_k is None or bias_v is None:
+        raise AssertionError("bias_k and bias_v must be given together")
+    if is_static:
+        raise AssertionError("bias cannot be added to static key or value.")
+    batch = k.shape[1]
+    return tl_core.cat([k, bias_k.expand(1, batch, -1)]), tl_core.cat([v, bias_v.expand(1, batch, -1)])
 
 
 def _wider(mask: Tensor | None) -> Tensor | None:
