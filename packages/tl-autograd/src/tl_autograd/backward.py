@@ -113,44 +113,26 @@ def grad(
         )
     if isinstance(inputs, dict):
         values = grad(
-            outputs,
-            tuple(inputs.values()),
-            grad_outputs,
-            retain_graph,
-            create_graph,
-            True,
-            allow_unused,
-            is_grads_batched,
-            materialize_grads,
-        )
+            outputs, tuple(inputs.values()), grad_outputs, retain_graph, create_graph, True, allow_unused,
+            is_grads_batched, materialize_grads,
+        )  # fmt: skip
         return dict(zip(inputs, values))  # type: ignore[return-value]
     roots, targets = _as_tuple(outputs), _as_tuple(inputs)
     if has_torch_function((*roots, *targets)):
         return handle_torch_function(
-            grad,
-            (*roots, *targets),
-            roots,
-            targets,
-            grad_outputs=grad_outputs,
-            retain_graph=retain_graph,
-            create_graph=create_graph,
-            only_inputs=only_inputs,
-            allow_unused=allow_unused,
-            is_grads_batched=is_grads_batched,
-            materialize_grads=materialize_grads,
-        )
+            grad, (*roots, *targets), roots, targets, grad_outputs=grad_outputs, retain_graph=retain_graph,
+            create_graph=create_graph, only_inputs=only_inputs, allow_unused=allow_unused,
+            is_grads_batched=is_grads_batched, materialize_grads=materialize_grads,
+        )  # fmt: skip
     if not targets:
         raise ValueError("grad requires non-empty inputs.")
     keep = create_graph if retain_graph is None else bool(retain_graph)
-    unused = materialize_grads if allow_unused is None else allow_unused
+    unused = bool(materialize_grads if allow_unused is None else allow_unused)
+    vectors = _grads_for(roots, grad_outputs)
     if is_grads_batched:
-        result = _of_batch(
-            roots, _grads_for(roots, grad_outputs), keep, bool(create_graph), targets, bool(unused)
-        )
+        result = _of_batch(roots, vectors, keep, bool(create_graph), targets, unused)
     else:
-        result = _C.run_backward(
-            roots, _grads_for(roots, grad_outputs), keep, bool(create_graph), targets, bool(unused), False
-        )
+        result = _C.run_backward(roots, vectors, keep, bool(create_graph), targets, unused, False)
     if any(hasattr(x, "wrap_gradient") for x in targets):
         result = tuple(
             x.wrap_gradient(g) if hasattr(x, "wrap_gradient") else g for g, x in zip(result, targets)

@@ -271,55 +271,14 @@ def _batch_rule(cls: Any) -> Callable:
 
     def rule(info: VmapInfo, in_dims: Any, *args: Any) -> Any:
         dims = tree_flatten(in_dims, is_leaf=lambda x: x is None)[0]
-        result_dims: dict[str, Any] = {}
-
-        def forward(*inputs: Any) -> Any:
-            batch = _Batch(info)
-            with batch.level:
-                output = cls.forward(*batch.enter(inputs, dims))
-                values, result_dims["out"] = batch.leave(output)
-            return values
-
-        def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
-            batch = _Batch(info)
-            inner: Any = _Context()
-            inner.needs_input_grad = getattr(ctx, "needs_input_grad", ())
-            with batch.level:
-                cls.setup_context(inner, batch.enter(inputs, dims), batch.enter(output, result_dims["out"]))
-                saved, ctx._saved_dims = batch.leave(list(inner.to_save))
-                pushed, ctx._forward_dims = batch.leave(list(inner.saved_for_forward))
-            ctx.save_for_backward(*saved)
-            ctx.save_for_forward(*pushed)
-            ctx._inner = inner
-            ctx.set_materialize_grads(inner.materialize_grads)
-
-        def backward(ctx: Any, *grads: Any) -> Any:
-            batch = _Batch(info)
-            with batch.level:
-                ctx._inner._saved = tuple(batch.enter(list(ctx.saved_tensors), ctx._saved_dims))
-                gradients = functions.backward_of(cls)(ctx._inner, *batch.enter(grads, result_dims["out"]))
-                gradients = gradients if isinstance(gradients, tuple) else (gradients,)
-                values, where = batch.leave(list(gradients))
-            return tuple(_fit_gradient(g, w, d, info) for g, w, d in zip(values, where, dims, strict=True))
-
-        def jvp(ctx: Any, *tangents: Any) -> Any:
-            batch = _Batch(info)
-            with batch.level:
-                ctx._inner._saved = tuple(
-                    batch.enter(list(ctx.saved_tensors), ctx._forward_dims or ctx._saved_dims)
-                )
-                tangent_dims = [None if t is None else d for t, d in zip(tangents, dims, strict=True)]
-                result = cls.jvp(ctx._inner, *batch.enter(list(tangents), tangent_dims))
-                values, where = batch.leave(result)
-            leaves, spec = tree_flatten(values)
-            placed = [
-                _move_batch(t, w, d, info) for t, w, d in zip(leaves, where, result_dims["out"], strict=True)
-            ]
-            return tree_unflatten(placed, spec)
-
-        methods = {"forward": forward, "setup_context": setup_context, "backward": backward}
+        calls = _BatchCalls(cls, info, dims)
+        methods: dict[str, Any] = {
+            "forward": calls.forward,
+            "setup_context": calls.setup_context,
+            "backward": calls.backward,
+        }
         if cls.jvp is not functions.Function.jvp:
-            methods["jvp"] = jvp
+            methods["jvp"] = calls.jvp
         batched: Any = type(
             f"Vmapped{cls.__name__}",
             (functions.Function,),
@@ -327,9 +286,62 @@ def _batch_rule(cls: Any) -> Callable:
         )
         output = batched.apply(*args)
         spec = tree_flatten(output)[1]
-        return output, tree_unflatten(result_dims["out"], spec)
+        return output, tree_unflatten(calls.out_dims, spec)
 
     return rule
+
+
+class _BatchCalls:
+    """The methods of a class on batches. The batch dimensions of the outputs are those of the forward call."""
+
+    def __init__(self, cls: Any, info: VmapInfo, dims: list) -> None:
+        self.cls, self.info, self.dims = cls, info, dims
+        self.out_dims: list = []
+
+    def forward(self, *inputs: Any) -> Any:
+        batch = _Batch(self.info)
+        with batch.level:
+            output = self.cls.forward(*batch.enter(inputs, self.dims))
+            values, self.out_dims = batch.leave(output)
+        return values
+
+    def setup_context(self, ctx: Any, inputs: tuple, output: Any) -> None:
+        batch = _Batch(self.info)
+        inner: Any = _Context()
+        inner.needs_input_grad = getattr(ctx, "needs_input_grad", ())
+        with batch.level:
+            self.cls.setup_context(inner, batch.enter(inputs, self.dims), batch.enter(output, self.out_dims))
+            saved, ctx._saved_dims = batch.leave(list(inner.to_save))
+            pushed, ctx._forward_dims = batch.leave(list(inner.saved_for_forward))
+        ctx.save_for_backward(*saved)
+        ctx.save_for_forward(*pushed)
+        ctx._inner = inner
+        ctx.set_materialize_grads(inner.materialize_grads)
+
+    def backward(self, ctx: Any, *grads: Any) -> Any:
+        batch = _Batch(self.info)
+        with batch.level:
+            ctx._inner._saved = tuple(batch.enter(list(ctx.saved_tensors), ctx._saved_dims))
+            gradients = functions.backward_of(self.cls)(ctx._inner, *batch.enter(grads, self.out_dims))
+            gradients = gradients if isinstance(gradients, tuple) else (gradients,)
+            values, where = batch.leave(list(gradients))
+        return tuple(
+            _fit_gradient(g, w, d, self.info) for g, w, d in zip(values, where, self.dims, strict=True)
+        )
+
+    def jvp(self, ctx: Any, *tangents: Any) -> Any:
+        batch = _Batch(self.info)
+        with batch.level:
+            saved_dims = ctx._forward_dims or ctx._saved_dims
+            ctx._inner._saved = tuple(batch.enter(list(ctx.saved_tensors), saved_dims))
+            tangent_dims = [None if t is None else d for t, d in zip(tangents, self.dims, strict=True)]
+            result = self.cls.jvp(ctx._inner, *batch.enter(list(tangents), tangent_dims))
+            values, where = batch.leave(result)
+        leaves, spec = tree_flatten(values)
+        moved = [
+            _move_batch(t, w, d, self.info) for t, w, d in zip(leaves, where, self.out_dims, strict=True)
+        ]
+        return tree_unflatten(moved, spec)
 
 
 def _move_batch(t: Any, at: int | None, dim: int | None, info: VmapInfo) -> Any:
