@@ -64,9 +64,10 @@ class ModuleState:
                 owner = self.mod.get_submodule(module)
                 table = owner._parameters if kind is InputKind.PARAMETER else owner._buffers
                 persistent = kind is InputKind.PARAMETER or last not in owner._non_persistent_buffers_set
-                if id(value) not in fakes:
-                    fakes[id(value)] = create_input(kind, name, value, persistent)
-                fake = table[last] = fakes[id(value)]
+                fake = fakes.get(id(value))
+                if fake is None:
+                    fake = fakes[id(value)] = create_input(kind, name, value, persistent)
+                table[last] = fake
                 self._swaps.append((table, last, value, fake))
                 (self.tensors if persistent else self.constants)[name] = value
 
@@ -92,11 +93,10 @@ class ModuleState:
         names = []
         for path, module in self.mod.named_modules():
             for name, value in list(module.__dict__.items()):
-                key = id(module), name
-                if isinstance(value, FakeTensor) and self._attributes.get(key) is not value:
+                if isinstance(value, FakeTensor) and self._attributes.get((id(module), name)) is not value:
                     names.append(f"self.{path + '.' if path else ''}{name}")
-                    if key in self._attributes:
-                        module.__dict__[name] = self._attributes[key]
+                    if (id(module), name) in self._attributes:
+                        module.__dict__[name] = self._attributes[id(module), name]
                     else:
                         del module.__dict__[name]
         if names:

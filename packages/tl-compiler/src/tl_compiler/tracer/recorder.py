@@ -43,7 +43,7 @@ class Recorder:
         self._calls: dict[str, int] = {}
 
     def create(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Node:
-        """Creates the node of a call.
+        """Creates the node of a call, with the modules that run and the lines of the program.
 
         Args:
             target: the function of the call.
@@ -54,7 +54,11 @@ class Recorder:
             The node.
         """
         node = self.tracer.create_node("call_function", target, args, kwargs, name)
-        self._describe(node)
+        if self.module_stack is not None:
+            node.meta["nn_module_stack"] = self.module_stack()
+        if self.stack_traces and "stack_trace" not in self.inherited:
+            node.meta["stack_trace"] = _stack_text()
+        node.meta.update(self.inherited)
         return node
 
     def create_operator(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Node:
@@ -73,14 +77,6 @@ class Recorder:
             number = self._calls[name] = self._calls.get(name, 0) + 1
             node.meta["torch_fn"] = f"{name}_{number}", f"builtin_function_or_method.{name}"
         return node
-
-    def _describe(self, node: Node) -> None:
-        """Adds the node's modules and lines of the program."""
-        if self.module_stack is not None:
-            node.meta["nn_module_stack"] = self.module_stack()
-        if self.stack_traces and "stack_trace" not in self.inherited:
-            node.meta["stack_trace"] = _stack_text()
-        node.meta.update(self.inherited)
 
     def switch_grad(self) -> None:
         """Records a switch of the recording of derivatives if the program has switched it since the last node."""

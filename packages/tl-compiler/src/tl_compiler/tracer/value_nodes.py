@@ -141,7 +141,7 @@ class ValueNodes:
             a: the argument.
         """
         if isinstance(a, Tensor):
-            return self.fake_of(a)
+            return a if isinstance(a, FakeTensor) else self.fake_of(a)
         if isinstance(a, (list, tuple)):
             items = [self.with_fakes(x) for x in a]
             return items if isinstance(a, list) else tuple(items)
