@@ -276,7 +276,7 @@ def test_origins_follow_a_second_recording():
     meta = inherited_meta(node)
     assert meta == {"custom": {"stage": 1}, "stack_trace": "a line", "nn_module_stack": {}}
 
-    class Mode:
+    class Recorder:
         def __init__(self):
             self.inherited = {}
 
@@ -284,12 +284,12 @@ def test_origins_follow_a_second_recording():
 
     class Run(FollowedRun):
         def call_function(self, target, args, kwargs):
-            seen.append(dict(self.mode.inherited))
+            seen.append(dict(self.recorder.inherited))
             return super().call_function(target, args, kwargs)
 
-    mode = Mode()
-    assert Run(fx.GraphModule(nn.Module(), graph), mode).run(2) == 3
-    assert seen == [meta] and mode.inherited == {}
+    recorder = Recorder()
+    assert Run(fx.GraphModule(nn.Module(), graph), recorder).run(2) == 3
+    assert seen == [meta] and recorder.inherited == {}
 
 
 # ---- graph modules

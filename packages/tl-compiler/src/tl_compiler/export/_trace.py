@@ -80,7 +80,7 @@ def trace_program(
         tuple(preserve_module_call_signature),
     )
     if notes_sources:
-        trace.calls.sources = SourceNotes(trace.mode)
+        trace.calls.sources = SourceNotes(trace.mode.recorder)
     program = trace.run(dynamic_shapes)
     if more is not None:
         more.verify(program)
@@ -400,7 +400,7 @@ class _Export:
         def forward(*args: Any, **kwargs: Any) -> Any:
             if kwargs or threading.get_ident() != thread:
                 return original(*args, **kwargs)
-            return FollowedRun(self.mod, self.mode).run(*args)
+            return FollowedRun(self.mod, self.mode.recorder).run(*args)
 
         object.__setattr__(self.mod, "forward", forward)
         try:

@@ -9,6 +9,7 @@ import tl_core
 from ..fx.interpreter import Interpreter
 from ..fx.node import Node
 from ..higher_order.wrap import wrap_with_set_grad_enabled
+from ..tracer.recorder import Recorder
 
 __all__ = ["FollowedRun", "inherited_meta"]
 
@@ -32,12 +33,12 @@ class FollowedRun(Interpreter):
 
     Args:
         module: the module of the graph.
-        mode: the mode.
+        recorder: the recorder of the trace.
     """
 
-    def __init__(self, module: Any, mode: Any) -> None:
+    def __init__(self, module: Any, recorder: Recorder) -> None:
         super().__init__(module)
-        self.mode = mode
+        self.recorder = recorder
 
     def run_node(self, n: Node) -> Any:
         """Runs a node.
@@ -45,12 +46,12 @@ class FollowedRun(Interpreter):
         Args:
             n: the node.
         """
-        before = self.mode.recorder.inherited
-        self.mode.recorder.inherited = inherited_meta(n) if n.op.startswith("call") else before
+        before = self.recorder.inherited
+        self.recorder.inherited = inherited_meta(n) if n.op.startswith("call") else before
         try:
             return super().run_node(n)
         finally:
-            self.mode.recorder.inherited = before
+            self.recorder.inherited = before
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         """Calls a function; a region without derivatives is followed, too.
@@ -63,4 +64,4 @@ class FollowedRun(Interpreter):
             return super().call_function(target, args, kwargs)
         enable_grad, part, *inputs = args
         with tl_core.set_grad_enabled(enable_grad):
-            return FollowedRun(part, self.mode).run(*inputs)
+            return FollowedRun(part, self.recorder).run(*inputs)

@@ -11,6 +11,8 @@ import tl_nn
 from tl_core.base.public_names import own_module_of
 from tl_core.overrides import TorchFunctionMode
 
+from ..tracer.recorder import Recorder
+
 __all__ = ["SourceNotes"]
 
 
@@ -20,12 +22,12 @@ class SourceNotes(TorchFunctionMode):
     Where functions call others, and layers functions, it is the outermost that the program calls itself.
 
     Args:
-        mode: the mode that records the nodes.
+        recorder: creates the nodes of the trace.
     """
 
-    def __init__(self, mode: Any) -> None:
+    def __init__(self, recorder: Recorder) -> None:
         super().__init__()
-        self.mode = mode
+        self.recorder = recorder
         self._calls: Counter[str] = Counter()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -54,13 +56,13 @@ class SourceNotes(TorchFunctionMode):
             name: what the call is named after.
             source: what is called.
         """
-        before = self.mode.recorder.inherited
+        before = self.recorder.inherited
         if "source_fn_stack" not in before:
             number = self._calls[name]
             self._calls[name] += 1
             call = f"{name}_{number}" if number else name
-            self.mode.recorder.inherited = {**before, "source_fn_stack": [(call, source)]}
+            self.recorder.inherited = {**before, "source_fn_stack": [(call, source)]}
         try:
             yield
         finally:
-            self.mode.recorder.inherited = before
+            self.recorder.inherited = before
