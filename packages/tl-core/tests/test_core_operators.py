@@ -51,7 +51,7 @@ SECOND = {
 @pytest.mark.parametrize("name", SECOND)
 def test_a_second_name_has_the_overloads_of_the_first(name):
     packet, first = getattr(aten, name), getattr(aten, SECOND[name])
-    assert packet.overloads() == first.overloads()
+    assert packet.overloads() and set(packet.overloads()) <= set(first.overloads())
     overload = packet.overloads()[0]
     op = getattr(packet, overload)
     assert op.name() == f"aten::{name}" + ("" if overload == "default" else f".{overload}")

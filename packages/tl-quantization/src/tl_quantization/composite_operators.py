@@ -86,6 +86,13 @@ add(
         ),
         (
             (
+                "quantize_per_tensor.tensors(Tensor[] tensors, Tensor scales, Tensor zero_points, ScalarType "
+                "dtype) -> Tensor[]"
+            ),
+            lambda *args: list(functions.quantize_per_tensor(*args)),
+        ),
+        (
+            (
                 "quantize_per_channel(Tensor self, Tensor scales, Tensor zero_points, int axis, ScalarType dtype) "
                 "-> Tensor"
             ),

@@ -9,6 +9,7 @@ from typing import Any
 import tl_core
 import tl_core.operators.packets
 from tl_core.dispatch.modes import no_modes
+from tl_core.operators.out_overloads import OutOperator
 from tl_core.operators.packets import OpOverload
 from tl_core.subclasses import FakeTensor
 from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
@@ -132,8 +133,11 @@ class _Functional:
     def _write(self, node: Node, target: OpOverload) -> None:
         parameters = schema_of(target).arguments
         functional = _functional_of(target)
-        out = node.kwargs.get("out")
-        destination = out if isinstance(out, Node) else node.args[0]
+        outs = [a.name for a in target._schema.arguments if a.is_out]
+        if functional is not None and outs:
+            self._write_outs(node, functional, outs)
+            return
+        destination = node.args[0]
         if functional is None and can_auto_functionalize(target):
             self._write_copies(node, target)
             return
@@ -142,7 +146,7 @@ class _Functional:
                 f"{target} writes to an argument, and there is no operator that returns the result"
             )
         args = map_arg(tuple(node.args), self._value)
-        kwargs = dict(map_arg({k: v for k, v in node.kwargs.items() if k != "out"}, self._value))
+        kwargs = dict(map_arg(dict(node.kwargs), self._value))
         if target.overloadpacket.__name__ == "copy_":
             value = self._copy_into(node, destination, args)
         else:
@@ -152,6 +156,33 @@ class _Functional:
         self.aliases[node] = self._real(destination)
         self.nodes[node] = value
         self._set(self._real(destination), value)
+
+    def _write_outs(self, node: Node, functional: OpOverload, outs: list[str]) -> None:
+        """The results of the operator without out tensors become the values of these."""
+        args = map_arg(tuple(node.args), self._value)
+        kwargs = dict(map_arg({k: v for k, v in node.kwargs.items() if k not in outs}, self._value))
+        call = self._call(functional, tuple(args), kwargs, node)
+        given = [node.kwargs[name] for name in outs]
+        is_list = isinstance(given[0], (list, tuple))
+        destinations: list[Any] = list(given[0]) if is_list else given
+        if not is_list and len(outs) == 1:
+            values = [call]
+        else:
+            values = [self._item(call, i, d) for i, d in enumerate(destinations)]
+        self._cast(values, _dtypes_of(node, functional, outs), destinations)
+        for destination, value in zip(destinations, values, strict=True):
+            self._set(self._real(destination), value)
+        self.nodes[node] = self.now[node] = values[0] if len(values) == 1 and not is_list else call
+        if len(values) == 1 and not is_list:
+            self.aliases[node] = self._real(destinations[0])
+
+    def _cast(self, values: list[Node], dtypes: list[Any], destinations: list[Node]) -> None:
+        """Puts results in the dtypes of their out tensors."""
+        for i, (dtype, destination) in enumerate(zip(dtypes, destinations, strict=True)):
+            example = destination.meta.get("val")
+            if example is not None and example.dtype is not dtype:
+                to = tl_core.operators.packets.aten._to_copy.default
+                values[i] = self._call(to, (values[i],), {"dtype": example.dtype}, destination)
 
     def _write_copies(self, node: Node, target: OpOverload) -> None:
         """An operator of which nothing returns what it writes gets copies, which its call returns."""
@@ -286,6 +317,15 @@ def _one_of_pieces(f: _Functional, view: Node, base: Node, value: Node, size: An
     return "slice_scatter", (f.now[base], value, dim, sum(sizes[:-1]), sum(sizes), 1), {}
 
 
+def _dtypes_of(node: Node, functional: OpOverload, outs: list[str]) -> list[Any]:
+    """The dtypes of the results of an operator on the arguments of a node, without its out tensors."""
+    kwargs = {k: v for k, v in node.kwargs.items() if k not in outs}
+    args, kwargs = map_arg((tuple(node.args), kwargs), lambda n: _example(n.meta.get("val")))
+    with no_modes():
+        results = functional(*args, **kwargs)
+    return [r.dtype for r in (results if isinstance(results, (list, tuple)) else (results,))]
+
+
 _RESHAPES = "view reshape flatten unflatten unsqueeze squeeze view_as contiguous ravel _unsafe_view"
 _WRITTEN_BACK: dict[str, Any] = {
     **{name: _by_scatter(f"{name}_scatter") for name in ("select", "slice", "diagonal", "as_strided")},
@@ -308,6 +348,8 @@ def _functional_of(target: OpOverload) -> Any:
     base = "zeros_like" if packet == "zero_" else packet.removesuffix("_")
     if packet == "copy_":
         return getattr(space, "copy", None) or target
+    if isinstance(target, OutOperator):
+        return target.base
     if overload == "out" or overload.endswith("_out"):
         base, overload = packet, overload.removesuffix("_out").removesuffix("out") or "default"
     overloads = getattr(space, base, None)
@@ -315,6 +357,12 @@ def _functional_of(target: OpOverload) -> Any:
         return None
     for name in (overload, "default", *overloads.overloads()):
         functional = getattr(overloads, name, None)
-        if functional is not None and not schema_of(functional).writes:
+        if functional is not None and not schema_of(functional).writes and _fits(functional, target):
             return functional
     return None
+
+
+def _fits(functional: OpOverload, target: OpOverload) -> bool:
+    """Whether an operator takes the first argument of another: `add.Tensor` and not `add` of numbers."""
+    ours, others = functional._schema.arguments, target._schema.arguments
+    return bool(ours) and str(ours[0].real_type) == str(others[0].real_type)

@@ -90,6 +90,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
 
     _mode_key = TorchDispatchModeKey.PROXY
     exports = False
+    records_functions = True  # such as the overloads with out tensors that no row has
 
     def __init__(
         self,

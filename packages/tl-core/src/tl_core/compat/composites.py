@@ -36,6 +36,20 @@ _FUNCTIONS = (
         "compat.fbgemm",
         "fbgemm_linear_fp16_weight_fp32_activation(Tensor input, Tensor packed_weight, Tensor? bias) -> Tensor",
     ),
+    (
+        "compat.fbgemm",
+        (
+            "fbgemm_linear_fp16_weight.out(Tensor input, Tensor packed_weight, Tensor bias, Tensor(a!) output) "
+            "-> Tensor"
+        ),
+    ),
+    (
+        "compat.fbgemm",
+        (
+            "fbgemm_linear_fp16_weight_fp32_activation.out(Tensor input, Tensor packed_weight, Tensor? bias, "
+            "Tensor(a!) output) -> Tensor"
+        ),
+    ),
     ("compat.fbgemm", "fbgemm_linear_quantize_weight(Tensor input) -> (Tensor, Tensor, float, int)"),
     ("compat.fbgemm", "fbgemm_pack_quantized_matrix(Tensor input) -> Tensor"),
     ("compat.fbgemm", "fbgemm_pack_quantized_matrix.KN(Tensor input, int K, int N) -> Tensor"),

@@ -27,17 +27,21 @@ def fbgemm_pack_gemm_matrix_fp16(input: Tensor) -> Tensor:
 
 
 def fbgemm_linear_fp16_weight_fp32_activation(
-    input: Tensor, packed_weight: Tensor, bias: Tensor | None
+    input: Tensor, packed_weight: Tensor, bias: Tensor | None, output: Tensor | None = None
 ) -> Tensor:
     """The products of rows with a weight that `fbgemm_pack_gemm_matrix_fp16` has packed, plus the bias."""
     _warn("fbgemm_linear_fp16_weight_fp32_activation")
-    return _linear(input, packed_weight.float(), bias)
+    product = _linear(input, packed_weight.float(), bias)
+    return product if output is None else output.resize_(product.shape).copy_(product)
 
 
-def fbgemm_linear_fp16_weight(input: Tensor, packed_weight: Tensor, bias: Tensor) -> Tensor:
+def fbgemm_linear_fp16_weight(
+    input: Tensor, packed_weight: Tensor, bias: Tensor, output: Tensor | None = None
+) -> Tensor:
     """As `fbgemm_linear_fp16_weight_fp32_activation`."""
     _warn("fbgemm_linear_fp16_weight")
-    return _linear(input, packed_weight.float(), bias)
+    product = _linear(input, packed_weight.float(), bias)
+    return product if output is None else output.resize_(product.shape).copy_(product)
 
 
 def fbgemm_linear_quantize_weight(input: Tensor) -> tuple[Tensor, Tensor, float, int]:

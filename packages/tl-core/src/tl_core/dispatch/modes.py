@@ -12,6 +12,7 @@ from tl_core._C import Tensor
 __all__ = [
     "all_same_mode",
     "ask_handlers",
+    "ask_recorder",
     "innermost_off",
     "is_handled",
     "is_programs",
@@ -220,6 +221,28 @@ def ask_handlers(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
         if result is not NotImplemented:
             return result
     return NotImplemented
+
+
+def ask_recorder(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the innermost mode makes of an operator that is no kernel, if it records such operators.
+
+    Args:
+        func: the operator, whose call is a function of Python.
+        args: its arguments.
+        kwargs: those by keyword.
+
+    Returns:
+        The result of the mode; NotImplemented without such a mode.
+
+    Example:
+        >>> ask_recorder(print, (), {})
+        NotImplemented
+    """
+    modes = [] if _C._is_layer_excluded(_C._LAYER_PYTHON) else modes_in_force()
+    if not modes or not getattr(modes[-1], "records_functions", False):
+        return NotImplemented
+    with innermost_off() as mode:
+        return mode.__torch_dispatch__(func, (), args, kwargs)
 
 
 _USERS = 255  # the rank of modes that programs write; the core's own stand below them

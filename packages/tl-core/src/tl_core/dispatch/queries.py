@@ -65,7 +65,10 @@ def resolve_packet(packet: Any, *args: Any, **kwargs: Any) -> str:
     """
     reasons = []
     for overload in packet.overloads():
-        reason = _C._why_not(getattr(packet, overload)._native_name, *args, **kwargs)
+        native_name = getattr(packet, overload)._native_name
+        if not _C._is_operator(native_name):  # a function of Python, which a call of the packet does not take
+            continue
+        reason = _C._why_not(native_name, *args, **kwargs)
         if reason is None:
             return overload
         reasons.append(reason)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.functions.out_tensors import write_results
 from tl_core.overrides import overridable
 
 __all__ = ["split_copy", "split_with_sizes_copy", "unbind_copy"]
@@ -35,7 +36,7 @@ def split_copy(input: Tensor, split_size: int, dim: int = 0, *, out: Sequence[Te
     """
     if out is None:
         return _C.split_copy(input, split_size, dim)
-    return _write("split_copy", _C.split(input, split_size, dim), out)
+    return write_results("split_copy", _C.split(input, split_size, dim), out)
 
 
 @overridable
@@ -65,7 +66,7 @@ def split_with_sizes_copy(
     """
     if out is None:
         return _C.split_with_sizes_copy(input, split_sizes, dim)
-    return _write("split_with_sizes_copy", _C.split_with_sizes(input, split_sizes, dim), out)
+    return write_results("split_with_sizes_copy", _C.split_with_sizes(input, split_sizes, dim), out)
 
 
 @overridable
@@ -90,21 +91,4 @@ def unbind_copy(input: Tensor, dim: int = 0, *, out: Sequence[Tensor] | None = N
     """
     if out is None:
         return _C.unbind_copy(input, dim)
-    return _write("unbind_copy", _C.unbind(input, dim), out)
-
-
-def _write(name: str, pieces: Sequence[Tensor], out: Sequence[Tensor]) -> None:
-    """Copies each piece into its tensor, all of which are looked at first."""
-    if len(out) != len(pieces):
-        raise RuntimeError(f"{name}_out expected an out= argument of size {len(pieces)}, got size {len(out)}")
-    for piece, target in zip(pieces, out, strict=True):
-        if target.dtype is not piece.dtype:
-            raise RuntimeError(
-                f"{name}(): Expected out tensor to have dtype {piece.dtype}, but got {target.dtype} instead"
-            )
-        if target.device != piece.device:
-            raise RuntimeError(
-                f"{name}(): Expected out tensor to have device {piece.device}, but got {target.device} instead"
-            )
-    for piece, target in zip(pieces, out, strict=True):
-        _C.alias_copy(piece, out=target)
+    return write_results("unbind_copy", _C.unbind(input, dim), out)

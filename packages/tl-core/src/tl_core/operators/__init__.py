@@ -16,5 +16,6 @@ for _name, _module in {
     "kernel operators": "kernels",
 }.items():
     backend_registry.register(_name, partial(import_module, f"{__name__}.{_module}"))
-operator_hooks.makers["overload for numbers"] = f"{__name__}.number_overloads:overload_of"
+operator_hooks.makers["overload beside rows"] = f"{__name__}.further_overloads:overload_of"
+operator_hooks.makers["overloads beside rows"] = f"{__name__}.further_overloads:names_of"
 operator_hooks.makers["second name"] = f"{__name__}.second_names:packet_of"

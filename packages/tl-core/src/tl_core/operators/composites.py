@@ -424,6 +424,10 @@ add(
             f"log_normal(Tensor self, float mean=1., float std=2., {_GENERATOR}) -> Tensor",
             _on_copy("log_normal_"),
         ),
+        (
+            f"normal_functional(Tensor self, float mean=0., float std=1., {_GENERATOR}) -> Tensor",
+            _on_copy("normal_"),
+        ),
         (f"random(Tensor self, {_GENERATOR}) -> Tensor", _on_copy("random_")),
         (f"random.to(Tensor self, int to, {_GENERATOR}) -> Tensor", _on_copy("random_")),
         (f"random.from(Tensor self, int from, int? to, {_GENERATOR}) -> Tensor", _on_copy("random_")),

@@ -325,6 +325,15 @@ def _own(name: str) -> Callable[..., Any]:
     return function(f"functions.private.{name}")
 
 
+def _dequantize(tensors: Any) -> Any:
+    """Numbers in the place of quantized tensors, in a list or tuple."""
+    if not isinstance(tensors, (list, tuple)):
+        raise RuntimeError(
+            f"Unsupported type in dequantize, only List[Tensor] and Tuple[Tensor] are supported, got {type(tensors)}"
+        )
+    return type(tensors)(t.dequantize() for t in tensors)
+
+
 _SPARSE = "int[2] blocksize, int? dense_dim=None"
 _COPIES = ["_conj_copy", "_neg_view_copy", "_shape_as_tensor", "_indices_copy", "_values_copy"]
 _COPIES += [f"{part}_copy" for part in ("values", "indices")]
@@ -380,6 +389,10 @@ add(
         ),
         ("_nnpack_available() -> bool", _own("_nnpack_available")),
         ("dequantize.self(Tensor self) -> Tensor", _method("dequantize")),
+        ("dequantize.tensor(Tensor qtensor) -> Tensor", _method("dequantize")),
+        ("dequantize.tensors(Tensor[] tensors) -> Tensor[]", _dequantize),
+        ("dequantize.list(Tensor[] qtensors) -> Tensor[]", _dequantize),
+        ("dequantize.any(Any tensors) -> Any", _dequantize),
         *((f"{name}(Tensor self) -> Tensor", _method(name)) for name in _QUANTIZED.split()),
         ("q_scale(Tensor self) -> float", _method("q_scale")),
         *((f"{name}(Tensor self) -> int", _method(name)) for name in ("q_zero_point", "q_per_channel_axis")),

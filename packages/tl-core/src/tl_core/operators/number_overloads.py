@@ -14,7 +14,7 @@ from tl_core.operators.composites import CompositeOperator
 from tl_core.operators.packets import OpOverload, OpOverloadPacket, aten
 from tl_core.operators.second_names import first_name
 
-__all__ = ["overload_of"]
+__all__ = ["names_of", "overload_of"]
 
 _WRITTEN = "Tensor(a!) self"
 _POLYNOMIALS = (
@@ -85,6 +85,29 @@ def _function(name: str) -> Callable[..., Any]:
     if name.rstrip("_") in ("add", "sub", "rsub"):
         return lambda self, other, alpha: packet(self, other, alpha=alpha)
     return packet
+
+
+@functools.cache
+def _names() -> dict[str, list[str]]:
+    """The overloads by packet."""
+    names: dict[str, list[str]] = {}
+    for full in _schemas():
+        base, _, overload = full.partition(".")
+        names.setdefault(base, []).append(overload)
+    return names
+
+
+def names_of(packet: OpOverloadPacket) -> list[str]:
+    """The names of the overloads for numbers that a packet has beside those of its rows.
+
+    Args:
+        packet: the packet.
+
+    Example:
+        >>> names_of(aten.mul)
+        ['Scalar']
+    """
+    return _names().get(first_name(packet.__name__), [])
 
 
 def overload_of(packet: OpOverloadPacket, overload: str) -> OpOverload | None:

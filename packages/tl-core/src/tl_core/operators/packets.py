@@ -196,7 +196,12 @@ _OF_NUMBERS = {
         "fmod",
     )
     for form in ("", "_")
-} | {"pow.Tensor_Tensor": "Tensor_Scalar", "pow_.Tensor_Tensor": "Scalar"}
+}
+_OF_NUMBERS |= {f"{full}_out": "Scalar_out" for full in _OF_NUMBERS if not full.endswith("_.Tensor")} | {
+    "pow.Tensor_Tensor": "Tensor_Scalar",
+    "pow.Tensor_Tensor_out": "Tensor_Scalar_out",
+    "pow_.Tensor_Tensor": "Scalar",
+}
 
 _NUMBER_FIRST = {"pow.Tensor_Tensor": "Scalar"} | {
     f"{name}.Tensor": "Scalar_Tensor" for name in ("remainder", "bitwise_left_shift", "bitwise_right_shift")
@@ -233,17 +238,18 @@ class OpOverloadPacket(_C._Operator):
         self.__name__, self._namespace = name, namespace
         self.__qualname__, self.__module__ = name, f"torch._ops.{namespace}"
         self._qualified_op_name = f"{namespace}::{name}"
+        self._overload_names = list(overloads)
         for overload, (full, schema) in overloads.items():
             setattr(self, overload, _CLASSES.get(full, OpOverload)(self, overload, full, schema))
             if (of_number := _OF_NUMBERS.get(full)) and of_number not in overloads:
                 setattr(self, of_number, _with_number(self, of_number, full, schema))
-        self._overload_names = list(overloads)
+                self._overload_names.append(of_number)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"'{self}' has no attribute {name!r}")
         if self.__dict__.get("_namespace") == "aten":
-            operator = operator_hooks.maker("overload for numbers")(self, name)
+            operator = operator_hooks.maker("overload beside rows")(self, name)
             if operator is not None:
                 setattr(self, name, operator)
                 return operator
@@ -259,7 +265,7 @@ class OpOverloadPacket(_C._Operator):
 
     def overloads(self) -> list[str]:
         """The overloads' names."""
-        return list(self._overload_names)
+        return list(self)
 
     @property
     def op(self) -> OpOverloadPacket:
@@ -271,10 +277,16 @@ class OpOverloadPacket(_C._Operator):
     @property
     def _schemas(self) -> dict[str, Any]:
         """The schema of each overload."""
-        return {name: getattr(self, name)._schema for name in self._overload_names}
+        return {name: getattr(self, name)._schema for name in self}
 
     def __iter__(self) -> Any:
-        return iter(self._overload_names)
+        names = list(self._overload_names)
+        if self._namespace == "aten":
+            names += [n for n in operator_hooks.maker("overloads beside rows")(self) if n not in names]
+        return iter(names)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *self})
 
     def __hash__(self) -> int:
         return hash(self._qualified_op_name)

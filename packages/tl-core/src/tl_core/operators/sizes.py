@@ -219,16 +219,12 @@ class _Packet(OpOverloadPacket):
         self.__name__, self._namespace = name, namespace
         self.__qualname__, self.__module__ = name, f"torch._ops.{namespace}"
         self._qualified_op_name = f"{namespace}::{name}"
-        self._overloads = list(overloads)
+        self._overload_names = list(overloads)
         for overload, (schema, function) in overloads.items():
             setattr(self, overload, PythonOperator(self, overload, schema, function))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self, self._overloads[0])(*args, **kwargs)
-
-    def overloads(self) -> list[str]:
-        """The overloads' names."""
-        return list(self._overloads)
+        return getattr(self, self._overload_names[0])(*args, **kwargs)
 
 
 _PRIM: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {

@@ -11,6 +11,7 @@ from tl_compiler.fx.graph_module import GraphModule
 from tl_compiler.fx.interpreter import Transformer
 from tl_compiler.fx.node import Argument, Target
 from tl_core.operators import packets as ops
+from tl_core.schemas.signatures import has_tensor_arg
 
 __all__ = ["AnnotateTypesWithSchema"]
 
@@ -115,6 +116,7 @@ def _of_operator(function: Any) -> Any:
         packet = getattr(ops.aten, function.__name__)
     except AttributeError:
         return None
-    returned = [getattr(packet, name)._schema.returns for name in packet.overloads()]
+    schemas = [getattr(packet, name)._schema for name in packet.overloads()]
+    returned = [schema.returns for schema in schemas if has_tensor_arg(schema)]
     single = all(len(values) == 1 and str(values[0].type) == "Tensor" for values in returned)
     return tl_core.Tensor if single else None
