@@ -14,7 +14,7 @@ from tl_core.api.tensor_properties import PROPERTIES, load_autograd, requires_gr
 from tl_core.base import operator_hooks
 from tl_core.base.keyword_names import also_named
 from tl_core.functions import hashing, norms, statistics
-from tl_core.functions.lowrank import lu
+from tl_core.functions.lowrank import lu_factors
 from tl_core.functions.unique import unique, unique_consecutive
 from tl_core.sparse_layouts import methods as sparse_methods
 from tl_core.storage import TypedStorage, UntypedStorage
@@ -585,8 +585,8 @@ def _detach_(self: Tensor) -> Tensor:
 
 
 def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
-    """As `lu`."""
-    return lu(self, pivot, get_infos)
+    """As `lu`, without its warning."""
+    return lu_factors(self, pivot, get_infos)
 
 
 def _unique(
@@ -643,9 +643,18 @@ def _to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
     return self.to(device)
 
 
+def _slice_inverse(
+    self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """The tensor of which `self` is the slice: a view of its memory with the sizes and strides of `src`."""
+    offset = 0 if start is None else start % max(1, src.shape[dim]) if start < 0 else start
+    return self.as_strided(src.shape, src.stride(), self.storage_offset() - offset * src.stride(dim))
+
+
 _METHODS: dict[str, Any] = {
     "__array_namespace__": _array_namespace, "to_device": _to_device,
-    "lu": _lu, "module_load": _module_load, "to_mkldnn": _to_mkldnn, "record_stream": _record_stream,
+    "lu": _lu, "slice_inverse": _slice_inverse,
+    "module_load": _module_load, "to_mkldnn": _to_mkldnn, "record_stream": _record_stream,
     "storage_type": _storage_type, "dim_order": _dim_order,
     "backward": _backward, "register_hook": _register_hook, "retain_grad": _retain_grad,
     "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,

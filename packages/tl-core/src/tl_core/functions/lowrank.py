@@ -140,8 +140,7 @@ def lu(
         "torch.lu(A) is torch.linalg.lu_factor(A)",
         stacklevel=2,
     )
-    factors = _C._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
-    results: tuple[Tensor, ...] = factors if get_infos else tuple(factors)[:2]
+    results = lu_factors(A, pivot, get_infos)
     if out is None:
         return results
     if len(out) != len(results):
@@ -149,3 +148,22 @@ def lu(
     for target, value in zip(out, results):
         target.resize_(value.shape).copy_(value)
     return tuple(out)
+
+
+def lu_factors(A: Tensor, pivot: bool, get_infos: bool) -> tuple[Tensor, ...]:
+    """The LU factors of matrices in one, the exchanges of rows, and LAPACK's codes.
+
+    Args:
+        A: the matrices, (*, m, n).
+        pivot: whether rows are exchanged.
+        get_infos: whether the codes are returned; without, an error is raised.
+
+    Raises:
+        RuntimeError: If U has a zero on its diagonal, unless get_infos.
+
+    Example:
+        >>> len(lu_factors(tensor([[4.0]]), True, True))
+        3
+    """
+    factors = _C._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
+    return factors if get_infos else tuple(factors)[:2]

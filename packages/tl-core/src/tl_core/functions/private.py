@@ -351,8 +351,8 @@ def slice_inverse(
         src: what has the sizes and strides of the whole.
         dim, start, end, step: of the slice.
     """
-    offset = 0 if start is None else start % max(1, src.shape[dim]) if start < 0 else start
-    return self.as_strided(src.shape, src.stride(), self.storage_offset() - offset * src.stride(dim))
+    result: Tensor = self.slice_inverse(src, dim, start, end, step)  # type: ignore[attr-defined]
+    return result
 
 
 def _cslt_compress(input: Tensor) -> Tensor:

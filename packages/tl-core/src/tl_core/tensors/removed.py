@@ -18,7 +18,7 @@ def eig(*args: Any, **kwargs: Any) -> NoReturn:
 
     Example:
         >>> import tl_core
-        >>> from tl_core.compat import removed
+        >>> from tl_core.tensors import removed
         >>> try:
         ...     removed.eig(tl_core.eye(2))
         ... except RuntimeError as error:
@@ -34,7 +34,7 @@ def lstsq(*args: Any, **kwargs: Any) -> NoReturn:
 
     Example:
         >>> import tl_core
-        >>> from tl_core.compat import removed
+        >>> from tl_core.tensors import removed
         >>> try:
         ...     removed.lstsq(tl_core.eye(2), tl_core.eye(2))
         ... except RuntimeError as error:
@@ -50,7 +50,7 @@ def matrix_rank(*args: Any, **kwargs: Any) -> NoReturn:
 
     Example:
         >>> import tl_core
-        >>> from tl_core.compat import removed
+        >>> from tl_core.tensors import removed
         >>> try:
         ...     removed.matrix_rank(tl_core.eye(2))
         ... except RuntimeError as error:
@@ -66,7 +66,7 @@ def solve(*args: Any, **kwargs: Any) -> NoReturn:
 
     Example:
         >>> import tl_core
-        >>> from tl_core.compat import removed
+        >>> from tl_core.tensors import removed
         >>> try:
         ...     removed.solve(tl_core.eye(2), tl_core.eye(2))
         ... except RuntimeError as error:
@@ -82,7 +82,7 @@ def symeig(*args: Any, **kwargs: Any) -> NoReturn:
 
     Example:
         >>> import tl_core
-        >>> from tl_core.compat import removed
+        >>> from tl_core.tensors import removed
         >>> try:
         ...     removed.symeig(tl_core.eye(2))
         ... except RuntimeError as error:
