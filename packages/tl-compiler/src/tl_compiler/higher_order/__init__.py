@@ -10,6 +10,8 @@ from typing import Any
 __all__ = ["load_all"]
 
 _MODULES = {
+    "autograd_function_apply": "autograd_function",
+    "tag_activation_checkpoint": "activation_checkpoint",
     "associative_scan": "loops",
     "cond": "cond",
     "flex_attention": "flex_attention",
@@ -25,6 +27,8 @@ _MODULES = {
 }
 
 _WITH_OPERATORS = (
+    "activation_checkpoint",
+    "autograd_function",
     "auto_functionalize",
     "cond",
     "effects",

@@ -24,6 +24,7 @@ __all__ = [
     "make_fx",
     "maybe_disable_thunkify",
     "maybe_enable_thunkify",
+    "proxy_call",
     "py_sym_types",
     "snapshot_fake",
 ]
@@ -161,3 +162,29 @@ def snapshot_fake(val: Any, include_real: bool = False) -> Any:
         include_real: accepted.
     """
     return val.detach() if isinstance(val, tl_core.Tensor) else val
+
+
+def proxy_call(
+    proxy_mode: ProxyTorchDispatchMode, func: Any, pre_dispatch: bool, args: Any, kwargs: dict[str, Any]
+) -> Any:
+    """Records a call of an operator.
+
+    Args:
+        proxy_mode: the mode that records.
+        func: the operator.
+        pre_dispatch: the position of the mode, which it knows itself.
+        args, kwargs: the arguments.
+
+    Returns:
+        The result.
+
+    Example:
+        >>> from tl_core.operators.packets import aten
+        >>> def call(x):
+        ...     return proxy_call(get_proxy_mode(), aten.relu.default, False, (x,), {})
+        >>> print(make_fx(call)(tl_core.ones(2)).code.strip())
+        def forward(self, x_1):
+            relu = torch.ops.aten.relu.default(x_1);  x_1 = None
+            return relu
+    """
+    return proxy_mode.record(func, args, kwargs)
