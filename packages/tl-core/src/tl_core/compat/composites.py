@@ -1,7 +1,10 @@
-"""Operators of the namespace aten whose functions exist for the names of PyTorch's internals: attention, FBGEMM."""
+"""Operators of the namespace aten whose functions exist for the names of PyTorch's internals: attention, FBGEMM,
+other devices.
+"""
 
 from __future__ import annotations
 
+from tl_core.compat import device_operators
 from tl_core.operators.composites import add, function
 
 _HEADS = (
@@ -61,3 +64,14 @@ add(
     (schema, function(f"{module}.{schema.partition('(')[0].partition('.')[0]}"))
     for module, schema in _FUNCTIONS
 )
+add(device_operators.rows())
+add(
+    [
+        (
+            "convert_element_type(Tensor a, ScalarType dtype) -> Tensor",
+            function("compat.prims.convert_element_type"),
+        )
+    ],
+    "prims",
+)
+add([("_is_mkldnn_acl_supported() -> bool", lambda: False)], "mkldnn")

@@ -59,13 +59,16 @@ class CompositePacket(OpOverloadPacket):
     Args:
         name: the name.
         overloads: schemas and functions by the overloads' names.
+        namespace: the namespace of the operators.
     """
 
-    def __init__(self, name: str, overloads: dict[str, tuple[str, Callable[..., Any]]]) -> None:
+    def __init__(
+        self, name: str, overloads: dict[str, tuple[str, Callable[..., Any]]], namespace: str = "aten"
+    ) -> None:
         # Not OpOverloadPacket's, which looks kernels up.
-        self.__name__, self._namespace = name, "aten"
-        self.__qualname__, self.__module__ = name, "torch._ops.aten"
-        self._qualified_op_name = f"aten::{name}"
+        self.__name__, self._namespace = name, namespace
+        self.__qualname__, self.__module__ = name, f"torch._ops.{namespace}"
+        self._qualified_op_name = f"{namespace}::{name}"
         self._overload_names = list(overloads)
         for overload, (schema, function) in overloads.items():
             setattr(self, overload, CompositeOperator(self, overload, schema, function))
@@ -81,18 +84,19 @@ class CompositePacket(OpOverloadPacket):
         return getattr(self, self._overload_names[-1])(*args, **kwargs)
 
 
-def add(rows: Iterable[tuple[str, Callable[..., Any]]]) -> None:
-    """Adds operators to aten.
+def add(rows: Iterable[tuple[str, Callable[..., Any]]], namespace: str = "aten") -> None:
+    """Adds operators to a namespace.
 
     Args:
         rows: a schema and what a call does, for each.
+        namespace: the namespace.
     """
     by_name: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {}
     for schema, function in rows:
         base, _, overload = schema.partition("(")[0].partition(".")
         by_name.setdefault(base, {})[overload or "default"] = schema, function
     for name, overloads in by_name.items():
-        PACKETS[f"aten::{name}"] = CompositePacket(name, overloads)
+        PACKETS[f"{namespace}::{name}"] = CompositePacket(name, overloads, namespace)
 
 
 def __getattr__(name: str) -> OpOverloadPacket:

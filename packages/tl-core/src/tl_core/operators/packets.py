@@ -320,7 +320,7 @@ class _OpNamespace:
             if second is not None:
                 setattr(self, name, second)
                 return second
-        if not overloads and self.__name__ in ("aten", "prim", "profiler"):
+        if not overloads and self.__name__ in _OF_FUNCTIONS:
             of_python = python_packet(f"{self.__name__}::{name}")
             if of_python is not None:
                 return of_python
@@ -350,6 +350,13 @@ class _OpNamespace:
         return f"<torch.ops.{self.__name__}>"
 
 
+_OF_FUNCTIONS = (
+    "aten",
+    "prim",
+    "prims",
+    "profiler",
+    "mkldnn",
+)  # namespaces of operators that are functions of Python
 # Operators that are functions of Python, by full name: `aten::sym_size`.
 PACKETS: dict[str, OpOverloadPacket] = {}
 # Names in the backend registry of the modules and packages that define such operators, in the order of look-ups.

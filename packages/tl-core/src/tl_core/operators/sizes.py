@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import tl_core
 from tl_core import _C
 from tl_core.base import recording
 from tl_core.operators.metadata import reply_of_handler
@@ -239,16 +240,31 @@ def _begin_range(name: str, args: str | None = None) -> Any:
     return event
 
 
+def _range_of_tensor(name: str, args: str | None = None) -> Any:
+    """Begins a range whose handle is a tensor, as older programs write it."""
+    handle = tl_core.zeros((), dtype=tl_core.int64)
+    handle._event_range = _begin_range(name, args)
+    return handle
+
+
+def _end_range(handle: Any) -> None:
+    getattr(handle, "_event_range", handle).__exit__()
+
+
 _HANDLE = "__torch__.torch.classes.profiler._RecordFunction"
 _PROFILER: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {
     "_record_function_enter_new": {
         "default": (f"_record_function_enter_new(str name, str? args=None) -> {_HANDLE}", _begin_range)
     },
+    "_record_function_enter": {
+        "default": ("_record_function_enter(str name, str? args=None) -> Tensor", _range_of_tensor)
+    },
     "_record_function_exit": {
+        "default": ("_record_function_exit(Tensor handle) -> ()", _end_range),
         "_RecordFunction": (
             f"_record_function_exit._RecordFunction({_HANDLE} handle) -> ()",
-            lambda handle: handle.__exit__(),
-        )
+            _end_range,
+        ),
     },
 }
 PACKETS.update(
