@@ -246,3 +246,13 @@ def test_functions_that_are_left():
     flat = tq.quantize_per_tensor(tl.tensor([[[[0.0, 4.0], [8.0, 12.0]]]]), 1.0, 0, tq.quint8)
     up = nnq.functional.upsample_bilinear(flat, (3, 3))
     assert up.dequantize().flatten().tolist() == [0.0, 2.0, 4.0, 4.0, 6.0, 8.0, 8.0, 10.0, 12.0]
+
+
+@pytest.mark.parametrize(("dtype", "zero"), [(tq.quint8, 0), (tq.qint8, -128)])
+def test_the_sigmoid_has_256_steps_from_0_to_1(dtype, zero):
+    x = tq.quantize_per_tensor(tl.tensor([-8.0, -0.5, 0.0, 2.0, 8.0]), 0.125, 3, dtype)
+    result = x.sigmoid()
+    assert (result.dtype, result.q_scale(), result.q_zero_point()) == (dtype, 1 / 256, zero)
+    exact = 1 / (1 + np.exp(-x.dequantize().numpy()))
+    steps = np.clip(np.rint(exact * 256), 0, 255)
+    np.testing.assert_array_equal(result.int_repr().numpy().astype(int), steps + zero)
