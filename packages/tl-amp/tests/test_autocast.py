@@ -11,6 +11,7 @@ import tl_core as tl
 import tl_nn
 import tl_nn.functional as F
 from tl_amp import autocast, cpu, cuda, custom_bwd, custom_fwd
+from tl_amp.autocast_mode import autocast_decorator
 from tl_autograd.checkpoint import checkpoint, set_checkpoint_early_stop
 from tl_core.dispatch.autocast import (
     autocast_decrement_nesting,
@@ -474,3 +475,11 @@ def test_functions_that_convert_their_inputs():
 
 def test_types_by_default():
     assert get_autocast_dtype("cpu") is tl.bfloat16 and get_autocast_dtype("cuda") is tl.float16
+
+
+def test_a_region_as_a_function():
+    region = autocast("cpu")
+    inside = autocast_decorator(
+        region, lambda: get_autocast_dtype("cpu") if is_autocast_enabled("cpu") else None
+    )
+    assert inside() is tl.bfloat16 and not is_autocast_enabled("cpu")

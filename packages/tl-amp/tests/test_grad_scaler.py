@@ -12,6 +12,7 @@ import tl_nn as nn
 from tl_amp import GradScaler
 from tl_amp import cpu as cpu_amp
 from tl_amp import cuda as cuda_amp
+from tl_amp.grad_scaler import DeprecatedGradScaler, OptState
 
 
 @pytest.fixture
@@ -273,3 +274,23 @@ def test_the_factor_is_a_tensor_once_a_loss_is_scaled(weight):
     assert scaler._scale.item() == 4.0 and scaler._scale.dtype == tl.float32
     scaler._init_growth_tracker = 3
     assert scaler.state_dict()["_growth_tracker"] == 3 == scaler._init_growth_tracker
+
+
+def test_old_names_are_scalers_of_one_device():
+    for module, kind in ((cpu_amp, "cpu"), (cuda_amp, "cuda")):
+        assert issubclass(module.GradScaler, DeprecatedGradScaler) and module.GradScaler.device_type == kind
+    with pytest.warns(FutureWarning, match=r"`torch\.cpu\.amp\.GradScaler\(args\.\.\.\)` is deprecated"):
+        scaler = cpu_amp.GradScaler(8.0, 3.0, 0.25, 7)
+    assert isinstance(scaler, GradScaler) and scaler.get_scale() == 8.0 and scaler.get_growth_factor() == 3.0
+    assert scaler.get_backoff_factor() == 0.25 and scaler.get_growth_interval() == 7 and scaler.is_enabled()
+
+
+def test_states_of_an_optimizer_since_the_last_update():
+    weight = tl.ones(1, requires_grad=True)
+    optimizer, scaler = nn.optim.SGD([weight], lr=0.5), GradScaler("cpu", init_scale=4.0)
+    scaler.scale(weight.sum()).backward()
+    stages = []
+    for step in (lambda: scaler.unscale_(optimizer), lambda: scaler.step(optimizer), scaler.update):
+        step()
+        stages.append(scaler._stages.get(id(optimizer), OptState.READY))
+    assert stages == [OptState.UNSCALED, OptState.STEPPED, OptState.READY] and weight.item() == 0.5
