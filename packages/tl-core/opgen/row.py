@@ -290,6 +290,8 @@ def Binary(name: str, *, overload: str = "Tensor", scalars: str = "", cpu: str =
 def Comparison(name: str, **fields: Any) -> Row:
     """f(x, y) -> bool; no derivative."""
     fields.setdefault("dtypes", "bool int float complex")
+    if "overload" not in fields:
+        fields["out_name"] = f"{name}.Tensor_out"
     return Binary(
         name,
         to="bool",

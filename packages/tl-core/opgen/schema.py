@@ -173,13 +173,19 @@ def inplace_of(schema: Schema) -> Schema:
 
 
 def out_of(schema: Schema, name: str) -> Schema:
-    """`add.out(Tensor self, ..., *, Tensor(a!) out) -> Tensor(a!)`; one out argument a result."""
+    """`add.out(Tensor self, ..., *, Tensor(a!) out) -> Tensor(a!)`; one out argument a result.
+
+    The name may list its own names of the out arguments: `max.dim_max(max, max_values)`.
+    """
     outs, rets = [], []
+    name, _, listed = name.partition("(")
+    own_names = _split(listed.rstrip(")"))
     for i, ret in enumerate(schema.rets):
         letter = "abcdefgh"[i]
         arg_name = "out" if len(schema.rets) == 1 else ret.name or f"out{i}"
         if any(a.name == arg_name for a in schema.args):
             arg_name = f"out{i}"
+        arg_name = own_names[i] if own_names else arg_name
         outs.append(Arg(arg_name, "Tensor", alias=letter, written=True, keyword_only=True))
         rets.append(replace(ret, alias=letter, written=True))
     return Schema(name, (*schema.args, *outs), tuple(rets))

@@ -65,7 +65,7 @@ ROWS = [
         "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", inputs=2,
         cpu="threshold_backward",
         dtypes="int float",
-        inplace=False, method=False, namespace="_nn",
+        inplace=False, out_name="threshold_backward.grad_input(grad_input)", method=False, namespace="_nn",
         grad={"grad_output": "threshold_backward(g, self, threshold)", "self": "zeros_like(g)"},
         expr="y > threshold ? x : 0",
         doc="The gradient where the result was above the threshold, else zero.",
@@ -94,6 +94,7 @@ ROWS = [
     _backward(
         "hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val)",
         "hardtanh_backward", grad_output="hardtanh_backward(g, self, min_val, max_val)",
+        out_name="hardtanh_backward.grad_input(grad_input)",
         expr="(min_val < y) & (y < max_val) ? x : 0",
     ),
     _unit(
@@ -126,6 +127,7 @@ ROWS = [
     _backward(
         "hardsigmoid_backward(Tensor grad_output, Tensor self)", "hardsigmoid_backward",
         grad_output="hardsigmoid_backward(g, self)",
+        out_name="hardsigmoid_backward.grad_input(grad_input)",
         expr="(-3 < y) & (y < 3) ? x / 6 : 0",
     ),
     _unit(
@@ -173,6 +175,7 @@ ROWS = [
         _backward(
             f"{name}(Tensor grad_output, Tensor self, Scalar lambd)", "shrink_backward",
             grad_output=f"{name}(g, self, lambd)",
+            out_name=f"{name}.grad_input(grad_input)",
             expr="abs(y) <= lambd ? 0 : x",
         )
         for name in ("hardshrink_backward", "softshrink_backward")
@@ -283,6 +286,7 @@ ROWS = [
         grad_output="silu_backward(g, self.conj())",
         self="silu_double_backward(g.conj() * grad_output, self)",
         dtypes="float complex",
+        out_name="silu_backward.grad_input(grad_input)",
         expr="x * conj(1 / (1 + exp(-y)) * (1 + y * (1 - 1 / (1 + exp(-y)))))", samples=real(-3, 3),
     ),
     Composite(
@@ -412,6 +416,7 @@ ROWS = [
             "where(self * beta > threshold, 0, sigmoid_backward(g * grad_output * beta, (self * "
             "beta).sigmoid()))"
         ),
+        out_name="softplus_backward.grad_input(grad_input)",
         expr="y * beta > threshold ? x : x / (1 + exp(-y * beta))",
         about={
             "threshold": "where beta times the input exceeds it, the function is the identity",
@@ -433,6 +438,7 @@ ROWS = [
         "log_sigmoid_backward(Tensor grad_output, Tensor self)", "log_sigmoid_backward",
         grad_output="log_sigmoid_backward(g, self)",
         self="-sigmoid_backward(g * grad_output, self.sigmoid())",
+        out_name="log_sigmoid_backward.grad_input(grad_input)",
         expr="x / (1 + exp(y))",
     ),
     # ---- losses of each element ----------------------------------------------------------------------------

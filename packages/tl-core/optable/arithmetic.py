@@ -181,7 +181,7 @@ ROWS = [
         "lerp.Tensor(Tensor self, Tensor end, Operand weight) -> Tensor", inputs=3, cpu="lerp",
         exact_number="last",
         dtypes=INEXACT,
-        shown="input, end, weight, *, out=None",
+        out_name="lerp.Tensor_out", shown="input, end, weight, *, out=None",
         reported="lerp_kernel_tensor",
         grad={
             "self": "g * (1 - weight).conj()",
@@ -199,6 +199,7 @@ ROWS = [
     Binary(
         "fmod", divides=True,
         dtypes="int float", loops="wide", hot=TWO,
+        out_name="fmod.Tensor_out",
         grad={"self": "g", "other": "-g * self.div(other, rounding_mode='trunc')"},
         expr="x - trunc(x / y) * y", ref="numpy.fmod", samples=real(0.5, 4),
         doc="What a division towards zero leaves; it has the dividend's sign.",
@@ -207,6 +208,7 @@ ROWS = [
     Binary(
         "remainder", divides=True,
         dtypes="int float",
+        out_name="remainder.Tensor_out",
         grad={"self": "g", "other": "-g * self.floor_divide(other)"},
         expr="x - floor(x / y) * y", ref="numpy.remainder", samples=real(0.5, 4),
         doc="What a division rounded down leaves; it has the divisor's sign.",

@@ -46,6 +46,7 @@ ROWS = [
     Binary(
         "bitwise_and",
         dtypes="bool int",
+        out_name="bitwise_and.Tensor_out",
         grad="none:defined on integers only",
         jvp="none:defined on integers only",
         expr="x & y", ref="numpy.bitwise_and",
@@ -55,6 +56,7 @@ ROWS = [
     Binary(
         "bitwise_or",
         dtypes="bool int",
+        out_name="bitwise_or.Tensor_out",
         grad="none:defined on integers only",
         jvp="none:defined on integers only",
         expr="x | y", ref="numpy.bitwise_or",
@@ -64,6 +66,7 @@ ROWS = [
     Binary(
         "bitwise_xor",
         dtypes="bool int",
+        out_name="bitwise_xor.Tensor_out",
         grad="none:defined on integers only",
         jvp="none:defined on integers only",
         expr="x ^ y", ref="numpy.bitwise_xor",
@@ -77,6 +80,7 @@ ROWS = [
       for row in (
           Binary(
               name, cpu=cpu,
+              out_name=f"{name}.Tensor_out",
               dtypes="int", loops="widest", hot="int64",
               grad=OF_INTEGERS,
               jvp=OF_INTEGERS,

@@ -350,7 +350,7 @@ ROWS = [
     Composite(
         "linalg_eigh(Tensor A, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)",
         shape="[A.shape[:-1], A.shape]",
-        out=True, out_name="linalg_eigh.eigvals", method=False, namespace="_linalg",
+        out=True, out_name="linalg_eigh.eigvals(eigvals, eigvecs)", method=False, namespace="_linalg",
         doc=(
             "The eigenvalues of symmetric or Hermitian matrices, ascending, and orthonormal eigenvectors as "
             "columns. UPLO: which triangle is read."

@@ -84,7 +84,7 @@ ROWS = [
     Pointwise(
         "pow.Tensor_Tensor(Tensor self, Operand exponent) -> Tensor", inputs=2, cpu="pow", kernel="power",
         dtypes="int float complex",
-        out_name="pow.out",
+        out_name="pow.Tensor_Tensor_out",
         reported="pow",
         grad={
             "self": "pow_backward(g, self, exponent)",
@@ -106,7 +106,7 @@ ROWS = [
     Pointwise(
         "sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", inputs=2, cpu="sigmoid_backward",
         dtypes=INEXACT,
-        inplace=False, method=False, namespace="_nn",
+        inplace=False, out_name="sigmoid_backward.grad_input(grad_input)", method=False, namespace="_nn",
         grad={
             "grad_output": "sigmoid_backward(g, output.conj())",
             "output": "g.conj() * grad_output * (-2 * output.conj() + 1)",
@@ -184,7 +184,7 @@ ROWS = [
     Binary(
         "xlogy",
         to="float", dtypes="float", loops="wide", hot=ONE,
-        second_names=("special_xlogy",),
+        out_name="xlogy.OutTensor", second_names=("special_xlogy",),
         grad={"self": "where((self == 0) & (other <= 0), 0, g * log(other))", "other": "g * self / other"},
         expr="x * log(y)", ref="scipy.special.xlogy", samples=real(0.2, 4),
         doc="x log(y), and 0 where x is 0.",
@@ -207,7 +207,7 @@ ROWS = [
     Pointwise(
         "xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", inputs=2, cpu="xlogy",
         to="float", dtypes="float", loops="wide", hot=ONE,
-        inplace=False, method=False,
+        inplace=False, out_name="xlogy.OutScalar_Self", method=False,
         grad={"other": "g * self / other"},
         expr="x * log(y)", ref="scipy.special.xlogy", samples=real(0.2, 4),
         doc="x log(y), and 0 where x is 0.",

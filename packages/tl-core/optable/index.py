@@ -156,7 +156,7 @@ ROWS = [
     Op(
         "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
         shape="broadcast(self.shape, mask.shape)",
-        inplace=True, out=True, devices="Any",
+        inplace=True, out=True, out_name="masked_fill.Tensor_out", devices="Any",
         names="unify", stored="float8",
         grad={"self": "g.masked_fill(mask, 0)", "value": "where(mask, g, 0).sum()"},
         jvp="rule", batch="rule",

@@ -25,7 +25,7 @@ ROWS = [
             "Tensor"
         ),
         shape="grad_output.shape",
-        out=True, out_name="_softmax_backward_data.out", method=False,
+        out=True, out_name="_softmax_backward_data.out(grad_input)", method=False,
         grad={
             "grad_output": "_softmax_backward_data(g, output, dim, input_dtype)",
             "output": (

@@ -178,7 +178,7 @@ ROWS = [
             "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"
         ),
         shape="[input.shape] + [[input.shape[1] if training else 0]] * 2",
-        out=True, method=False,
+        out=True, out_name="native_batch_norm.out(out, save_mean, save_invstd)", method=False,
         doc="batch_norm with the mean and the reciprocal standard deviation of each channel.",
         example=(
             ">>> x = tl.tensor([[1.0, 10.0], [3.0, 30.0]])\n>>> tl.native_batch_norm(x, None, None, None, "

@@ -152,7 +152,7 @@ ROWS = [
         _public(f"max_pool{n}d_with_indices(Tensor self, {_window(n)}) -> (Tensor, Tensor)",
                 "The largest element of each window, and its position in its plane.",
             shape=f"[pool(self.shape, kernel_size, stride, padding, dilation, ceil_mode, {n})] * 2",
-                out=True, autocast=_policy(n)),
+                out=True, out_name=f"max_pool{n}d_with_indices.out(out, indices)", autocast=_policy(n)),
         _public(
             (
                 f"max_pool{n}d_with_indices_backward(Tensor grad_output, Tensor self, {_backward_window(n)}, "
@@ -197,7 +197,7 @@ ROWS = [
             f"adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)",
             "The largest elements of as many windows as are asked for, and their positions in their plane.",
             shape=f"[adaptive(self.shape, output_size, {n})] * 2",
-            out=True, autocast=_policy(n),
+            out=True, out_name=f"adaptive_max_pool{n}d.out(out, indices)", autocast=_policy(n),
         ),
         _public(
             f"adaptive_max_pool{n}d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor",
@@ -211,7 +211,8 @@ ROWS = [
             ),
             "The largest elements of windows at random positions, and their positions in their plane.",
             shape=f"[adaptive(self.shape, output_size, {n})] * 2",
-            out=True, autocast="float32",
+            out=True, out_name=f"fractional_max_pool{n}d.output(output, indices)",
+            autocast="float32",
         ),
     )),
     _public(

@@ -35,6 +35,7 @@ def _logical(name, text):
 
 
 def _extreme(name, word, sign):
+    second = {"max": "max_values", "min": "min_indices"}[name]  # the name of the second out argument
     return [
         Op(
             f"{name}(Tensor self) -> Tensor",
@@ -49,7 +50,7 @@ def _extreme(name, word, sign):
                   doc=f"The {sign} of two elements, as {name}imum."),
         Op(
             f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-            out=True, out_name=f"{name}.dim_max",
+            out=True, out_name=f"{name}.dim_{name}({name}, {second})",
             grad={"self": "value_selecting_backward(g0, dim, indices, self.shape, keepdim)"},
             jvp="rule", batch="dims",
             doc=f"The {word} elements along a dimension and their indices.",

@@ -186,7 +186,7 @@ ROWS = [
             "unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)"
         ),
         shape="[[*broadcast(self.shape[:-2], A.shape[:-2]), *t.shape[-2:]] for t in (self, A)]",
-        out=True, out_name="triangular_solve.X",
+        out=True, out_name="triangular_solve.X(X, M)",
         doc="X of A X = b for triangles A, and a copy of A; linalg.solve_triangular is the newer form.",
         about={
             "upper": _UPPER,

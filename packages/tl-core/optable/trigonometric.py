@@ -59,7 +59,7 @@ ROWS = [
     Pointwise(
         "tanh_backward(Tensor grad_output, Tensor output) -> Tensor", inputs=2, cpu="tanh_backward",
         dtypes=INEXACT,
-        inplace=False, method=False, namespace="_nn",
+        inplace=False, out_name="tanh_backward.grad_input(grad_input)", method=False, namespace="_nn",
         grad={
             "grad_output": "tanh_backward(g, output.conj())",
             "output": "g.conj() * (-2 * output.conj() * grad_output)",

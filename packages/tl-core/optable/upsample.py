@@ -33,7 +33,7 @@ def _rows(name, n, corners):
             f"{align}{scales}) -> Tensor"
         ),
         **common,
-        out_name=f"{name}_backward.grad_input",
+        out_name=f"{name}_backward.grad_input(grad_input)",
         grad={"grad_output": f"{name}(g, output_size, {passed}{SCALES[n]})"},
         shape="list(input_size)",
         doc=f"The adjoint of {name}.",

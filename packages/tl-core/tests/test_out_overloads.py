@@ -298,3 +298,20 @@ def test_handlers_see_the_overload_and_implicit_ones_by_their_parts():
         aten.special_erf.out(X, out=out)
         tl.eq(X, 2, out=flags)
     assert seen.names[:3] == ["aten.relu.out", "aten.mul.Scalar_out", "aten.erf.out"]
+
+
+def test_out_forms_of_rows_have_the_names_of_PyTorch():
+    out = tl.empty(0)
+    assert aten.sigmoid_backward.grad_input(X, X, grad_input=out) is out
+    assert aten.lerp.Tensor_out(X, X, X, out=out) is out and aten.xlogy.OutTensor(X, X, out=out) is out
+    outs = {"max": tl.empty(0), "max_values": tl.empty(0, dtype=tl.int64)}
+    assert aten.max.dim_max(X, 1, **outs)[1].tolist() == [2, 2]
+    outs = {"min": tl.empty(0), "min_indices": tl.empty(0, dtype=tl.int64)}
+    assert aten.min.dim_min(X, 1, **outs)[1].tolist() == [0, 1]
+    assert tl.max(X, 1, out=(out, tl.empty(0, dtype=tl.int64)))[0].tolist() == [3.0, 6.0]
+    flags = tl.empty(0, dtype=tl.bool)
+    with Seen() as seen:
+        tl.eq(X, 2, out=flags)
+        tl.eq(X, X, out=flags)
+        tl.pow(X, 2, out=out)
+    assert seen.names == ["aten.eq.Scalar_out", "aten.eq.Tensor_out", "aten.pow.Tensor_Scalar_out"]

@@ -68,6 +68,8 @@ def call_row(row, inputs, parameters, name=None, **more):
     positional = [parameters[a.name] for a in row.args[row.elementwise.inputs :] if not a.keyword_only]
     if row.args[0].type == "Scalar":
         inputs = [inputs[0].item(), *inputs[1:]]
+    if "out" in more:
+        more = {variants(row)[1].args[-1].name: more["out"]}
     return r.call(name or row.name, *inputs, *positional, **keywords, **more)
 
 

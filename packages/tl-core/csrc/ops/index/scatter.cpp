@@ -558,7 +558,7 @@ Tensor index_fill_tensor(const Tensor& self, int64_t dim, const Tensor& index, c
   return in_form(
       self, out, [&] { return ops::masked_fill_(self, mask, value); },
       [&] { return ops::masked_fill(self, mask, value); },
-      [&](const Tensor& o) { return ops::masked_fill_out(self, mask, value, o); });
+      [&](const Tensor& o) { return ops::masked_fill_Tensor_out(self, mask, value, o); });
 }
 
 // ---- repeating --------------------------------------------------------------------------------------------
