@@ -91,3 +91,13 @@ def test_layouts(name):
         assert got.dtype in (tl.bool, tl.float16, tl.complex32)
         wide = got.to(want.dtype)
         assert tl.allclose(wide, want, rtol=1e-3) if want.dtype != tl.bool else tl.equal(wide, want)
+
+
+def test_powers_that_need_no_loop():
+    x = tl.tensor([1 + 1j, 2, 0]).to(tl.complex32)
+    assert tl.equal(x**1, x) and tl.equal(x.pow(1.0), x) and tl.equal(x**0, tl.ones_like(x))
+    out = tl.empty(0, dtype=tl.complex32)
+    assert tl.pow(x, 1, out=out) is out and tl.equal(out, x)
+    assert tl.equal(x.clone().pow_(0), tl.ones_like(x))
+    with pytest.raises(NotImplementedError, match="not implemented for 'ComplexHalf'"):
+        tl.pow(x, 2)

@@ -101,3 +101,10 @@ def test_channel_shuffle_keeps_the_format():
     shuffled = tl.channel_shuffle(x.contiguous(memory_format=tl.channels_last), 2)
     assert shuffled.is_contiguous(memory_format=tl.channels_last)
     assert shuffled.equal(tl.channel_shuffle(x, 2)) and tl.channel_shuffle(x, 2).is_contiguous()
+
+
+def test_channel_shuffle_keeps_the_format_of_volumes():
+    x = tl.arange(64.0).reshape(2, 4, 2, 2, 2)
+    shuffled = tl.channel_shuffle(x.contiguous(memory_format=tl.channels_last_3d), 2)
+    assert shuffled.is_contiguous(memory_format=tl.channels_last_3d)
+    assert shuffled.equal(tl.channel_shuffle(x, 2))

@@ -10,6 +10,7 @@
 #include "ops/shared/copy.h"
 #include "ops/shared/elementwise.h"
 #include "ops/shared/known_values.h"
+#include "ops/shared/out.h"
 
 namespace tl {
 
@@ -119,6 +120,18 @@ void check_exponent(const Tensor& base, const Scalar& exponent) {
   if (const DType d = types.result(); is_integral(d, false) || is_half(d)) exponent.check_fits(d);
 }
 
+// complex32 has no loop for powers, and the exponents 0 and 1 need none.
+bool is_plain_power(const Operand& base, const Operand& exponent) {
+  if (!base.is_tensor() || base.tensor().dtype() != DType::Complex32 || exponent.is_tensor()) return false;
+  const Scalar& n = exponent.scalar();
+  return !n.is_complex() && (n.to_double() == 0 || n.to_double() == 1);
+}
+Tensor plain_power(const Tensor& base, bool is_base, Out out) {
+  const Tensor value = is_base ? base : ops::ones_like(base);
+  if (!out) return is_base ? ops::clone(base) : value;
+  return ops::copy_(prepare_out(out, base.sizes(), {out.tensor->dtype(), base.device()}), value);
+}
+
 // As in the reference, a number that asks for a root is not an exponent: of -0.0 and minus infinity the two
 // differ.
 Tensor power(const Operand& base, const Operand& exponent, Out out) {
@@ -131,6 +144,8 @@ Tensor power(const Operand& base, const Operand& exponent, Out out) {
     if (number == 0.5) return elementwise(kElementwise_sqrt_sqrt, out, base);
     if (number == -0.5) return elementwise(kElementwise_rsqrt_rsqrt, out, base);
   }
+  if (is_plain_power(base, exponent))
+    return plain_power(base.tensor(), exponent.scalar().to_double() == 1, out);
   return elementwise(kElementwise_pow_pow, out, base, exponent);
 }
 

@@ -268,9 +268,7 @@ Tensor channel_shuffle(const Tensor& self, int64_t groups) {
   split[1] = groups;
   split.insert(2, c / groups);
   const Tensor shuffled = ops::reshape(ops::transpose_int(ops::reshape(self, split), 1, 2), self.sizes());
-  const bool last =
-      self.dim() == 4 && !self.is_contiguous() && is_channels_last(self.sizes(), self.strides());
-  return last ? ops::contiguous(shuffled, MemoryFormat::ChannelsLast) : shuffled;
+  return ops::contiguous(shuffled, preferred_format(self));
 }
 }  // namespace
 
