@@ -12,11 +12,14 @@ void call_out(const TlOperator* op, std::initializer_list<TlValue> args) {
 }
 
 const TlOperator* binary_operator(Reduction reduction, bool is_bool) {
-  static const TlOperator* const ops[] = {
-      check(api().op_find("add.out")),        check(api().op_find("add.out")),
-      check(api().op_find("mul.out")),        check(api().op_find("minimum.out")),
-      check(api().op_find("maximum.out")),    check(api().op_find("bitwise_and.Tensor_out")),
-      check(api().op_find("bitwise_or.Tensor_out")), check(api().op_find("bitwise_xor.Tensor_out"))};
+  static const TlOperator* const ops[] = {check(api().op_find("add.out")),
+                                          check(api().op_find("add.out")),
+                                          check(api().op_find("mul.out")),
+                                          check(api().op_find("minimum.out")),
+                                          check(api().op_find("maximum.out")),
+                                          check(api().op_find("bitwise_and.Tensor_out")),
+                                          check(api().op_find("bitwise_or.Tensor_out")),
+                                          check(api().op_find("bitwise_xor.Tensor_out"))};
   if (is_bool) {  // true is one: sums and maxima are true if any is, products and minima if all are
     if (reduction == Reduction::kSum || reduction == Reduction::kMax) reduction = Reduction::kOr;
     if (reduction == Reduction::kProduct || reduction == Reduction::kMin) reduction = Reduction::kAnd;
