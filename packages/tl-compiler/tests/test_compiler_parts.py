@@ -14,7 +14,7 @@ import tl_nn as nn
 from tl_compiler import compiler, fx
 from tl_compiler import export as tl_export
 from tl_compiler.aot import compilers, graph_names
-from tl_compiler.compiler import errors, explain, purity, stance, thread_state, watch
+from tl_compiler.compiler import dynamo_config, errors, explain, purity, stance, thread_state, watch
 from tl_compiler.compiler.artifacts import CacheInfo
 from tl_compiler.export.decompose import decompose_program
 from tl_compiler.export.functional import functional_graph
@@ -26,6 +26,7 @@ from tl_compiler.fx.passes.fake_run import FakeRun
 from tl_compiler.fx.passes.operator_support import OperatorSupportBase
 from tl_compiler.fx.passes.param_fetch import default_matching, module_fetch_book
 from tl_compiler.fx.passes.utils.matcher_with_name_node_map_utils import SubgraphMatcherWithNameNodeMap
+from tl_compiler.higher_order import wrap
 from tl_compiler.package import PackageExporter, PackageImporter, sys_importer
 from tl_compiler.package.file_structure_representation import Directory
 from tl_compiler.package.importer import Importer, ObjMismatchError, ObjNotFoundError, OrderedImporter
@@ -33,6 +34,7 @@ from tl_compiler.package.package_exporter import PackagingErrorReason, Removable
 from tl_compiler.tracer import graphs, indexing, schemas
 from tl_compiler.tracer.make_fx import make_fx
 from tl_compiler.tracer.proxy_mode import ProxyTorchDispatchMode, current_mode
+from tl_core.dispatch import autocast
 from tl_core.operators.packets import aten
 from tl_core.overrides import TorchFunctionMode
 
@@ -135,6 +137,53 @@ def test_artifacts_by_their_kind():
     assert info.aot_autograd_artifacts == [] and not info.empty() and CacheInfo({"inductor": []}).empty()
     with pytest.raises((NotImplementedError, RuntimeError, OSError, TypeError)):
         compiler.load_compiled_function(3)
+
+
+RECORDED = {
+    "verbose": False, "recompile_limit": 8,
+    "accumulated_recompile_limit": 256, "fail_on_recompile_limit_hit": False,
+    "specialize_int": False, "dynamic_shapes": True,
+    "assume_static_by_default": True, "automatic_dynamic_shapes": True,
+    "force_parameter_static_shapes": True, "force_nn_module_property_static_shapes": True,
+    "allow_ignore_mark_dynamic": False, "guard_nn_modules": True,
+    "prepare_freezing": False, "suppress_errors": False,
+    "replay_record_enabled": False, "disable": False,
+    "repro_after": None, "repro_level": 2,
+    "capture_scalar_outputs": False, "capture_dynamic_output_shape_ops": False,
+    "force_unspec_int_unbacked_size_like_on_torchrec_kjt": False, "allow_unspec_int_on_nn_module": False,
+    "optimize_ddp": True, "skip_nnmodule_hook_guards": True,
+    "raise_on_ctx_manager_usage": True, "allow_rnn": False,
+    "error_on_recompile": False, "report_guard_failures": True,
+    "trace_numpy": True, "enable_cpp_guard_manager": True,
+    "inline_inbuilt_nn_modules": True, "install_free_tensors": False,
+    "allow_empty_graphs": False, "compiled_autograd": False,
+    "skip_fwd_side_effects_in_bwd_under_checkpoint": False,
+}  # fmt: skip
+
+
+def test_settings_have_the_defaults_of_pytorch():
+    assert {name: getattr(dynamo_config, name) for name in RECORDED} == RECORDED
+
+
+def test_a_region_of_autocast_in_a_graph_ends():
+    before = (
+        autocast.is_autocast_enabled("cpu"),
+        autocast.get_autocast_dtype("cpu"),
+        autocast.is_autocast_cache_enabled(),
+    )
+    products = []
+
+    def program(x):
+        products.append(x @ x)
+        return x
+
+    wrap.wrap_with_autocast("cpu", tl.float16, True, False, program, tl.ones(2, 2))
+    state = (
+        autocast.is_autocast_enabled("cpu"),
+        autocast.get_autocast_dtype("cpu"),
+        autocast.is_autocast_cache_enabled(),
+    )
+    assert products[0].dtype is tl.float16 and state == before
 
 
 # ---- graphs before execution
@@ -395,3 +444,17 @@ def test_the_files_of_a_package_are_a_tree(tmp_path):
     assert seen == ["math"] and RemovableDict({1: print}) == {1: print}
     assert isinstance(PackageImporter(tmp_path / "p.pt").file_structure(), Directory)
     assert repr(PackagingErrorReason.DENIED) == "<PackagingErrorReason.DENIED>"
+
+
+def test_imports_of_packaged_code(tmp_path):
+    with PackageExporter(tmp_path / "p.pt") as exporter:
+        exporter.save_source_string("root", "WORD = 'root'", is_package=True)
+        exporter.save_source_string("root.leaf", "from . import WORD\nNAME = WORD")
+        exporter.save_source_string(
+            "main", "import root.leaf\nfrom root import leaf\nPAIR = root.leaf.NAME, leaf.NAME"
+        )
+    main = PackageImporter(tmp_path / "p.pt").import_module("main")
+    assert main.PAIR == ("root", "root") and main.root.leaf is main.leaf
+    importer = PackageImporter(tmp_path / "p.pt")
+    assert importer.__import__("root.leaf").WORD == "root"
+    assert importer.__import__("root.leaf", fromlist=["NAME"]).NAME == "root"

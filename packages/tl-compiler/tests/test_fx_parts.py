@@ -36,6 +36,7 @@ from tl_compiler.fx.passes import (
 )
 from tl_compiler.fx.passes import splitter_base as splitter
 from tl_compiler.fx.passes.schedule import Schedule
+from tl_compiler.fx.passes.split_module import split_module
 from tl_compiler.fx.passes.utils import fuser_utils, matcher_utils, source_matcher_utils
 from tl_compiler.fx.passes.utils.common import HolderModule, compare_graphs, lift_subgraph_as_module
 from tl_nn import functional as F
@@ -391,7 +392,7 @@ def test_groups_of_nodes_become_a_module():
     a, b = tl.tensor(2.0), tl.tensor(5.0)
     result = part(*(a if n.name == "x" else b for n in inputs))
     assert (result[0] if isinstance(result, tuple) else result).item() == -14
-    fuser_utils.insert_subgm(module, part, inputs, outputs)
+    assert fuser_utils.insert_subgm(module, part, inputs, outputs) is module
     fuser_utils.erase_nodes(module, group)
     module.graph.lint()
     module.recompile()
@@ -519,3 +520,27 @@ def test_nodes_by_the_layer_that_they_come_from():
     assert (act.nodes, act.input_nodes, act.output_nodes, act.source) == ([a], [x], [a], nn.ReLU)
     assert source_matcher_utils.check_subgraphs_connected(act, neg)
     assert not source_matcher_utils.check_subgraphs_connected(neg, act)
+
+
+def test_nodes_backwards():
+    graph, names_ = fx.symbolic_trace(lambda x: (x + 1).neg()).graph, ["x", "add", "neg", "output"]
+    assert [n.name for n in graph.nodes] == names_ and len(graph.nodes) == 4
+    assert [n.name for n in reversed(graph.nodes)] == names_[::-1]
+    assert [n.name for n in reversed(reversed(graph.nodes))] == names_
+
+
+def test_parts_know_the_paths_that_their_attributes_had():
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
+
+        def forward(self, x):
+            return self.inner(x).neg()
+
+    module = fx.symbolic_trace(Outer())
+    paths = {}
+    parts = split_module(module, module, lambda node: int(node.name == "neg"), paths)
+    assert paths == {"submod_0.inner_0": "inner.0", "submod_0.inner_1": "inner.1"}
+    x = tl.ones(1, 2)
+    assert tl.equal(parts(x), module(x)) and isinstance(parts.submod_0.inner_1, nn.Tanh)

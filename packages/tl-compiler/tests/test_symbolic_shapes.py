@@ -15,6 +15,8 @@ from tl_compiler.symbolic import dims, expression, guards, node, ranges, symbol_
 from tl_compiler.symbolic.errors import GuardOnDataDependentSymNode, UserError, UserErrorType
 from tl_compiler.symbolic.expression import Integer, Symbol, relation
 from tl_compiler.symbolic.facts import Facts
+from tl_compiler.symbolic.parsing import parse
+from tl_compiler.symbolic.printing import stored_text
 from tl_compiler.symbolic.shape_env import ShapeEnv
 from tl_compiler.tracer.make_fx import make_fx
 from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
@@ -524,3 +526,15 @@ def test_the_graph_of_a_call_with_containers():
     assert tl.equal(module(tl.ones(2), tl.ones(2), tl.tensor(5.0)), tl.tensor([6.0, 6.0]))
     fake = proxy_tensor.snapshot_fake(tl.ones(2, requires_grad=True))
     assert tl.equal(fake, tl.ones(2)) and not fake.requires_grad and proxy_tensor.snapshot_fake(3) == 3
+
+
+def test_a_choice_between_two_values():
+    a, b = Symbol("a", True), Symbol("b", True)
+    assert expression.call("Piecewise", a, expression.true, b) == a
+    assert expression.call("Piecewise", a, expression.false, b) == b
+    choice = expression.call("Piecewise", a * 2, a > b, b + 1)
+    for x in range(1, 5):
+        for y in range(1, 5):
+            assert choice.evaluate({a: x, b: y}) == (x * 2 if x > y else y + 1)
+    assert parse(stored_text(choice)) == choice
+    assert parse("Integer(-3)") == -3 and parse("Float(-0.5)") == -0.5
