@@ -11,7 +11,8 @@ from pkgutil import iter_modules
 from typing import Any, NoReturn, Self
 
 from tl_backends.device_examples import example
-from tl_backends.device_names import CLASSES, FLAT, FUNCTIONS, LISTED, REFUSE, SAME, Class, Row
+from tl_backends.device_names import CLASSES, FLAT, FUNCTIONS, LISTED, SAME
+from tl_backends.device_rows import REFUSE, Class, Row
 
 _PACKAGE = "tl_backends."
 # Names in signatures other than classes of the module.
