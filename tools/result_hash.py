@@ -132,10 +132,13 @@ def differentiated(
     return [result, *[t.grad for t in inputs]]
 
 
-def larger_calls(tl: Any) -> Iterator[Case]:
-    """Several blocks, tiles and chunks of what has a kernel of its own."""
+Calls = dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]]
+
+
+def product_calls(tl: Any) -> Calls:
+    """Products of matrices, convolutions and attention, with the shapes of the arguments."""
     f = tl.nn.functional
-    graded: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
+    return {
         "mm": (tl.mm, [(130, 300), (300, 90)]),
         "mm transposed": (lambda a, b: a.t() @ b.t(), [(300, 65), (70, 300)]),
         "mm of few rows": (tl.mm, [(3, 700), (700, 130)]),
@@ -153,6 +156,13 @@ def larger_calls(tl: Any) -> Iterator[Case]:
         "attention": (f.scaled_dot_product_attention, [(2, 3, 150, 40)] * 3),
         "attention causal": (
             lambda q, k, v: f.scaled_dot_product_attention(q, k, v, is_causal=True), [(1, 2, 130, 64)] * 3),
+    }  # fmt: skip
+
+
+def layer_calls(tl: Any) -> Calls:
+    """Normalizations, pooling, resampling, with the shapes of the arguments."""
+    f = tl.nn.functional
+    return {
         "layer_norm": (lambda x, w, b: f.layer_norm(x, (200,), w, b), [(33, 200), (200,), (200,)]),
         "group_norm": (lambda x, w: f.group_norm(x, 4, w), [(3, 16, 9, 7), (16,)]),
         "batch_norm": (lambda x, w, b: f.batch_norm(x, None, None, w, b, True), [(5, 9, 13, 11), (9,), (9,)]),
@@ -166,6 +176,12 @@ def larger_calls(tl: Any) -> Iterator[Case]:
         "bicubic": (lambda x: f.interpolate(x, (40, 50), mode="bicubic"), [(2, 5, 33, 35)]),
         "reflect": (lambda x: f.pad(x, (3, 2, 1, 4), mode="reflect"), [(2, 5, 33, 35)]),
         "grid_sample": (lambda x, g: f.grid_sample(x, g, align_corners=False), [(2, 5, 33, 35), (2, 20, 21, 2)]),
+    }  # fmt: skip
+
+
+def reduction_calls(tl: Any) -> Calls:
+    """Reductions, scans, sorting and decompositions, with the shapes of the arguments."""
+    return {
         "cdist": (tl.cdist, [(40, 17), (33, 17)]),
         "sum": (lambda x: x.sum(1), [(70, 3001)]),
         "var": (lambda x: x.var(0), [(3001, 33)]),
@@ -182,6 +198,11 @@ def larger_calls(tl: Any) -> Iterator[Case]:
         "qr": (lambda x: tl.linalg.qr(x)[1], [(9, 7)]),
         "solve": (lambda a, b: tl.linalg.solve(a + 9 * tl.eye(8, dtype=a.dtype), b), [(8, 8), (8, 3)]),
     }  # fmt: skip
+
+
+def larger_calls(tl: Any) -> Iterator[Case]:
+    """Several blocks, tiles and chunks of what has a kernel of its own."""
+    graded = product_calls(tl) | layer_calls(tl) | reduction_calls(tl)
     for name, (function, shapes) in graded.items():
         for dtype in ("float32", "float64", "bfloat16", "float16"):
             yield f"{name} {dtype}", partial(differentiated, tl, function, shapes, dtype)

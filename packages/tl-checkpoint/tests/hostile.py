@@ -418,76 +418,100 @@ def _old(obj: bytes, keys: bytes = b"]", storages: bytes = b"") -> bytes:
 
 def archives() -> Iterator[tuple[str, bytes, str]]:
     """Every hostile file: its name, its bytes, and what the refusal must say."""
-    good, bad = write_archive(GOOD), zip_of({"a/data.pkl": P2 + call("os.system", text("false")) + b"."})
-    plain = zip_of({f"a/{name}": content for name, content in GOOD.items()})
-    evil = call("os.system", text("false"))
-    yield "another extension's content", bad, "os.system"
-    yield (
-        "wrong checksums",
-        changed(bad, struct.pack("<I", zlib.crc32(P2 + evil + b".")), b"abcd"),
-        "isn't what the directory says",
-    )
+    yield from _records()
+    yield from _polyglots()
+    yield from _directories()
+    yield from _manifests()
+    yield from _storages()
+    yield from _old_files()
+    yield "nothing", b"", "neither an archive nor"
+    yield "noise", bytes(range(256)) * 4, ""
+    yield "good", write_archive(GOOD), "GOOD"
+
+
+_EVIL = call("os.system", text("false"))
+_BAD = zip_of({"a/data.pkl": P2 + _EVIL + b"."})
+_PLAIN = zip_of({f"a/{name}": content for name, content in GOOD.items()})
+
+
+def _records() -> Iterator[tuple[str, bytes, str]]:
+    """Archives whose records aren't those of a checkpoint."""
+    checksum = struct.pack("<I", zlib.crc32(P2 + _EVIL + b"."))
+    yield "another extension's content", _BAD, "os.system"
+    yield "wrong checksums", changed(_BAD, checksum, b"abcd"), "isn't what the directory says"
     yield (
         "wrong checksums in both places",
-        changed(changed(bad, c := struct.pack("<I", zlib.crc32(P2 + evil + b".")), b"abcd"), c, b"abcd"),
+        changed(changed(_BAD, checksum, b"abcd"), checksum, b"abcd"),
         "CRC-32",
     )
-    yield "checksums of zero", changed(changed(bad, c, bytes(4)), c, bytes(4)), "os.system"
-    yield "compressed", zip_of({"a/data.pkl": P2 + evil + b"."}, zipfile.ZIP_DEFLATED), "os.system"
+    yield "checksums of zero", changed(changed(_BAD, checksum, bytes(4)), checksum, bytes(4)), "os.system"
+    yield "compressed", zip_of({"a/data.pkl": P2 + _EVIL + b"."}, zipfile.ZIP_DEFLATED), "os.system"
     yield (
         "another compression",
-        zip_of({"a/data.pkl": P2 + evil + b"."}, zipfile.ZIP_BZIP2),
+        zip_of({"a/data.pkl": P2 + _EVIL + b"."}, zipfile.ZIP_BZIP2),
         "compressed by method 12",
     )
     yield (
         "encrypted",
-        _sized(_sized(plain, b"PK\x01\x02", 8, 1, "<H"), b"PK\x03\x04", 6, 1, "<H"),
+        _sized(_sized(_PLAIN, b"PK\x01\x02", 8, 1, "<H"), b"PK\x03\x04", 6, 1, "<H"),
         "is encrypted",
     )
     yield "a script", write_archive({**GOOD, "constants.pkl": P2 + b")."}), "TorchScript archive"
     yield (
         "two pickles in two folders",
-        zip_of({"a/data.pkl": P2 + b"N.", "b/data.pkl": P2 + evil + b"."}),
+        zip_of({"a/data.pkl": P2 + b"N.", "b/data.pkl": P2 + _EVIL + b"."}),
         "no data.pkl in its folder",
     )
-    yield "a pickle in no folder", zip_of({"data.pkl": P2 + evil + b"."}), "no data.pkl in its folder"
-    yield "a folder above", zip_of({"../data.pkl": P2 + evil + b"."}), "os.system"
+    yield "a pickle in no folder", zip_of({"data.pkl": P2 + _EVIL + b"."}), "no data.pkl in its folder"
+    yield "a folder above", zip_of({"../data.pkl": P2 + _EVIL + b"."}), "os.system"
     yield "two records of one name", _twice(), "same name"
     yield (
         "a bomb",
         zip_of({"a/data.pkl": P2 + b"N.", "a/data/0": bytes(200 << 20)}, zipfile.ZIP_DEFLATED),
         "isn't unpacked on trust",
     )
-    yield "a polyglot behind a script", b"#!/bin/sh\nfalse\n" + plain, "neither an archive nor"
-    yield "a polyglot of a pickle", P2 + evil + b"." + plain, "neither an archive nor"
-    yield "a polyglot of safetensors", struct.pack("<Q", 2) + b"{}" + plain, "neither an archive nor"
-    yield "an archive in front of an archive", plain + bad, "isn't where it says"
-    yield "an archive in a comment", zip_of({"a/data.pkl": P2 + b"N."}, comment=bad), "isn't where it says"
-    yield "bytes behind the end", plain + b"x", "bytes stand behind its end"
-    yield "no directory", plain[: plain.index(b"PK\x01\x02")], "directory is missing"
-    yield "a directory elsewhere", _sized(plain, b"PK\x05\x06", 16, 0), "isn't where it says"
-    yield "a longer directory", _sized(plain, b"PK\x05\x06", 12, 2**31), "isn't where it says"
-    yield "more entries", _sized(plain, b"PK\x05\x06", 10, 9, "<H"), "entries and says 9"
-    yield "an offset outside", _sized(plain, b"PK\x01\x02", 42, 2**31), "lies outside of it"
-    yield "one offset for all", _sized(plain, b"PK\x01\x02", 42, 0), "isn't what the directory says"
-    yield "sizes that lie in the directory", _sized(plain, b"PK\x01\x02", 24, 2**31), "has two sizes"
+
+
+def _polyglots() -> Iterator[tuple[str, bytes, str]]:
+    """Archives beside other content, in one file."""
+    yield "a polyglot behind a script", b"#!/bin/sh\nfalse\n" + _PLAIN, "neither an archive nor"
+    yield "a polyglot of a pickle", P2 + _EVIL + b"." + _PLAIN, "neither an archive nor"
+    yield "a polyglot of safetensors", struct.pack("<Q", 2) + b"{}" + _PLAIN, "neither an archive nor"
+    yield "an archive in front of an archive", _PLAIN + _BAD, "isn't where it says"
+    yield "an archive in a comment", zip_of({"a/data.pkl": P2 + b"N."}, comment=_BAD), "isn't where it says"
+    yield "bytes behind the end", _PLAIN + b"x", "bytes stand behind its end"
+
+
+def _directories() -> Iterator[tuple[str, bytes, str]]:
+    """Archives whose directory lies about the records."""
+    yield "no directory", _PLAIN[: _PLAIN.index(b"PK\x01\x02")], "directory is missing"
+    yield "a directory elsewhere", _sized(_PLAIN, b"PK\x05\x06", 16, 0), "isn't where it says"
+    yield "a longer directory", _sized(_PLAIN, b"PK\x05\x06", 12, 2**31), "isn't where it says"
+    yield "more entries", _sized(_PLAIN, b"PK\x05\x06", 10, 9, "<H"), "entries and says 9"
+    yield "an offset outside", _sized(_PLAIN, b"PK\x01\x02", 42, 2**31), "lies outside of it"
+    yield "one offset for all", _sized(_PLAIN, b"PK\x01\x02", 42, 0), "isn't what the directory says"
+    yield "sizes that lie in the directory", _sized(_PLAIN, b"PK\x01\x02", 24, 2**31), "has two sizes"
     yield (
         "sizes that lie at the record",
-        _sized(plain, b"PK\x03\x04", 22, 2**31),
+        _sized(_PLAIN, b"PK\x03\x04", 22, 2**31),
         "isn't what the directory says",
     )
-    yield "sizes that lie everywhere", _both(plain, 2**30), "reaches past its end"
-    yield "a longer name", _sized(plain, b"PK\x03\x04", 26, 60_000, "<H"), "isn't what the directory says"
+    yield "sizes that lie everywhere", _both(_PLAIN, 2**30), "reaches past its end"
+    yield "a longer name", _sized(_PLAIN, b"PK\x03\x04", 26, 60_000, "<H"), "isn't what the directory says"
     yield (
         "a name that isn't UTF-8",
-        changed(changed(plain, b"a/version", b"\xff/version"), b"a/version", b"\xff/version"),
+        changed(changed(_PLAIN, b"a/version", b"\xff/version"), b"a/version", b"\xff/version"),
         "isn't UTF-8",
     )
     yield (
         "another name at the record",
-        changed(plain, b"a/version", b"b/version"),
+        changed(_PLAIN, b"a/version", b"b/version"),
         "isn't what the directory says",
     )
+
+
+def _manifests() -> Iterator[tuple[str, bytes, str]]:
+    """Archives whose manifest doesn't fit the records."""
     yield (
         "an exchanged record",
         write_archive({**GOOD, "data/1": bytes(15) + b"x"}).replace(b"archive/data/0", b"archive/data/2"),
@@ -508,6 +532,10 @@ def archives() -> Iterator[tuple[str, bytes, str]]:
         zip_of({**{f"a/{n}": c for n, c in GOOD.items()}, "a/.data/manifest.json": b"{}"}),
         "aren't those of its manifest",
     )
+
+
+def _storages() -> Iterator[tuple[str, bytes, str]]:
+    """Tensors that don't fit their storages."""
     for name, wrong, says in [
         ("a storage of 2^60", {"count": 2**60}, "should have"),
         ("a smaller storage", {"count": 3}, "should have 12 bytes"),
@@ -528,8 +556,12 @@ def archives() -> Iterator[tuple[str, bytes, str]]:
         write_archive({"data.pkl": tensor_pickle(kind="Bool", count=16, size=16), "data/0": b"\x02" * 16}),
         "other than 0 and 1",
     )
+
+
+def _old_files() -> Iterator[tuple[str, bytes, str]]:
+    """Files in the formats before archives."""
     yield "tar", _tar(), "legacy .tar format"
-    yield "old: a call", _old(evil), "os.system"
+    yield "old: a call", _old(_EVIL), "os.system"
     yield (
         "old: a large storage",
         _old(
@@ -578,9 +610,6 @@ def archives() -> Iterator[tuple[str, bytes, str]]:
         pickle.dumps(0x1950A86A20F9469CFC6C, 2) + pickle.dumps(1, 2) + P2 + b"N." * 9,
         "Invalid protocol version: 1",
     )
-    yield "nothing", b"", "neither an archive nor"
-    yield "noise", bytes(range(256)) * 4, ""
-    yield "good", good, "GOOD"
 
 
 def _twice() -> bytes:

@@ -149,7 +149,7 @@ def estimate_loss(model, data, block_size, batch_size, iters=10):
     return losses.mean().item()
 
 
-def main():
+def parse_arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=150)
     parser.add_argument("--batch-size", type=int, default=12)
@@ -160,8 +160,25 @@ def main():
     parser.add_argument("--seed", type=int, default=1337)
     parser.add_argument("--out", default=None)
     parser.add_argument("--resume", default=None)
-    args = parser.parse_args()
+    return parser.parse_args()
 
+
+def train_step(model, optimizer, scaler, batches, args, ddp):
+    for micro_step in range(args.grad_accum):
+        last = micro_step == args.grad_accum - 1
+        with model.no_sync() if ddp and not last else contextlib.nullcontext():
+            _, loss = model(*batches())
+            scaler.scale(loss / args.grad_accum).backward()
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), args.grad_clip)
+    scaler.step(optimizer)
+    scaler.update()
+    optimizer.zero_grad(set_to_none=True)
+    return loss
+
+
+def main():
+    args = parse_arguments()
     ddp = int(os.environ.get("RANK", -1)) != -1
     if ddp:
         init_process_group(backend="gloo")
@@ -194,16 +211,9 @@ def main():
     for it in range(first, args.steps):
         for group in optimizer.param_groups:
             group["lr"] = get_lr(it, args)
-        for micro_step in range(args.grad_accum):
-            last = micro_step == args.grad_accum - 1
-            with model.no_sync() if ddp and not last else contextlib.nullcontext():
-                _, loss = model(*get_batch(train_data, block_size, args.batch_size))
-                scaler.scale(loss / args.grad_accum).backward()
-        scaler.unscale_(optimizer)
-        torch.nn.utils.clip_grad_norm_(model.parameters(), args.grad_clip)
-        scaler.step(optimizer)
-        scaler.update()
-        optimizer.zero_grad(set_to_none=True)
+        loss = train_step(
+            model, optimizer, scaler, lambda: get_batch(train_data, block_size, args.batch_size), args, ddp
+        )
         if it % 50 == 0:
             print(f"iter {it}: loss {loss.item():.4f}")
     print(f"last val loss {estimate_loss(raw_model, val_data, block_size, args.batch_size):.4f}")
