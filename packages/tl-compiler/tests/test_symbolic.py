@@ -5,9 +5,10 @@ import math
 
 import pytest
 
+from tl_compiler.symbolic.canonical_forms import call, expand, logic, negate, relation
 from tl_compiler.symbolic.dims import DimDynamic
 from tl_compiler.symbolic.errors import GuardOnDataDependentSymNode
-from tl_compiler.symbolic.expression import Integer, Symbol, call, expand, logic, negate, relation
+from tl_compiler.symbolic.expression import Integer, Symbol
 from tl_compiler.symbolic.parsing import parse
 from tl_compiler.symbolic.printing import source_text, stored_text, text
 from tl_compiler.symbolic.ranges import ValueRanges, bounds, int_oo

@@ -11,9 +11,19 @@ import tl_nn
 from tl_compiler import fx
 from tl_compiler.fx.experimental import dim_constraints, proxy_tensor, unbacked
 from tl_compiler.fx.experimental import symbolic_shapes as shapes
-from tl_compiler.symbolic import dims, expression, guards, node, ranges, symbol_maker, user_lines
+from tl_compiler.symbolic import (
+    canonical_forms,
+    dims,
+    expression,
+    guards,
+    node,
+    ranges,
+    symbol_maker,
+    user_lines,
+)
+from tl_compiler.symbolic.canonical_forms import relation
 from tl_compiler.symbolic.errors import GuardOnDataDependentSymNode, UserError, UserErrorType
-from tl_compiler.symbolic.expression import Integer, Symbol, relation
+from tl_compiler.symbolic.expression import Integer, Symbol
 from tl_compiler.symbolic.facts import Facts
 from tl_compiler.symbolic.parsing import parse
 from tl_compiler.symbolic.printing import stored_text
@@ -383,7 +393,7 @@ def test_guards_are_code_over_the_inputs(env):
 @pytest.mark.parametrize("factor", [1, 2, 6])
 def test_a_condition_on_a_remainder_keeps_its_meaning(modulus, rest, op, factor):
     n = Symbol("n", True)
-    condition = relation(op, expression.call("Mod", n * factor + 0, Integer(modulus)), Integer(rest))
+    condition = relation(op, canonical_forms.call("Mod", n * factor + 0, Integer(modulus)), Integer(rest))
     result = guards.as_multiple(condition)
     for number in range(30):
         assert bool(result.evaluate({n: number})) == bool(condition.evaluate({n: number}))
@@ -445,19 +455,19 @@ def test_expressions_of_numbers():
         expression.sympify(0.5), expression.Float
     )
     assert isinstance(a * b, expression.Product) and isinstance(a > b, expression.Relation)
-    assert isinstance(expression.logic("and", a > 1, b > 1), expression.Logic) and isinstance(
+    assert isinstance(canonical_forms.logic("and", a > 1, b > 1), expression.Logic) and isinstance(
         a // 2, expression.Call
     )
     assert isinstance(a + b, expression.Expr)
     for x in range(1, 9):
         for y in range(1, 5):
-            assert expression.floor_div(a * b + x, b).evaluate({a: x, b: y}) == (x * y + x) // y
+            assert canonical_forms.floor_div(a * b + x, b).evaluate({a: x, b: y}) == (x * y + x) // y
     with pytest.raises(ZeroDivisionError):
-        expression.floor_div(a, Integer(0))
-    assert expression.floor_div(Integer(-7), Integer(2)) == -4
-    assert expression.is_nonnegative(a * b + 3) and not expression.is_nonnegative(a - b)
-    assert expression.is_nonnegative(Integer(0)) and not expression.is_nonnegative(Integer(-1))
-    assert not expression.is_nonnegative(Symbol("u", False))
+        canonical_forms.floor_div(a, Integer(0))
+    assert canonical_forms.floor_div(Integer(-7), Integer(2)) == -4
+    assert canonical_forms.is_nonnegative(a * b + 3) and not canonical_forms.is_nonnegative(a - b)
+    assert canonical_forms.is_nonnegative(Integer(0)) and not canonical_forms.is_nonnegative(Integer(-1))
+    assert not canonical_forms.is_nonnegative(Symbol("u", False))
     assert sorted([b, a], key=expression.order_key) == [a, b]
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..symbolic.canonical_forms import expand
 from ..symbolic.errors import UserError, UserErrorType
-from ..symbolic.expression import Call, Expr, Integer, Sum, Symbol, expand
+from ..symbolic.expression import Call, Expr, Integer, Sum, Symbol
 from ..symbolic.guards import guard_text
 from ..symbolic.ranges import ValueRanges, bounds, int_oo
 from .dynamic_shapes import Dim, _DerivedDim, _DimHint, _DimHintType

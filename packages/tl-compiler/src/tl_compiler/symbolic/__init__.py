@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from . import printing as printing
+from . import canonical_forms as canonical_forms  # the operators of expressions
+from . import printing as printing  # the text of expressions
 from .expression import Expr, Integer, Symbol
 from .ranges import ValueRanges, int_oo
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .canonical_forms import call, expand, rebuild, relation
 from .errors import GuardOnDataDependentSymNode
 from .expression import (
     Boolean,
@@ -16,9 +17,6 @@ from .expression import (
     Relation,
     Sum,
     Symbol,
-    call,
-    expand,
-    relation,
     sympify,
 )
 from .printing import text
@@ -107,7 +105,7 @@ class Facts:
     def _reduce(self, e: Expr) -> Expr:
         rebuilt = [self._reduce(a) for a in e.args]
         if rebuilt and any(a is not b for a, b in zip(rebuilt, e.args, strict=True)):
-            e = e._rebuild(rebuilt)
+            e = rebuild(e, rebuilt)
         if isinstance(e, Call) and e.name in ("Mod", "PythonMod"):
             low, high = bounds(e.args[0], self.var_to_range)
             least = bounds(e.args[1], self.var_to_range)[0]

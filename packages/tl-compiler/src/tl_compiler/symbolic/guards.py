@@ -8,7 +8,17 @@ from typing import Any, NamedTuple
 
 from tl_core.symbolic.numbers import SymFloat, SymInt
 
-from .expression import Boolean, Call, Expr, Integer, Relation, Sum, Symbol, call, relation, sympify
+from .canonical_forms import call, relation
+from .expression import (
+    Boolean,
+    Call,
+    Expr,
+    Integer,
+    Relation,
+    Sum,
+    Symbol,
+    sympify,
+)
 from .printing import source_text
 from .ranges import bounds, int_oo
 from .symbol_maker import ShapeEnvSettings, SymbolMaker, source_name

@@ -9,6 +9,7 @@ from typing import Any
 
 from tl_core.symbolic.numbers import FUNCTIONS_OF_ONE, SymBool, SymFloat, SymInt
 
+from .canonical_forms import call, logic, negate, power, relation
 from .expression import (
     Boolean,
     Call,
@@ -16,11 +17,6 @@ from .expression import (
     Float,
     Integer,
     Symbol,
-    call,
-    logic,
-    negate,
-    power,
-    relation,
     sympify,
 )
 from .python_operators import ARITHMETIC, ROUNDING

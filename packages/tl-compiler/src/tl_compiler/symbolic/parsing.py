@@ -7,20 +7,14 @@ import ast
 from functools import reduce
 from typing import Any
 
+from .canonical_forms import add, call, logic, mul, negate, power, relation
 from .expression import (
     FUNCTIONS,
     Expr,
     Float,
     Integer,
     Symbol,
-    add,
-    call,
     false,
-    logic,
-    mul,
-    negate,
-    power,
-    relation,
     sympify,
     true,
 )

@@ -198,7 +198,7 @@ def _quotient_free_bound(e: Sum, ranges: Mapping[Symbol, ValueRanges], least: bo
 
 
 def _relation_bounds(e: Relation, ranges: Mapping[Symbol, ValueRanges]) -> tuple[bool, bool]:
-    from .expression import expand
+    from .canonical_forms import expand
 
     low, high = bounds(expand(e.lhs - e.rhs), ranges)
     always = {

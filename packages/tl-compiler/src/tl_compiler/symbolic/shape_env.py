@@ -6,7 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .expression import Boolean, Expr, Relation, Symbol, negate, sympify, true
+from .canonical_forms import negate
+from .expression import Boolean, Expr, Relation, Symbol, sympify, true
 from .guards import GuardedSymbols, RuntimeAssert, ShapeGuard, as_multiple
 from .ranges import ValueRanges, bounds
 from .symbol_maker import ShapeEnvSettings

@@ -567,7 +567,7 @@ class _Aligned:
 
     def _inverse(self, parts: list[Any]) -> Expr | None:
         """A float that is a size, or one over a size."""
-        from ..symbolic.expression import call
+        from ..symbolic.canonical_forms import call
 
         if not all(isinstance(p, float) for p in parts):
             return None

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from ..symbolic.expression import Expr, Integer, Symbol, floor_div, sympify
+from ..symbolic.canonical_forms import floor_div
+from ..symbolic.expression import Expr, Integer, Symbol, sympify
 from ..symbolic.ranges import int_oo
 
 __all__ = ["LANES", "Probes"]

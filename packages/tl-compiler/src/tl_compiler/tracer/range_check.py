@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..symbolic.expression import Expr, Symbol, relation, sympify
+from ..symbolic.canonical_forms import relation
+from ..symbolic.expression import Expr, Symbol, sympify
 from ..symbolic.ranges import int_oo
 from .probes import Probes
 

@@ -14,8 +14,9 @@ from tl_core.pytree import tree_map
 from tl_core.subclasses import FakeTensor
 from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
+from ..symbolic.canonical_forms import call, relation
 from ..symbolic.errors import GuardOnDataDependentSymNode
-from ..symbolic.expression import Call, Expr, Integer, Symbol, call, relation, sympify
+from ..symbolic.expression import Call, Expr, Integer, Symbol, sympify
 from ..symbolic.ranges import ValueRanges, int_oo
 from .geometry import Geometry, alike, probes_of, sizes_of
 from .probes import LANES

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tl_compiler.symbolic.expression import Boolean, Call, Expr, Integer, Symbol, call, sympify
+from tl_compiler.symbolic.canonical_forms import call, rebuild
+from tl_compiler.symbolic.expression import Boolean, Call, Expr, Integer, Symbol, sympify
 from tl_compiler.symbolic.printing import source_text
 from tl_compiler.symbolic.ranges import ValueRanges, int_oo
 from tl_compiler.symbolic.shape_env import ShapeEnv
@@ -52,7 +53,7 @@ class DimConstraints:
         """
         if not isinstance(expr, Expr) or not expr.args:
             return expr
-        result = expr._rebuild([self.rewrite_with_congruences(s, a) for a in expr.args])
+        result = rebuild(expr, [self.rewrite_with_congruences(s, a) for a in expr.args])
         if (
             not isinstance(result, Call)
             or result.name not in ("FloorDiv", "Mod", "PythonMod")

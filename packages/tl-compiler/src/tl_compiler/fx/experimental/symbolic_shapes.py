@@ -8,6 +8,7 @@ from typing import Any
 
 import tl_core
 import tl_core.symbolic.arithmetic
+from tl_compiler.symbolic.canonical_forms import expand, relation
 from tl_compiler.symbolic.dims import (
     Constraint,
     DimDynamic,
@@ -32,8 +33,6 @@ from tl_compiler.symbolic.expression import (
     Relation,
     Sum,
     Symbol,
-    expand,
-    relation,
     sympify,
 )
 from tl_compiler.symbolic.guards import RuntimeAssert, ShapeGuard

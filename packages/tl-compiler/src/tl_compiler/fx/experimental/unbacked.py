@@ -9,7 +9,8 @@ from typing import Any
 import tl_core
 import tl_core.operators.packets
 from tl_compiler.fx.interpreter import Interpreter
-from tl_compiler.symbolic.expression import Symbol, relation
+from tl_compiler.symbolic.canonical_forms import relation
+from tl_compiler.symbolic.expression import Symbol
 from tl_core.pytree import tree_leaves
 from tl_core.pytree.paths import tree_leaves_with_path
 from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
