@@ -176,3 +176,11 @@ def test_operations_have_names():
     assert dist.supports_complex(R.SUM) and not dist.supports_complex(R.MIN)
     with pytest.warns(FutureWarning, match="deprecated"):
         assert dist.reduce_op.SUM is R.SUM
+
+
+def test_products_with_a_factor_belong_to_nccl():
+    from tl_distributed.base.reduction import _make_nccl_premul_sum
+
+    assert _make_nccl_premul_sum(2.0) == _make_nccl_premul_sum(tl.tensor(2.0)) == dist.ReduceOp.PREMUL_SUM
+    with pytest.raises(TypeError, match="factor"):
+        _make_nccl_premul_sum("2")

@@ -235,6 +235,7 @@ OBJECTS = {
     "distributed.tensor.placement_types.DTensorSpec": "tl_distributed.tensor.dtensor_spec:DTensorSpec",
     "distributed.tensor.placement_types.DeviceMesh": "tl_distributed.groups.device_mesh:DeviceMesh",
     "distributed.tensor.placement_types.TensorMeta": "tl_distributed.tensor.dtensor_spec:TensorMeta",
+    "distributed._make_nccl_premul_sum": "tl_distributed.base.reduction:_make_nccl_premul_sum",
     "distributed._reduce_scatter_base": "tl_distributed.collectives.tensor_collectives:reduce_scatter_tensor",
     "functional.align_tensors": "tl_core.tensors.named_tensor:align_tensors",
     "amp._enter_autocast": "tl_amp.autocast_mode:_enter_autocast",

@@ -52,6 +52,12 @@ _EQUAL_DTYPE = """
     unique_consecutive unique_dim unique_dim_consecutive unsafe_split.Tensor unsafe_split_with_sizes
     upsample_bilinear2d.vec upsample_nearest2d.vec values_copy zero zeros_like
 """
+# The same for the operators of other devices.
+_OF_DEVICES = """
+    _embedding_bag_forward_only _mkldnn_reshape _mkldnn_transpose cudnn_batch_norm cudnn_batch_norm_backward
+    cudnn_convolution cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose miopen_batch_norm
+    miopen_batch_norm_backward miopen_convolution miopen_depthwise_convolution mkldnn_convolution
+"""
 # The same for each tensor of a list.
 _OF_LISTS = """
     _foreach_abs _foreach_acos _foreach_add.List _foreach_add.Scalar _foreach_add.ScalarList _foreach_add.Tensor
@@ -139,7 +145,7 @@ def _forms() -> dict[str, dict[str, OutForm]]:
     """The overloads by packet and name."""
     forms: dict[str, dict[str, OutForm]] = {}
     for rule, text in (
-        ("equal", _EQUAL_DTYPE + _OF_LISTS),
+        ("equal", _EQUAL_DTYPE + _OF_DEVICES + _OF_LISTS),
         ("castable", _CASTABLE),
         ("implicit", _IMPLICIT),
     ):

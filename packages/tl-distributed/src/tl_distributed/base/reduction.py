@@ -57,6 +57,26 @@ class ReduceOp:
 RedOpType = ReduceOp.RedOpType
 
 
+def _make_nccl_premul_sum(factor: float | tl_core.Tensor) -> RedOpType:
+    """The sum of products with a factor, an operation of NCCL: collectives of the CPU refuse it.
+
+    Args:
+        factor: the factor, a number or a tensor of one.
+
+    Raises:
+        TypeError: If the factor is neither.
+
+    Example:
+        >>> _make_nccl_premul_sum(0.5) == ReduceOp.PREMUL_SUM
+        True
+    """
+    if not isinstance(factor, (int, float, tl_core.Tensor)):
+        raise TypeError(
+            f"_make_nccl_premul_sum(): factor must be a number or a tensor, got {type(factor).__name__}"
+        )
+    return RedOpType.PREMUL_SUM
+
+
 def operation_named(name: str) -> RedOpType:
     """The operation of a lower-case name, as functional collectives and `Partial` say it.
 
