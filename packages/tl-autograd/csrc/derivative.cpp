@@ -26,7 +26,10 @@ const std::vector<const TlOperator*>& Derivative::ops() const {
   std::lock_guard lock(mutex);
   if (resolved_.load(std::memory_order_relaxed)) return ops_;
   std::vector<const TlOperator*> found;
-  for (int i = 0; i < program.n_ops; ++i) found.push_back(operator_named(program.ops[i]));
+  for (int i = 0; i < program.n_ops; ++i) {
+    const TlOperator* op = operator_named(program.ops[i]);
+    found.push_back(instead_ ? instead_(op) : op);
+  }
   ops_ = std::move(found);
   resolved_.store(true, std::memory_order_release);
   return ops_;

@@ -17,7 +17,10 @@ Tensor zeros(const TensorMeta& meta);
 
 class Derivative {
  public:
-  explicit Derivative(const TlProgram& program) : program(program) {}
+  // `instead` maps the operators of the program to those that run; NULL: they run themselves.
+  using Instead = const TlOperator* (*)(const TlOperator*);
+  explicit Derivative(const TlProgram& program, Instead instead = nullptr)
+      : program(program), instead_(instead) {}
 
   const TlProgram& program;
   // The block that makes a target's gradient.
@@ -25,6 +28,7 @@ class Derivative {
   const std::vector<const TlOperator*>& ops() const;  // resolved at first use
 
  private:
+  Instead instead_;
   mutable std::vector<const TlOperator*> ops_;
   mutable std::atomic<bool> resolved_{false};
 };

@@ -1,12 +1,30 @@
 """Copies of what views show, for programs that must not alias."""
 
-from opgen.row import Composite
+from opgen.row import Composite, Op
+
+from optable import view
+
+_VIEWS = {row.name: row for row in view.ROWS}
 
 
 def _copy(signature: str, of: str, **fields):
+    """A row with the derivative and the names of the view: handlers and graphs see it whole."""
+    source = _VIEWS[signature.partition("(")[0].replace("_copy", "", 1)]
     fields.setdefault("out", True)
-    fields.setdefault("method", False)
-    return Composite(signature, doc=f"A copy of what `{of}` shows.", **fields)
+    return Op(
+        signature,
+        **fields,
+        method=False,
+        devices="Any",
+        sparse="itself",
+        names=source.names,
+        stored="all",
+        autocast=source.autocast,
+        grad=source.grad,
+        jvp="linear" if isinstance(source.grad, dict) else source.jvp,
+        batch="dims" if source.batch == "dims" else "rule",
+        doc=f"A copy of what `{of}` shows.",
+    )
 
 
 ROWS = [
@@ -18,10 +36,11 @@ ROWS = [
     _copy("detach_copy(Tensor self) -> Tensor", "detach"),
     _copy("diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", "diagonal"),
     _copy("expand_copy(Tensor self, int[] size, *, bool implicit=False) -> Tensor", "expand"),
-    _copy(
-        "narrow_copy(Tensor self, int dim, int start, int length) -> Tensor", "narrow",
+    Composite(
+        "narrow_copy(Tensor self, int dim, int start, int length) -> Tensor",
         shape="resize(self.shape, dim, narrow(self.shape[dim], start, length))",
-        method=True,
+        out=True,
+        doc="A copy of what `narrow` shows.",
         example=">>> tl.narrow_copy(tl.arange(4), 0, 1, 2)\ntensor([1, 2])",
     ),
     _copy("permute_copy(Tensor self, int[] dims) -> Tensor", "permute"),

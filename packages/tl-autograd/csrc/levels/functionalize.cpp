@@ -11,8 +11,21 @@ namespace tl::autograd {
 
 // ---- views ------------------------------------------------------------------------------------------------
 
-ViewStep::ViewStep(const Rule& rule, const TlValue* args, int n_args, int source, int output)
-    : rule(rule), source(source), output(output), args_(static_cast<size_t>(n_args), none()) {
+const TlOperator* copying(const TlOperator* view) {
+  const TlOperatorInfo& info = *api->op_info(view);
+  std::string name = info.name;
+  if (name == "reshape")
+    name = "view";
+  else if (!info.is_view)
+    return view;
+  name.insert(std::min(name.find('.'), name.size()), "_copy");
+  const TlOperator* found = api->op_find(name.c_str());
+  if (!found) api->error_clear();
+  return found ? found : view;
+}
+
+ViewStep::ViewStep(const Rule& rule, const TlValue* args, int n_args, int source, int output, bool copies)
+    : rule(rule), source(source), output(output), copies(copies), args_(static_cast<size_t>(n_args), none()) {
   for (int i = 0; i < n_args; ++i)
     if (i != source) check(api->value_own(&args[i], &args_[static_cast<size_t>(i)]));
 }
@@ -29,8 +42,9 @@ std::vector<TlValue> ViewStep::with(TlTensor* t) const {
 
 namespace {
 // A value need not have the strides that the memory has: what is a view of the memory may be a copy of it.
-const TlOperator* on_values(const TlOperator* op) {
+const TlOperator* on_values(const TlOperator* op, bool copies) {
   static const TlOperator *view = operator_named("view"), *reshape = operator_named("reshape");
+  if (copies) return copying(op);
   return op == view ? reshape : op;
 }
 
@@ -43,7 +57,7 @@ Tensor picked(const TlValue& v, int output) {
 Tensor ViewStep::applied(TlTensor* t) const {
   const std::vector<TlValue> args = with(t);
   Results made(1);
-  call(on_values(rule.op), args.data(), static_cast<int>(args.size()), made.data(), 1);
+  call(on_values(rule.op, copies), args.data(), static_cast<int>(args.size()), made.data(), 1);
   return picked(made[0], output);
 }
 
@@ -69,14 +83,14 @@ Tensor ViewStep::undone(TlTensor* t, TlTensor* v) const {
   if (output < 0) {
     in.extra.push_back(value(v));
   } else {
-    call(rule.op, args.data(), n_args, views.data(), 1);
+    call(on_values(rule.op, copies), args.data(), n_args, views.data(), 1);
     auto* list = static_cast<TlTensor* const*>(views[0].u.p);
     for (uint32_t i = 0; i < views[0].len; ++i)
       all.push_back(value(static_cast<int>(i) == output ? v : list[i]));
     in.extra.push_back({kList, 0, {.p = &all}});
   }
   Results found(1);
-  run_formula(*rule.inverse, in, found.data(), 1);
+  run_formula(copies ? *rule.inverse_by_copies : *rule.inverse, in, found.data(), 1);
   return picked(found[0], 0);
 }
 
@@ -190,15 +204,6 @@ class FunctionalCall {
   bool any_ = false, tensors_ = false;
 };
 
-// "select.int" -> "select_copy.int", where there is one.
-const TlOperator* copying(const TlOperator* view) {
-  std::string name = api->op_info(view)->name;
-  name.insert(std::min(name.find('.'), name.size()), "_copy");
-  const TlOperator* found = api->op_find(name.c_str());
-  if (!found) api->error_clear();
-  return found ? found : view;
-}
-
 // The wrapper of a result: a view stands in the group of what it is a view of.
 Tensor FunctionalCall::wrapped_result(TlTensor* v, int ret, int output) const {
   const int source = aliased_argument(*r_.info, ret, false);
@@ -206,7 +211,8 @@ Tensor FunctionalCall::wrapped_result(TlTensor* v, int ret, int output) const {
   if (!from || !wrapped_value(from, level_)) return wrap_alone(v, level_);
   const FunctionalPosition& before = *entry_of(from)->position;
   auto position = std::make_shared<FunctionalPosition>(before);
-  position->steps.push_back(std::make_shared<const ViewStep>(r_, args_, n_args_, source, output));
+  position->steps.push_back(
+      std::make_shared<const ViewStep>(r_, args_, n_args_, source, output, level_.removes_views));
   Tensor memory = position->steps.back()->of_memory(memory_of(from).get());
   Tensor wrapper = wrap_functional(std::move(memory), v, level_, std::move(position));
   TlTensor* base = api->tensor_view_base(from);
@@ -215,7 +221,7 @@ Tensor FunctionalCall::wrapped_result(TlTensor* v, int ret, int output) const {
 }
 
 void FunctionalCall::read(TlValue* rets, int n_rets) {
-  const TlOperator* op = level_.removes_views && r_.info->is_view ? copying(r_.op) : on_values(r_.op);
+  const TlOperator* op = on_values(r_.op, level_.removes_views);
   Results made(n_rets);
   call(op, values_.data(), n_args_, made.data(), n_rets);
   for (int i = 0; i < n_rets; ++i) {
@@ -257,11 +263,11 @@ void FunctionalCall::refuse_captured() const {
 void FunctionalCall::take_view(const TlOperator* view, TlValue* rets) {
   const Rule& rule = rule_for(view);
   TlTensor* self = args_[0].u.t;
-  const TlOperator* op = level_.removes_views ? copying(view) : view;
   Results made(1);
-  call(op, values_.data(), n_args_, made.data(), 1);
+  call(level_.removes_views ? copying(view) : view, values_.data(), n_args_, made.data(), 1);
   auto position = std::make_shared<FunctionalPosition>(*entry_of(self)->position);
-  position->steps.push_back(std::make_shared<const ViewStep>(rule, args_, n_args_, 0, -1));
+  position->steps.push_back(
+      std::make_shared<const ViewStep>(rule, args_, n_args_, 0, -1, level_.removes_views));
   const Tensor memory = position->steps.back()->of_memory(memory_of(self).get());
   set_functional(self, Tensor::share(made[0].u.t), std::move(position));
   TlTensor* m = memory.get();

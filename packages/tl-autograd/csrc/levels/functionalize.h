@@ -12,7 +12,7 @@ namespace tl::autograd {
 
 // A call that took a view: its operator, its arguments without the tensor, and which of its results it was.
 struct ViewStep {
-  ViewStep(const Rule& rule, const TlValue* args, int n_args, int source, int output);
+  ViewStep(const Rule& rule, const TlValue* args, int n_args, int source, int output, bool copies);
   ~ViewStep();
   ViewStep(const ViewStep&) = delete;
 
@@ -24,6 +24,7 @@ struct ViewStep {
 
   const Rule& rule;
   int source, output;  // output: of a list of views; -1: the only one
+  bool copies;         // of values: the level removes views
 
  private:
   std::vector<TlValue> with(TlTensor* t) const;

@@ -168,7 +168,10 @@ Rule::Rule(const TlOperator* op)
     if (plain.args[i].written) functional = nullptr;
   if (row && row->jvp) jvp.emplace(*row->jvp);
   if (row && row->batch) batch.emplace(*row->batch);
-  if (row && row->inverse) inverse.emplace(*row->inverse);
+  if (row && row->inverse) {
+    inverse.emplace(*row->inverse);
+    inverse_by_copies.emplace(*row->inverse, copying);
+  }
 }
 
 bool Rule::is_target(int arg) const {

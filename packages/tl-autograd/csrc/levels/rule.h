@@ -21,7 +21,8 @@ struct Rule {
   const TlRule* row;                   // NULL: the operator is no row of the core
   std::optional<Derivative> backward;  // the program of the row's gradient
   std::optional<Derivative> jvp, batch, inverse;
-  int written = -1;     // the first argument that is written, or -1
+  std::optional<Derivative> inverse_by_copies;  // the inverse, with the operators that copy for views
+  int written = -1;                             // the first argument that is written, or -1
   uint64_t silent = 0;  // arguments that have no say in the type of a result: conditions and masks
 
   bool writes() const { return written >= 0; }
@@ -32,6 +33,8 @@ struct Rule {
 };
 
 const Rule& rule_for(const TlOperator* op);  // lives as long as the process
+// The operator that copies what a view shows: "select.int" -> "select_copy.int"; other operators themselves.
+const TlOperator* copying(const TlOperator* view);
 // The view that an in-place change of geometry takes: "squeeze_.dim" -> "squeeze.dim"; NULL for other calls.
 const TlOperator* view_form(const TlOperatorInfo& info);
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import tl_core.operators.packets
 
-from . import activations, arithmetic, losses, norms, products, reductions, shapes
+from . import activations, arithmetic, losses, norms, products, reductions, shapes, view_copies
 from .registry import FUNCTIONS
 
 __all__ = [
@@ -34,6 +34,7 @@ _FAMILIES = (
     products,
     reductions,
     shapes,
+    view_copies,
 )  # their functions enter the table
 
 
