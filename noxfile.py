@@ -150,6 +150,7 @@ def check(session: nox.Session) -> None:
         ["python", "-m", "tools.python_lengths"],
         ["python", "-m", "tools.format_rows", "--check"],
         ["python", "-m", "tools.package_tables"],
+        ["python", "-m", "tools.module_tables"],
         ["python", "-m", "tools.operator_rules"],
         ["python", "-m", "tools.device_stubs"],
         ["python", "-m", "tools.vocabulary"],
