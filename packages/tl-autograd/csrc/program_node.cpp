@@ -1,4 +1,4 @@
-// A recorded call: how its gradients are computed from what was saved.
+// The node of a recorded call: its gradients by a program, the check of the versions of its saved tensors.
 #include <algorithm>
 #include <array>
 #include <new>

@@ -1,4 +1,4 @@
-"""How often memory was written, as autograd asks: counts that are set back, to hide writes from it."""
+"""Version counters set back, which hides writes from autograd. `program_node.cpp` of tl-autograd checks counters."""
 
 from __future__ import annotations
 
