@@ -1,33 +1,27 @@
-"""`python -m tools.python_lengths [--all]`: lines of the Python files, classes and functions of this repository.
+"""`python -m tools.python_lengths`: lines of the Python files, classes and functions of this repository.
 
-Each kind has a limit: 770 lines for a file, 400 for a class, 60 for a function without its docstring. The file
-`python_lengths.toml` lists the exceptions with a limit of their own, which only falls. An excess, an exception that is
-no longer needed and an exception without such a definition are printed as `path:line: message`, and the exit status is
-1. `--all` prints every exception, too.
+Each kind has a limit: 770 lines for a file, 400 for a class, 60 for a function without its docstring. An excess is
+printed as `path:line: message`, and the exit status is 1 if there are any.
 """
 
 from __future__ import annotations
 
 import ast
 import sys
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from tools.packages import ROOT
 
-EXCEPTIONS = Path(__file__).with_suffix(".toml")
 LIMITS = {"files": 770, "classes": 400, "functions": 60}
 FOLDERS = ("packages", "tools", "docs")
 OTHER_FOLDERS = frozenset({"build", "vendor", "generated", "__pycache__", "_build"})
 
-Exceptions = dict[str, dict[str, int]]
-
 
 @dataclass(frozen=True)
 class Length:
-    """The lines of a file, class or function, and the name by which the list of exceptions calls it."""
+    """The lines of a file, class or function, and its name: `path` or `path:Class.method`."""
 
     kind: str
     name: str
@@ -88,49 +82,30 @@ def lengths(path: str, text: str) -> Iterator[Length]:
     yield from definitions(ast.parse(text), f"{path}:")
 
 
-def excesses(items: list[Length], exceptions: Exceptions) -> Iterator[tuple[str, int, str]]:
+def excesses(items: list[Length]) -> Iterator[tuple[str, int, str]]:
     """The path, line and message of each length above its limit.
 
     Args:
         items: the lengths of the repository.
-        exceptions: the limits by kind and name.
     """
     for item in items:
-        limit = exceptions.get(item.kind, {}).get(item.name, LIMITS[item.kind])
+        limit = LIMITS[item.kind]
         if item.lines > limit:
             name = item.name.partition(":")[2] or "the file"
             yield item.path, item.line, f"{name} has {item.lines} lines, at most {limit}"
 
 
-def unused_exceptions(items: list[Length], exceptions: Exceptions) -> Iterator[tuple[str, int, str]]:
-    """The path, line and message of each exception that the repository no longer needs.
-
-    Args:
-        items: the lengths of the repository.
-        exceptions: the limits by kind and name.
-    """
-    needed = {(item.kind, item.name) for item in items if item.lines > LIMITS[item.kind]}
-    for kind, names in exceptions.items():
-        for name in names:
-            if (kind, name) not in needed:
-                yield name.partition(":")[0], 1, f"remove the exception {name} of {kind}"
-
-
 def main() -> int:
     """Prints the excesses and a summary; the exit status is 1 if there are any."""
-    exceptions = tomllib.loads(EXCEPTIONS.read_text())
     items = [
         item for path in sources() for item in lengths(path.relative_to(ROOT).as_posix(), path.read_text())
     ]
-    problems = [*excesses(items, exceptions), *unused_exceptions(items, exceptions)]
+    problems = list(excesses(items))
     for path, line, message in problems:
         print(f"{path}:{line}: {message}")
     for kind, limit in LIMITS.items():
-        if "--all" in sys.argv:
-            for name, lines in exceptions.get(kind, {}).items():
-                print(f"{name}: {lines} lines")
-        count = sum(item.kind == kind for item in items)
-        print(f"{count} {kind}, at most {limit} lines, {len(exceptions.get(kind, {}))} exceptions")
+        longest = max(item.lines for item in items if item.kind == kind)
+        print(f"{kind}: at most {limit} lines, the longest has {longest}")
     return 1 if problems else 0
 
 

@@ -1,9 +1,7 @@
-"""Lines of Python files, classes and functions, their limits and the exceptions."""
-
-import tomllib
+"""Lines of Python files, classes and functions, and their limits."""
 
 from tools import python_lengths
-from tools.python_lengths import EXCEPTIONS, LIMITS, excesses, lengths, unused_exceptions
+from tools.python_lengths import LIMITS, excesses, lengths
 
 SOURCE = '''"""A file."""
 
@@ -55,49 +53,26 @@ def function_of(lines):
 
 def test_a_function_may_have_the_lines_of_the_limit():
     limit = LIMITS["functions"]
-    assert list(excesses(items(function_of(limit)), {})) == []
-    assert list(excesses(items(function_of(limit + 1)), {})) == [
+    assert list(excesses(items(function_of(limit)))) == []
+    assert list(excesses(items(function_of(limit + 1)))) == [
         ("a.py", 1, f"f has {limit + 1} lines, at most {limit}")
     ]
 
 
 def test_a_file_may_have_the_lines_of_the_limit():
     limit = LIMITS["files"]
-    assert list(excesses(items("x = 1\n" * limit), {})) == []
-    assert list(excesses(items("x = 1\n" * (limit + 1)), {})) == [
+    assert list(excesses(items("x = 1\n" * limit))) == []
+    assert list(excesses(items("x = 1\n" * (limit + 1)))) == [
         ("a.py", 1, f"the file has {limit + 1} lines, at most {limit}")
     ]
 
 
 def test_a_class_may_have_the_lines_of_the_limit():
     limit = LIMITS["classes"]
-    assert list(excesses(items("class C:\n" + "    x = 1\n" * (limit - 1)), {})) == []
-    assert list(excesses(items("class C:\n" + "    x = 1\n" * limit), {})) == [
+    assert list(excesses(items("class C:\n" + "    x = 1\n" * (limit - 1)))) == []
+    assert list(excesses(items("class C:\n" + "    x = 1\n" * limit))) == [
         ("a.py", 1, f"C has {limit + 1} lines, at most {limit}")
     ]
-
-
-def test_an_exception_raises_the_limit_of_its_name_only():
-    exceptions = {"functions": {"a.py:f": 70}}
-    assert list(excesses(items(function_of(70)), exceptions)) == []
-    assert list(excesses(items(function_of(71)), exceptions)) == [("a.py", 1, "f has 71 lines, at most 70")]
-    assert list(excesses(items(function_of(70).replace("f()", "h()")), exceptions)) == [
-        ("a.py", 1, "h has 70 lines, at most 60")
-    ]
-
-
-def test_an_exception_goes_when_it_is_no_longer_needed():
-    exceptions = {"functions": {"a.py:f": 70}}
-    message = ("a.py", 1, "remove the exception a.py:f of functions")
-    assert list(unused_exceptions(items(function_of(61)), exceptions)) == []
-    assert list(unused_exceptions(items(function_of(60)), exceptions)) == [message]
-    assert list(unused_exceptions(items("x = 1\n"), exceptions)) == [message]
-
-
-def test_exceptions_have_the_kinds_of_the_limits():
-    exceptions = tomllib.loads(EXCEPTIONS.read_text())
-    assert set(exceptions) <= set(LIMITS)
-    assert all(lines > LIMITS[kind] for kind, names in exceptions.items() for lines in names.values())
 
 
 def test_the_sources_of_all_packages_are_read(tmp_path):
