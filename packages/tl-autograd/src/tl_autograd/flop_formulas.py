@@ -6,45 +6,60 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+from tl_core.base.rule_table import RuleTable
+
 __all__ = ["FLOP_FORMULAS", "flops_of"]
 
 Shapes = Sequence[Any]
+Formula = Callable[[Shapes, Sequence[Any]], int]
+FLOP_FORMULAS: RuleTable[Formula] = RuleTable("flops of profiles")
+# Operators that others of the table are made of would count twice.
+_ONLY_IF_WHOLE: RuleTable[Formula] = RuleTable("flops of profiles, whole")
 
 
+@FLOP_FORMULAS.rule("aten::mm")
 def _mm(shapes: Shapes, values: Sequence[Any]) -> int:
     (m, k), (_, n) = shapes[0], shapes[1]
     return int(2 * m * k * n)
 
 
+@FLOP_FORMULAS.rule("aten::addmm", "aten::addmm_")
 def _addmm(shapes: Shapes, values: Sequence[Any]) -> int:
     return _mm(shapes[1:], values[1:])
 
 
+@FLOP_FORMULAS.rule("aten::bmm")
 def _bmm(shapes: Shapes, values: Sequence[Any]) -> int:
     (b, m, k), (_, _, n) = shapes[0], shapes[1]
     return int(2 * b * m * k * n)
 
 
+@FLOP_FORMULAS.rule("aten::baddbmm", "aten::baddbmm_")
 def _baddbmm(shapes: Shapes, values: Sequence[Any]) -> int:
     return _bmm(shapes[1:], values[1:])
 
 
+@FLOP_FORMULAS.rule("aten::mv")
 def _mv(shapes: Shapes, values: Sequence[Any]) -> int:
     return int(2 * shapes[0][0] * shapes[0][1])
 
 
+@FLOP_FORMULAS.rule("aten::addmv", "aten::addmv_")
 def _addmv(shapes: Shapes, values: Sequence[Any]) -> int:
     return _mv(shapes[1:], values[1:])
 
 
+@FLOP_FORMULAS.rule("aten::dot", "aten::vdot")
 def _dot(shapes: Shapes, values: Sequence[Any]) -> int:
     return int(2 * shapes[0][0])
 
 
+@_ONLY_IF_WHOLE.rule("aten::linear")
 def _linear(shapes: Shapes, values: Sequence[Any]) -> int:
     return int(2 * prod(shapes[0]) * (shapes[1][0] if len(shapes[1]) == 2 else 1))
 
 
+@FLOP_FORMULAS.rule("aten::add", "aten::add_", "aten::mul", "aten::mul_")
 def _elementwise(shapes: Shapes, values: Sequence[Any]) -> int:
     return max((prod(s) for s in shapes if _is_shape(s)), default=0)
 
@@ -53,6 +68,7 @@ def _tuple(value: Any, n: int) -> list[int]:
     return [value] * n if isinstance(value, int) else list(value) * (n if len(value) == 1 else 1)
 
 
+@FLOP_FORMULAS.rule("aten::convolution", "aten::conv1d", "aten::conv2d", "aten::conv3d")
 def _convolution(shapes: Shapes, values: Sequence[Any]) -> int:
     """(input, weight, bias, stride, padding, dilation, …): each output element is a dot product."""
     inputs, weight = shapes[0], shapes[1]
@@ -78,26 +94,10 @@ def _batch(shape: Sequence[int], n: int) -> int:
     return shape[0] if len(shape) == n + 2 else 1
 
 
+@FLOP_FORMULAS.rule("aten::scaled_dot_product_attention")
 def _attention(shapes: Shapes, values: Sequence[Any]) -> int:
     q, k, v = shapes[0], shapes[1], shapes[2]
     return int(2 * prod(q[:-1]) * k[-2] * (q[-1] + v[-1]))
-
-
-FLOP_FORMULAS: dict[str, Callable[[Shapes, Sequence[Any]], int]] = {
-    **dict.fromkeys(("aten::mm",), _mm),
-    **dict.fromkeys(("aten::addmm", "aten::addmm_"), _addmm),
-    **dict.fromkeys(("aten::bmm",), _bmm),
-    **dict.fromkeys(("aten::baddbmm", "aten::baddbmm_"), _baddbmm),
-    **dict.fromkeys(("aten::mv",), _mv),
-    **dict.fromkeys(("aten::addmv", "aten::addmv_"), _addmv),
-    **dict.fromkeys(("aten::dot", "aten::vdot"), _dot),
-    **dict.fromkeys(("aten::convolution", "aten::conv1d", "aten::conv2d", "aten::conv3d"), _convolution),
-    **dict.fromkeys(("aten::scaled_dot_product_attention",), _attention),
-    **dict.fromkeys(("aten::add", "aten::add_", "aten::mul", "aten::mul_"), _elementwise),
-}
-
-# Operators that others of the table are made of would count twice.
-_ONLY_IF_WHOLE = {"aten::linear": _linear}
 
 
 def _is_shape(shape: Any) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tl_core import Tensor
+from tl_core.base.rule_table import RuleTable
 from tl_core.overrides import DisableTorchFunctionSubclass, made_of_others
 
 from .dtypes import QScheme, storage_dtype
@@ -21,7 +22,7 @@ from .quantizer import PerChannel, PerTensor, Quantizer
 
 __all__ = ["QuantizedTensor", "implements", "integers_of", "made_of"]
 
-_HANDLERS: dict[str, Callable[..., Any]] = {}
+QUANTIZED: RuleTable[Callable[..., Any]] = RuleTable("quantized")
 
 
 def implements(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -29,12 +30,7 @@ def implements(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
     It is called with the operator, its arguments as a tuple and its keyword arguments as a dictionary.
     """
-
-    def register(handler: Callable[..., Any]) -> Callable[..., Any]:
-        _HANDLERS.update(dict.fromkeys(names, handler))
-        return handler
-
-    return register
+    return QUANTIZED.rule(*names)
 
 
 class QuantizedTensor(Tensor):
@@ -57,7 +53,7 @@ class QuantizedTensor(Tensor):
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if (code := made_of_others(func)) is not None:
             return code(*args, **(kwargs or {}))
-        handler = _HANDLERS.get(func.__name__)
+        handler = QUANTIZED.get(func.__name__)
         if handler is None:
             raise NotImplementedError(
                 f"{func.__name__} doesn't compute with quantized tensors; call dequantize() before"

@@ -10,6 +10,7 @@ from functools import wraps
 from typing import Any
 
 from tl_core import Tensor
+from tl_core.base.rule_table import RuleTable
 from tl_core.operators import packets
 from tl_core.operators.packets import OpOverloadPacket
 from tl_core.pytree import tree_map
@@ -20,7 +21,7 @@ __all__ = ["FlopCounterMode", "register_flop_formula"]
 
 _aten = packets.aten
 
-flop_registry: dict[Any, Callable[..., int]] = {}
+flop_registry: RuleTable[Callable[..., int]] = RuleTable("flops")
 
 _SUFFIXES = ("", "K", "M", "B", "T")
 
@@ -86,6 +87,18 @@ def register_flop_formula(
     return register
 
 
+# The formulas of operators that other libraries make of several, and the names under which they are counted.
+_OWN: RuleTable[tuple[Callable[..., int], str]] = RuleTable("flops of own operators")
+
+
+def _own_formula(name: str, counted_as: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    def register(formula: Callable[..., int]) -> Callable[..., int]:
+        _OWN.rule(name)((formula, counted_as))
+        return formula
+
+    return register
+
+
 # ---- products of matrices --------------------------------------------------------------------------------------------
 @register_flop_formula(_aten.mm)
 def mm_flop(a_shape: Any, b_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
@@ -125,17 +138,20 @@ def conv_flop(x_shape: Any, w_shape: Any, _bias: Any, _stride: Any, _padding: An
     return conv_flop_count(x_shape, w_shape, out_shape, transposed)
 
 
+@_own_formula("_convolve_input", "convolution_backward")
 def _input_gradient_flop(
     grad_shape: Any, w_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any
 ) -> int:
     return conv_flop_count(grad_shape, w_shape, grad_shape)
 
 
+@_own_formula("_convolve", "convolution_backward")
 def _transposed_input_gradient_flop(grad_shape: Any, w_shape: Any, *args: Any, out_shape: Any = None,
                                     **kwargs: Any) -> int:  # fmt: skip
     return conv_flop_count(grad_shape, w_shape, out_shape)
 
 
+@_own_formula("_convolve_weight", "convolution_backward")
 def _weight_gradient_flop(small_shape: Any, large_shape: Any, w_shape: Any, *args: Any, out_shape: Any = None,
                           **kwargs: Any) -> int:  # fmt: skip
     return conv_flop_count(small_shape, w_shape, small_shape)
@@ -156,12 +172,14 @@ def sdpa_backward_flop_count(grad_out_shape: Any, query_shape: Any, key_shape: A
     return 2 * math.prod(batch) * int(length * keys * (3 * size + 2 * value_size))
 
 
+@_own_formula("_attention", "_scaled_dot_product_flash_attention_for_cpu")
 def sdpa_flop(query_shape: Any, key_shape: Any, value_shape: Any, *args: Any, out_shape: Any = None,
               **kwargs: Any) -> int:  # fmt: skip
     """Attention."""
     return sdpa_flop_count(query_shape, key_shape, value_shape)
 
 
+@_own_formula("_attention_backward", "_scaled_dot_product_flash_attention_for_cpu_backward")
 def sdpa_backward_flop(grad_out_shape: Any, query_shape: Any, key_shape: Any, value_shape: Any, *args: Any,
                        out_shape: Any = None, **kwargs: Any) -> int:  # fmt: skip
     """The backward of attention."""
@@ -169,30 +187,20 @@ def sdpa_backward_flop(grad_out_shape: Any, query_shape: Any, key_shape: Any, va
 
 
 # ---- operators of this library that others make of several -----------------------------------------------------------
+@_own_formula("linear", "addmm")
 def _linear_flop(x_shape: Any, w_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
     return 2 * math.prod(x_shape) * int(w_shape[0])
 
 
+@_own_formula("_recurrent_layer", "mm")
 def _recurrent_flop(gates_shape: Any, hidden_shape: Any, cell_shape: Any, w_shape: Any, *args: Any,
                     out_shape: Any = None, **kwargs: Any) -> int:  # fmt: skip
     return 2 * int(gates_shape[0]) * math.prod(w_shape)
 
 
+@_own_formula("_recurrent_layer_backward", "mm")
 def _recurrent_backward_flop(*args: Any, out_shape: Any = None, **kwargs: Any) -> int:
     return 2 * 2 * int(args[0][0]) * math.prod(args[5])
-
-
-# By name: the formula, and the name under which it is counted.
-_OWN: dict[str, tuple[Callable[..., int], str]] = {
-    "linear": (_linear_flop, "addmm"),
-    "_convolve_input": (_input_gradient_flop, "convolution_backward"),
-    "_convolve": (_transposed_input_gradient_flop, "convolution_backward"),
-    "_convolve_weight": (_weight_gradient_flop, "convolution_backward"),
-    "_attention": (sdpa_flop, "_scaled_dot_product_flash_attention_for_cpu"),
-    "_attention_backward": (sdpa_backward_flop, "_scaled_dot_product_flash_attention_for_cpu_backward"),
-    "_recurrent_layer": (_recurrent_flop, "mm"),
-    "_recurrent_layer_backward": (_recurrent_backward_flop, "mm"),
-}
 
 
 def _own(packet: Any, args: Any, kwargs: Any, out: Any) -> tuple[Any, int] | None:

@@ -7,27 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
+from tl_core.base.rule_table import RuleTable
 
 __all__ = ["FUNCTIONS", "decomposes", "in_float32"]
 
 Function = Callable[..., Any]
-FUNCTIONS: dict[str, Function] = {}  # by `name.overload`
+FUNCTIONS: RuleTable[Function] = RuleTable("decomposition")  # by `name.overload`, such as `silu.default`
+decomposes = FUNCTIONS.rule
 _HALVES = (tl_core.float16, tl_core.bfloat16)
-
-
-def decomposes(*names: str) -> Callable[[Function], Function]:
-    """A decorator that enters a function for operators of `aten`.
-
-    Args:
-        names: `name.overload`, such as `silu.default`.
-    """
-
-    def enter(function: Function) -> Function:
-        for name in names:
-            FUNCTIONS[name] = function
-        return function
-
-    return enter
 
 
 def in_float32(function: Function) -> Function:

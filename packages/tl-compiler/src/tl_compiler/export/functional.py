@@ -8,6 +8,7 @@ from typing import Any
 
 import tl_core
 import tl_core.operators.packets
+from tl_core.base.rule_table import RuleTable
 from tl_core.dispatch.modes import no_modes
 from tl_core.operators.out_overloads import OutOperator
 from tl_core.operators.packets import OpOverload
@@ -246,7 +247,7 @@ class _Functional:
         of_list = view.target is operator.getitem
         viewing: Node = view.args[0] if of_list else view
         target: Any = viewing.target
-        write_back = (_OF_LISTS if of_list else _WRITTEN_BACK).get(target.overloadpacket.__name__)
+        write_back = (WRITTEN_BACK_OF_LISTS if of_list else WRITTEN_BACK).get(target.overloadpacket.__name__)
         if write_back is None:
             raise NotImplementedError(f"a write to the result of {target}")
         name, args, kwargs = write_back(self, view, base, value, *viewing.args[1:], **viewing.kwargs)
@@ -284,6 +285,10 @@ class _Functional:
 
 
 # ---- the value of a base, by the operator that made the view: an operator and its arguments
+WRITTEN_BACK: RuleTable[Any] = RuleTable("writes to views")
+WRITTEN_BACK_OF_LISTS: RuleTable[Any] = RuleTable("writes to views in lists")
+
+
 def _by_scatter(name: str) -> Any:
     def write_back(f: _Functional, view: Node, base: Node, value: Node, *args: Any, **kwargs: Any) -> Any:
         rest, named = map_arg(tuple(args), f._value), dict(map_arg(kwargs, f._value))
@@ -292,6 +297,10 @@ def _by_scatter(name: str) -> Any:
     return write_back
 
 
+@WRITTEN_BACK.rule(
+    *("view", "reshape", "flatten", "unflatten", "unsqueeze", "squeeze", "view_as", "contiguous", "ravel"),
+    *("_unsafe_view", "detach", "alias"),
+)
 def _by_sizes(f: _Functional, view: Node, base: Node, value: Node, *args: Any, **kwargs: Any) -> Any:
     return "reshape", (value, f.sizes_now(base)), {}
 
@@ -300,15 +309,18 @@ def _by_itself(name: str) -> Any:
     return lambda f, view, base, value, *args, **kwargs: (name, (value, *args), kwargs)
 
 
+@WRITTEN_BACK.rule("permute")
 def _inverse_permute(f: _Functional, view: Node, base: Node, value: Node, dims: Any) -> Any:
     order = [d % len(dims) for d in dims]
     return "permute", (value, [order.index(i) for i in range(len(order))]), {}
 
 
+@WRITTEN_BACK_OF_LISTS.rule("unbind")
 def _one_of_slices(f: _Functional, view: Node, base: Node, value: Node, dim: int = 0) -> Any:
     return "select_scatter", (f.now[base], value, dim, view.args[1]), {}
 
 
+@WRITTEN_BACK_OF_LISTS.rule("split", "split_with_sizes", "chunk", "tensor_split")
 def _one_of_pieces(f: _Functional, view: Node, base: Node, value: Node, size: Any, dim: int = 0) -> Any:
     pieces, at = view.args[0].meta["val"], view.args[1]
     sizes = [p.shape[dim] for p in pieces[: at + 1]]
@@ -326,19 +338,10 @@ def _dtypes_of(node: Node, functional: OpOverload, outs: list[str]) -> list[Any]
     return [r.dtype for r in (results if isinstance(results, (list, tuple)) else (results,))]
 
 
-_RESHAPES = "view reshape flatten unflatten unsqueeze squeeze view_as contiguous ravel _unsafe_view"
-_WRITTEN_BACK: dict[str, Any] = {
-    **{name: _by_scatter(f"{name}_scatter") for name in ("select", "slice", "diagonal", "as_strided")},
-    **dict.fromkeys(_RESHAPES.split(), _by_sizes),
-    **dict.fromkeys(("detach", "alias"), _by_sizes),
-    "transpose": _by_itself("transpose"),
-    "t": _by_itself("t"),
-    "permute": _inverse_permute,
-}
-_OF_LISTS: dict[str, Any] = {
-    "unbind": _one_of_slices,
-    **dict.fromkeys(("split", "split_with_sizes", "chunk", "tensor_split"), _one_of_pieces),
-}
+for _name in ("select", "slice", "diagonal", "as_strided"):
+    WRITTEN_BACK.rule(_name)(_by_scatter(f"{_name}_scatter"))
+for _name in ("transpose", "t"):
+    WRITTEN_BACK.rule(_name)(_by_itself(_name))
 
 
 def _functional_of(target: OpOverload) -> Any:

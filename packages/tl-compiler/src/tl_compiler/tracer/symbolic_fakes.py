@@ -7,6 +7,7 @@ from typing import Any
 
 import tl_core
 import tl_core.operators.packets
+from tl_core.base.rule_table import RuleTable
 from tl_core.dispatch.modes import no_modes
 from tl_core.subclasses import FakeTensor, FakeTensorMode
 from tl_core.subclasses.fake_tensor import DataDependentOutputException, maybe_get_fake_mode
@@ -28,6 +29,8 @@ __all__ = [
 ]
 
 Tensor = tl_core.Tensor
+# Rules are methods of `SymbolicFakes`, which make a new symbol for each size that elements decide.
+SYMBOLIC_SIZES: RuleTable[Any] = RuleTable("symbolic sizes")
 
 
 def mode_for(values: Any) -> Any:
@@ -173,7 +176,7 @@ class SymbolicFakes:
 
     def of_elements(self, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
         """Results of an operator whose sizes depend on elements; NotImplemented: no rule says how many there are."""
-        rule = _RULES.get(name)
+        rule = SYMBOLIC_SIZES.get(name)
         return NotImplemented if rule is None else rule(self, *args, **kwargs)
 
     def _fake(self, like: Any, sizes: list[Any], dtype: Any) -> FakeTensor:
@@ -192,17 +195,21 @@ class SymbolicFakes:
             most = int_oo if top == int_oo or most == int_oo else most * int(top)
         return self.env.new_dynamic_size(0, None if most == int_oo else most)
 
+    @SYMBOLIC_SIZES.rule("nonzero", "argwhere")
     def _nonzero(self, x: Any) -> Any:
         return self._fake(x, [self._up_to(*x.shape), x.ndim], tl_core.int64)
 
+    @SYMBOLIC_SIZES.rule("nonzero_numpy", "where")
     def _nonzero_numpy(self, x: Any) -> Any:
         count = self._up_to(*(x.shape if x.ndim else (1,)))
         return [self._fake(x, [count], tl_core.int64) for _ in range(max(x.ndim, 1))]
 
+    @SYMBOLIC_SIZES.rule("masked_select")
     def _masked_select(self, x: Any, mask: Any) -> Any:
         sizes = x.shape if x.ndim >= mask.ndim else mask.shape
         return self._fake(x, [self._up_to(*sizes)], x.dtype)
 
+    @SYMBOLIC_SIZES.rule("index.Tensor")
     def _index(self, x: Any, indices: Any) -> Any:
         """Elements at indices of which some are masks: as many indices as a mask has dimensions take its place."""
         columns: list[Any] = []
@@ -211,16 +218,19 @@ class SymbolicFakes:
             columns += self._nonzero_numpy(index) if is_mask else [index]
         return self.call(tl_core.operators.packets.aten.index.Tensor, (x, columns), {}, x.device)
 
+    @SYMBOLIC_SIZES.rule("repeat_interleave.Tensor")
     def _repeat_interleave(self, repeats: Any, *, output_size: Any = None) -> Any:
         return self._fake(
             repeats, [self.env.new_dynamic_size() if output_size is None else output_size], tl_core.int64
         )
 
+    @SYMBOLIC_SIZES.rule("repeat_interleave.self_Tensor")
     def _repeat_along(self, x: Any, repeats: Any, dim: int | None = None, *, output_size: Any = None) -> Any:
         """Elements of a dimension, or of all, repeated as often as a tensor says."""
         size = self.env.new_dynamic_size() if output_size is None else output_size
         return self._fake(x, [size] if dim is None else _resized(x, dim, size), x.dtype)
 
+    @SYMBOLIC_SIZES.rule("tensor_split.tensor_indices_or_sections")
     def _pieces(self, x: Any, positions: Any, dim: int = 0) -> Any:
         """The pieces between positions in a tensor; a number of pieces in a tensor decides how many there are."""
         if positions.ndim == 0:
@@ -231,18 +241,22 @@ class SymbolicFakes:
             for _ in range(int(positions.shape[0]) + 1)
         ]
 
+    @SYMBOLIC_SIZES.rule("bincount")
     def _bincount(self, x: Any, weights: Any = None, minlength: int = 0) -> Any:
         dtype = tl_core.int64 if weights is None else weights.dtype
         return self._fake(x, [self.env.new_dynamic_size(minlength)], dtype)
 
+    @SYMBOLIC_SIZES.rule("_unique2")
     def _unique(self, x: Any, is_sorted: bool = True, inverse: bool = False, counts: bool = False) -> Any:
         return self._distinct(x, inverse, counts, None)
 
+    @SYMBOLIC_SIZES.rule("unique_dim")
     def _unique_dim(
         self, x: Any, dim: int, is_sorted: bool = True, inverse: bool = False, counts: bool = False
     ) -> Any:
         return self._distinct(x, inverse, counts, dim)
 
+    @SYMBOLIC_SIZES.rule("unique_consecutive")
     def _unique_consecutive(
         self, x: Any, inverse: bool = False, counts: bool = False, dim: int | None = None
     ) -> Any:
@@ -264,20 +278,3 @@ def _resized(x: Any, dim: int, size: Any) -> list[Any]:
     sizes = list(x.shape)
     sizes[dim] = size
     return sizes
-
-
-_RULES: dict[str, Any] = {
-    "index.Tensor": SymbolicFakes._index,
-    "nonzero": SymbolicFakes._nonzero,
-    "nonzero_numpy": SymbolicFakes._nonzero_numpy,
-    "argwhere": SymbolicFakes._nonzero,
-    "masked_select": SymbolicFakes._masked_select,
-    "where": SymbolicFakes._nonzero_numpy,
-    "_unique2": SymbolicFakes._unique,
-    "unique_dim": SymbolicFakes._unique_dim,
-    "unique_consecutive": SymbolicFakes._unique_consecutive,
-    "repeat_interleave.Tensor": SymbolicFakes._repeat_interleave,
-    "repeat_interleave.self_Tensor": SymbolicFakes._repeat_along,
-    "tensor_split.tensor_indices_or_sections": SymbolicFakes._pieces,
-    "bincount": SymbolicFakes._bincount,
-}

@@ -3,58 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.base.rule_table import RuleTable
 from tl_core.overrides import made_of_others
 
 __all__ = ["Handlers", "as_it_is", "plain"]
 
 
-class Handlers:
-    """A table of functions by the operators' names.
+class OnElements(NamedTuple):
+    """A rule with overrides off, where a nested tensor stands for the tensor that holds its elements."""
 
-    Some are called with overrides off, so that a nested tensor stands for the tensor that holds its elements.
+    function: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]  # takes operator, args, kwargs
+
+
+class Handlers:
+    """The rules of one layout: functions of the operator's arguments, or `OnElements`.
+
+    Args:
+        kind: the kind of rules.
+        title: the tensors, for errors.
     """
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, kind: str, title: str) -> None:
         self.title = title
-        self.table: dict[str, Callable[..., Any]] = {}  # takes the operator's arguments
-        self.raw: dict[str, Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]] = {}
-
-    def of(self, *names: str) -> Callable[[Any], Any]:
-        """A decorator: the function answers for these operators and takes their arguments."""
-
-        def register(function: Any) -> Any:
-            for name in names:
-                self.table[name] = function
-                self.raw.pop(name, None)
-            return function
-
-        return register
+        self.rules: RuleTable[Any] = RuleTable(kind)
+        self.of = self.rules.rule
 
     def of_all(self, names: Any, function: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]) -> None:
         """`function(operator, args, kwargs)` answers for these operators, with overrides off."""
-        self.raw.update(dict.fromkeys(names, function))
+        self.rules.rule(*names)(OnElements(function))
 
     def call(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The operator's result; NotImplementedError if there is none for nested tensors."""
         name = getattr(operator, "__name__", "").partition(".")[0]  # of `add.Tensor` as of `add`
         if (code := made_of_others(operator)) is not None:
             return code(*args, **kwargs)
-        raw = self.raw.get(name)
-        if raw is None:
-            function = self.table.get(name)
-            if function is None:
-                raise NotImplementedError(
-                    f"{name or operator}(): not implemented for {self.title}; unbind() gives the components, "
-                    "torch.nested.to_padded_tensor() one dense tensor, which all operators take"
-                )
-            return function(*args, **kwargs)
+        rule = self.rules.get(name)
+        if rule is None:
+            raise NotImplementedError(
+                f"{name or operator}(): not implemented for {self.title}; unbind() gives the components, "
+                "torch.nested.to_padded_tensor() one dense tensor, which all operators take"
+            )
+        if not isinstance(rule, OnElements):
+            return rule(*args, **kwargs)
         before = _C._set_overrides_disabled(True)
         try:
-            return raw(operator, args, kwargs)
+            return rule.function(operator, args, kwargs)
         finally:
             _C._set_overrides_disabled(before)
 

@@ -304,7 +304,7 @@ def _norm(self: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
 
 
 def _reduce(name: str, self: Any, dim: Any, keepdim: bool) -> Any:
-    return JAGGED.table[name](self, () if dim is None else dim, keepdim)
+    return JAGGED.rules[name](self, () if dim is None else dim, keepdim)
 
 
 # ---- scans ----

@@ -20,7 +20,7 @@ __all__ = [
     "to_padded",
 ]
 
-STRIDED = Handlers("nested tensors of the layout torch.strided")
+STRIDED = Handlers("strided nested", "nested tensors of the layout torch.strided")
 
 Sizes = tuple[int, ...]
 _AnyTensor: Any = Tensor  # for what its type does not show

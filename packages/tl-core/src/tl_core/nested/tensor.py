@@ -15,7 +15,7 @@ from tl_core.tensors.size import Size
 
 __all__ = ["JAGGED", "NestedTensor", "as_nested", "raw", "view_of_values"]
 
-JAGGED = Handlers("nested tensors of the layout torch.jagged")
+JAGGED = Handlers("jagged", "nested tensors of the layout torch.jagged")
 
 _AnyTensor: Any = Tensor  # for what its type does not show
 _raw_is_contiguous = Tensor.is_contiguous
@@ -266,7 +266,7 @@ class NestedTensor(Tensor):
 
     def to_padded_tensor(self, padding: float, output_size: Any = None) -> Tensor:
         """As `torch.nested.to_padded_tensor`."""
-        return JAGGED.table["to_padded_tensor"](self, padding, output_size)
+        return JAGGED.rules["to_padded_tensor"](self, padding, output_size)
 
     # ---- the rest of what does not go through operators ----
     def __repr__(self, *, tensor_contents: Any = None) -> str:

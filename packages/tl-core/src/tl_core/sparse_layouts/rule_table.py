@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-Rule = Callable[..., Any]
-_RULES: dict[str, Rule] = {}
+from tl_core.base.rule_table import RuleTable
 
-
-def rule(*names: str) -> Callable[[Rule], Rule]:
-    """A decorator: the function answers for the operators of these names, given all arguments in order."""
-
-    def register(function: Rule) -> Rule:
-        for name in names:
-            _RULES[name] = function
-        return function
-
-    return register
+# A rule takes all arguments in order.
+SPARSE: RuleTable[Callable[..., Any]] = RuleTable("sparse")
+rule = SPARSE.rule
 
 
 def call(name: str, functional: str, args: tuple[Any, ...]) -> Any:
@@ -28,5 +20,5 @@ def call(name: str, functional: str, args: tuple[Any, ...]) -> Any:
         functional: whether the form that returns a new tensor is meant.
         args: its arguments.
     """
-    rule = _RULES.get(name) or _RULES.get(functional)
+    rule = SPARSE.get(name) or SPARSE.get(functional)
     return NotImplemented if rule is None else rule(*args)

@@ -7,9 +7,13 @@ from typing import Any, ClassVar, NamedTuple
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.base.rule_table import RuleTable
 from tl_core.overrides import made_of_others
 
 __all__ = ["SparseSemiStructuredTensor", "to_sparse_semi_structured"]
+
+SEMI_STRUCTURED: RuleTable[Any] = RuleTable("semi-structured")
+_rule = SEMI_STRUCTURED.rule
 
 
 class _Constraint(NamedTuple):
@@ -67,7 +71,7 @@ class SparseSemiStructuredTensor(Tensor):
             return super().__torch_function__(func, types, args, kwargs)
         if (code := made_of_others(func)) is not None:
             return code(*args, **(kwargs or {}))
-        handler = _HANDLERS.get(name)
+        handler = SEMI_STRUCTURED.get(name)
         if handler is None:
             raise NotImplementedError(
                 f"SparseSemiStructuredTensor only supports a specific set of operations, can't perform requested op "
@@ -172,15 +176,18 @@ def _base_shape(x: SparseSemiStructuredTensor) -> tuple[int, int]:
     return (x._nonzeros.shape[0], x._nonzeros.shape[1] * 2)
 
 
+@_rule("to_dense")
 def _to_dense(x: SparseSemiStructuredTensor, *rest: Any) -> Tensor:
     dense = x._nonzeros.new_zeros(_base_shape(x)).scatter(1, _columns(x), x._nonzeros)
     return dense.t() if x._transposed else dense
 
 
+@_rule("t")
 def _flip(x: SparseSemiStructuredTensor) -> SparseSemiStructuredTensor:
     return SparseSemiStructuredTensor._of(x._nonzeros, x._packed, _base_shape(x), not x._transposed)
 
 
+@_rule("detach", "contiguous")
 def _same(x: SparseSemiStructuredTensor) -> SparseSemiStructuredTensor:
     return SparseSemiStructuredTensor._of(x._nonzeros, x._packed, _base_shape(x), x._transposed)
 
@@ -189,6 +196,7 @@ def _is_compressed(x: Any) -> bool:
     return isinstance(x, SparseSemiStructuredTensor)
 
 
+@_rule("mm")
 def _mm(a: Any, b: Any) -> Tensor:
     if _is_compressed(a) and _is_compressed(b):
         raise NotImplementedError(
@@ -212,6 +220,7 @@ def _mm(a: Any, b: Any) -> Tensor:
     return _C._csr_mm(offsets, columns, values, b)
 
 
+@_rule("matmul", "__matmul__")
 def _matmul(a: Any, b: Any) -> Tensor:
     if a.dim() == 2 and b.dim() == 1:
         return _mm(a, b.unsqueeze(1)).squeeze(1)
@@ -220,15 +229,18 @@ def _matmul(a: Any, b: Any) -> Tensor:
     return _mm(a, b)
 
 
+@_rule("addmm")
 def _addmm(x: Tensor, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     return x * beta + _mm(a, b) * alpha
 
 
+@_rule("linear")
 def _linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
     product = _matmul(x, _flip(weight) if _is_compressed(weight) else weight.t())
     return product if bias is None else product + bias
 
 
+@_rule("to")
 def _to(x: SparseSemiStructuredTensor, *args: Any, **kwargs: Any) -> SparseSemiStructuredTensor:
     values = x._nonzeros.to(*args, **kwargs)
     if values.dtype not in _CONSTRAINTS:
@@ -236,27 +248,17 @@ def _to(x: SparseSemiStructuredTensor, *args: Any, **kwargs: Any) -> SparseSemiS
     return SparseSemiStructuredTensor._of(values, x._packed, _base_shape(x), x._transposed)
 
 
-_HANDLERS: dict[str, Any] = {
-    "mm": _mm,
-    "matmul": _matmul,
-    "__matmul__": _matmul,
-    "__rmatmul__": lambda a, b: _matmul(b, a),
-    "addmm": _addmm,
-    "linear": _linear,
-    "t": _flip,
-    "detach": _same,
-    "to_dense": _to_dense,
-    "to": _to,
-    "values": SparseSemiStructuredTensor.values,
-    "indices": SparseSemiStructuredTensor.indices,
-    "size": lambda x, *dim: x.shape[dim[0]] if dim else x.shape,
-    "dim": lambda x: 2,
-    "__repr__": SparseSemiStructuredTensor.__repr__,
-    "requires_grad_": lambda x, on=True: x,
-    "is_floating_point": lambda x: x._nonzeros.is_floating_point(),
-    "is_complex": lambda x: False,
-    "contiguous": _same,
-    "clone": lambda x, **kwargs: SparseSemiStructuredTensor._of(
+_rule("values")(SparseSemiStructuredTensor.values)
+_rule("indices")(SparseSemiStructuredTensor.indices)
+_rule("__repr__")(SparseSemiStructuredTensor.__repr__)
+_rule("__rmatmul__")(lambda a, b: _matmul(b, a))
+_rule("size")(lambda x, *dim: x.shape[dim[0]] if dim else x.shape)
+_rule("dim")(lambda x: 2)
+_rule("requires_grad_")(lambda x, on=True: x)
+_rule("is_floating_point")(lambda x: x._nonzeros.is_floating_point())
+_rule("is_complex")(lambda x: False)
+_rule("clone")(
+    lambda x, **kwargs: SparseSemiStructuredTensor._of(
         x._nonzeros.clone(), x._packed.clone(), _base_shape(x), x._transposed
-    ),
-}
+    )
+)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tl_core import Tensor
+from tl_core.base.rule_table import RuleTable
 from tl_core.schemas.tags import Tag
 
 from .placement_types import Partial, Placement, Replicate, Shard
@@ -29,27 +30,11 @@ class Strategy(NamedTuple):
 
 # Takes the operator's operands (as tensors without elements) and its arguments, and lists what is right.
 Rule = Callable[[Sequence[Tensor], tuple[Any, ...], dict[str, Any]], list[Strategy]]
-_rules: dict[str, Rule] = {}
+PLACEMENTS: RuleTable[Rule] = RuleTable("placements")  # by `aten::mm`, without an overload
+register = PLACEMENTS.rule
 
-# Pointwise operators f with f(a) + f(b) = f(a + b), of one operand or of two that are both terms.
-_LINEAR = {"aten::neg", "aten::clone", "aten::detach", "aten::add", "aten::sub", "aten::add_", "aten::sub_"}
-# Those that are linear in their first operand, where the others are numbers or replicas.
-_SCALING = {"aten::mul", "aten::div", "aten::mul_", "aten::div_"}
-_FILLING = {"aten::zeros_like", "aten::zero_"}
-
-
-def register(*names: str) -> Callable[[Rule], Rule]:
-    """A decorator that says what is right for the operators with these names.
-
-    Args:
-        names: `aten::mm`, without an overload.
-    """
-
-    def decorate(rule: Rule) -> Rule:
-        _rules.update(dict.fromkeys(names, rule))
-        return rule
-
-    return decorate
+# Of pointwise operators, the strategy on the terms of a sum.
+SUMS: RuleTable[Callable[[Sequence[Tensor]], Strategy]] = RuleTable("placements of sums")
 
 
 def strategies_of(func: Any, operands: Sequence[Tensor], args: Any, kwargs: Any) -> list[Strategy]:
@@ -62,7 +47,7 @@ def strategies_of(func: Any, operands: Sequence[Tensor], args: Any, kwargs: Any)
         kwargs: its arguments by name.
     """
     strategies = [Strategy((Replicate(),) * len(operands), Replicate())]
-    if (rule := _rules.get(func._schema.name)) is not None:
+    if (rule := PLACEMENTS.get(func._schema.name)) is not None:
         return strategies + rule(operands, args, kwargs)
     if Tag.pointwise in func.tags and operands:
         return strategies + _pointwise(func._schema.name, operands)
@@ -74,12 +59,24 @@ def _pointwise(name: str, operands: Sequence[Tensor]) -> list[Strategy]:
     if name.endswith("_"):
         ndim = operands[0].dim()
     strategies = [Strategy(*_along(dim - ndim, operands, dim)) for dim in range(ndim)]
-    terms = (Partial("sum"),) * len(operands)
-    if name in _LINEAR or name in _FILLING:
-        strategies.append(Strategy(terms, Partial("sum")))
-    if name in _SCALING:
-        strategies.append(Strategy((terms[0], *[Replicate()] * (len(operands) - 1)), Partial("sum")))
+    if (rule := SUMS.get(name)) is not None:
+        strategies.append(rule(operands))
     return strategies
+
+
+@SUMS.rule(
+    *("aten::neg", "aten::clone", "aten::add", "aten::sub", "aten::add_", "aten::sub_"),
+    *("aten::zeros_like", "aten::zero_"),
+)
+def _of_terms(operands: Sequence[Tensor]) -> Strategy:
+    """f(a) + f(b) is f(a + b), of one operand or of two that are both terms."""
+    return Strategy((Partial("sum"),) * len(operands), Partial("sum"))
+
+
+@SUMS.rule("aten::mul", "aten::div", "aten::mul_", "aten::div_")
+def _of_scaled_terms(operands: Sequence[Tensor]) -> Strategy:
+    """The first operand is a term; the others are numbers or replicas."""
+    return Strategy((Partial("sum"), *[Replicate()] * (len(operands) - 1)), Partial("sum"))
 
 
 def _along(from_end: int, operands: Sequence[Tensor], dim: int) -> tuple[tuple[Placement, ...], Placement]:

@@ -14,6 +14,7 @@ import tl_nn
 from tl_compiler.fx.graph_module import GraphModule
 from tl_compiler.fx.node import Node, map_arg
 from tl_compiler.fx.tensor_type import Dyn, TensorType, is_consistent, is_more_precise
+from tl_core.base.rule_table import RuleTable
 
 from .refinement_types import Equality
 from .rules import Rule, rule_decorator
@@ -31,9 +32,9 @@ __all__ = [
     "register_refinement_rule",
 ]
 
-_INFERENCE_RULES: dict[Any, Rule] = {}
-_REFINEMENT_RULES: dict[Any, Rule] = {}
-_RULES: dict[Any, Rule] = {}
+_INFERENCE_RULES: RuleTable[Rule] = RuleTable("gradual types")
+_REFINEMENT_RULES: RuleTable[Rule] = RuleTable("gradual types: refinement")
+_RULES: RuleTable[Rule] = RuleTable("gradual types: sizes")
 
 
 def expand_to_tensor_dim(t: Any, n: int) -> Any:

@@ -33,6 +33,7 @@ NATIVE_BINARY_FNS = [_function(name) for name in BINARY_NAMES]
 NATIVE_INPLACE_BINARY_FNS = [_function(name) for name in INPLACE_BINARY_NAMES]
 
 
+@HANDLERS.rule(*BINARY_NAMES, *INPLACE_BINARY_NAMES, *_MORE)
 def binary(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The operator on the elements; ValueError if two masks differ."""
     if kwargs.get("out") is not None:
@@ -73,7 +74,3 @@ def _of_sparse(operator: Any, first: Any, args: tuple[Any, ...], kwargs: dict[st
 
     like = first.coalesce() if first.layout is _C.sparse_coo else first
     return as_masked(with_values(like, operator(*map(values, args), **kwargs)), first._masked_mask)
-
-
-for _name in (*BINARY_NAMES, *INPLACE_BINARY_NAMES, *_MORE):
-    HANDLERS[_name] = binary

@@ -8,6 +8,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.base.rule_table import RuleTable
 from tl_core.overrides import made_of_others
 
 __all__ = ["MaskedTensor", "is_masked_tensor"]
@@ -15,8 +16,8 @@ __all__ = ["MaskedTensor", "is_masked_tensor"]
 _AnyTensor: Any = Tensor  # for what its type does not show
 _LAYOUTS = (_C.strided, _C.sparse_coo, _C.sparse_csr)
 
-# What answers for an operator, by its name: function(operator, args, kwargs), called with overrides off.
-HANDLERS: dict[str, Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]] = {}
+# A rule is function(operator, args, kwargs), called with overrides off.
+HANDLERS: RuleTable[Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]] = RuleTable("masked")
 
 
 def is_masked_tensor(obj: Any, /) -> bool:

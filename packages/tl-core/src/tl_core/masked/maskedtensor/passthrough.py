@@ -35,6 +35,7 @@ def _both(result: Any, masks: Any) -> Any:
     return type(result)([_both(m, k) for m, k in zip(result, masks, strict=True)])
 
 
+@HANDLERS.rule(*PASSTHROUGH_NAMES)
 def _passthrough(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     def run(of_mask: bool) -> Any:
         return operator(
@@ -44,19 +45,14 @@ def _passthrough(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return _both(run(False), run(True))
 
 
-for _name in PASSTHROUGH_NAMES:
-    HANDLERS[_name] = _passthrough
-
-
+@HANDLERS.rule("im2col")
 def _im2col(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> MaskedTensor:
     self, *rest = args
     mask = operator(self._masked_mask.to(_C.float32), *rest, **kwargs) != 0
     return as_masked(operator(plain(self), *rest, **kwargs), mask)
 
 
-HANDLERS["im2col"] = _im2col
-
-
+@HANDLERS.rule("contiguous")
 def _contiguous(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> MaskedTensor:
     self = args[0]
     if self.layout is not _C.strided:
@@ -66,9 +62,7 @@ def _contiguous(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     )
 
 
-HANDLERS["contiguous"] = _contiguous
-
-
+@HANDLERS.rule("where")
 def _where(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> MaskedTensor:
     condition, x, y = _in_order(operator, args, kwargs)
     if not isinstance(x, MaskedTensor) or not isinstance(y, MaskedTensor):
@@ -84,14 +78,13 @@ def _in_order(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> t
     return (*args, *(kwargs[k] for k in ("input", "self", "other") if k in kwargs))
 
 
-HANDLERS["where"] = _where
-
-
 # ---- layouts and types ----
+@HANDLERS.rule("to_dense")
 def _to_dense(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> MaskedTensor:
     return densify(args[0])
 
 
+@HANDLERS.rule("to_sparse", "to_sparse_coo", "to_sparse_csr")
 def _to_sparse(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> MaskedTensor:
     self: Any = args[0]
     convert = getattr(Tensor, operator.__name__)
@@ -100,11 +93,7 @@ def _to_sparse(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     return as_masked(plain(self).sparse_mask(mask), mask)
 
 
-HANDLERS["to_dense"] = _to_dense
-for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr"):
-    HANDLERS[_name] = _to_sparse
-
-
+@HANDLERS.rule("to")
 def _to(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     self, *rest = args
     result = Tensor.to(self, *(plain(a) if isinstance(a, MaskedTensor) else a for a in rest), **kwargs)
@@ -113,9 +102,7 @@ def _to(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     )
 
 
-HANDLERS["to"] = _to
-
-
+@HANDLERS.rule("copy_")
 def _copy_(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     self, source = args[:2]
     if not isinstance(self, MaskedTensor) or not isinstance(source, MaskedTensor):
@@ -125,17 +112,15 @@ def _copy_(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return self
 
 
-HANDLERS["copy_"] = _copy_
-
-
-def _as_it_is(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return operator(*args, **kwargs)
-
-
-for _name in """
+# Queries, and functions that keep data and mask apart by themselves.
+_AS_IT_IS = """
     __get__ __set__ dim size stride numel nelement ndimension is_floating_point is_complex is_signed element_size
     get_device data_ptr storage_offset untyped_storage storage __hash__ __len__ __bool__ __float__ __int__ item backward
     retain_grad is_pinned is_shared is_conj is_neg _nnz __dir__ is_same_size register_hook is_inference __contains__
     is_coalesced sparse_dim dense_dim type _is_view register_post_accumulate_grad_hook is_nonzero result_type
-""".split():  # noqa: SIM905
-    HANDLERS[_name] = _as_it_is
+""".split()  # noqa: SIM905
+
+
+@HANDLERS.rule(*_AS_IT_IS)
+def _as_it_is(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return operator(*args, **kwargs)

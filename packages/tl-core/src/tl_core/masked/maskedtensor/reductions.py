@@ -24,14 +24,13 @@ def _any(mask: Any, dim: Any, keepdim: bool) -> Any:
 def _of(name: str, call: Callable[..., Any]) -> None:
     """`call(data, mask, dim, keepdim, **more)` reduces."""
 
+    @HANDLERS.rule(name)
     def reduction(_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> MaskedTensor:
         self, dim, keepdim, more = _arguments(name, *args, **kwargs)
         dense = densify(self)
         mask = dense._masked_mask
         result = call(plain(dense), mask, dim, keepdim, **more)
         return as_masked(result, _any(mask, dim, keepdim))
-
-    HANDLERS[name] = reduction
 
 
 def _arguments(name: str, self: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool, dict[str, Any]]:
@@ -82,11 +81,10 @@ _of("norm", _norm)
 def _softmax(name: str) -> None:
     function = getattr(operations, name)
 
+    @HANDLERS.rule(name)
     def handler(_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> MaskedTensor:
         self, dim, _keepdim, more = _arguments(name, *args, **kwargs)
         return as_masked(function(plain(self), dim, mask=self._masked_mask, **more), self._masked_mask)
-
-    HANDLERS[name] = handler
 
 
 _softmax("softmax")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from tl_core.base.rule_table import RuleTable
 from tl_core.operators.packets import aten
 
 __all__ = ["FORMULAS", "Recording", "formula", "named", "target_of", "value_of", "viewed"]
@@ -49,21 +50,8 @@ class Recording(Protocol):
         """
 
 
-FORMULAS: dict[str, Callable[..., Any]] = {}
-
-
-def formula(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator for the formula of some operators.
-
-    Args:
-        *names: the operators.
-    """
-
-    def register(f: Callable[..., Any]) -> Callable[..., Any]:
-        FORMULAS.update(dict.fromkeys(names, f))
-        return f
-
-    return register
+FORMULAS: RuleTable[Callable[..., Any]] = RuleTable("public")
+formula = FORMULAS.rule
 
 
 def named(name: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from tl_autograd import Function, enable_grad, grad
 from tl_autograd.func import vjp, vmap
+from tl_core.base.rule_table import RuleTable
 
 from ... import functional as F
 from .expanded_weight import ExpandedWeight
@@ -40,26 +41,30 @@ def _without_statistics(values: _Values) -> Mapping[str, Any]:
     return {"running_mean": None, "running_var": None} if own else {}
 
 
-_RULES: dict[Any, _Rule] = {
-    F.linear: _Rule(_names("input weight bias"), lambda values: 2),
-    F.conv1d: _convolution(1),
-    F.conv2d: _convolution(2),
-    F.conv3d: _convolution(3),
-    F.embedding: _Rule(
+PER_SAMPLE: RuleTable[_Rule] = RuleTable("per-sample gradients")
+for _dims, _conv in enumerate((F.conv1d, F.conv2d, F.conv3d), 1):
+    PER_SAMPLE.rule(_conv)(_convolution(_dims))
+PER_SAMPLE.rule(F.linear)(_Rule(_names("input weight bias"), lambda values: 2))
+PER_SAMPLE.rule(F.embedding)(
+    _Rule(
         _names("input weight padding_idx max_norm norm_type scale_grad_by_freq sparse"),
         lambda values: 2,
         lambda values: {"max_norm": None, "sparse": False},  # the rows have been shortened by the call
-    ),
-    F.group_norm: _Rule(_names("input num_groups weight bias eps"), lambda values: 2),
-    F.layer_norm: _Rule(
+    )
+)
+PER_SAMPLE.rule(F.group_norm)(_Rule(_names("input num_groups weight bias eps"), lambda values: 2))
+PER_SAMPLE.rule(F.layer_norm)(
+    _Rule(
         _names("input normalized_shape weight bias eps"), lambda values: len(values["normalized_shape"]) + 1
-    ),
-    F.instance_norm: _Rule(
+    )
+)
+PER_SAMPLE.rule(F.instance_norm)(
+    _Rule(
         _names("input running_mean running_var weight bias use_input_stats momentum eps"),
         lambda values: 3,
         _without_statistics,
-    ),
-}
+    )
+)
 
 
 def call(func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
@@ -68,7 +73,7 @@ def call(func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
     Raises:
         RuntimeError: If the function doesn't support them, or the input is no batch of their size.
     """
-    rule = _RULES.get(func)
+    rule = PER_SAMPLE.get(func)
     if rule is None:
         name = getattr(func, "__name__", repr(func))
         raise RuntimeError(f"Expanded Weights encountered but cannot handle function {name}")

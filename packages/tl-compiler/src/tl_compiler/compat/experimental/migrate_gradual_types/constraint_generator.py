@@ -12,6 +12,7 @@ from tl_compiler.fx.graph import Graph
 from tl_compiler.fx.graph_module import GraphModule
 from tl_compiler.fx.node import Node
 from tl_compiler.fx.tensor_type import Dyn, TensorType
+from tl_core.base.rule_table import RuleTable
 from tl_nn import functional
 
 from ..rules import rule_decorator
@@ -36,7 +37,7 @@ __all__ = ["MAX_TENSOR_RANK", "ConstraintGenerator", "register_inference_rule"]
 
 MAX_TENSOR_RANK = 4
 Rule = Callable[..., tuple[list[Any], int]]
-_INFERENCE_RULES: dict[Any, Rule] = {}
+_INFERENCE_RULES: RuleTable[Rule] = RuleTable("gradual types: constraints")
 
 
 def register_inference_rule(call_target: Any) -> Callable[[Rule], Rule]:
