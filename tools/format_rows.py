@@ -33,6 +33,7 @@ GROUPS = (
         *("devices", "view", "marked", "sparse", "random", "autocast"),
     ),
     ("names", "stored", "reported"),
+    ("core", "array_api", "dimensions"),
     ("grad",),
     ("jvp", "batch", "inverse"),
     ("expr", "ref", "samples"),

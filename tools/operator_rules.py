@@ -1,15 +1,15 @@
-"""`python -m tools.operator_rules [--page]`: the rules of each operator, and the rows that a table lacks.
+"""`python -m tools.operator_rules [--page]`: the rules of each operator, and the rows that a rule table lacks.
 
-Fields of the row and functions of `optable/rules/` are the rules that opgen reads. Other packages have tables by the
-operator's name, which TABLES lists. `docs/design/operator-rules.md` includes the page. The command fails if a table
-lacks a row that it must have.
+Fields of the row and functions of `optable/rules/` are the rules that opgen reads. The packages register all other
+rules in the rule tables of `tl_core/base/rule_table.py`. `docs/design/operator-rules.md` includes the page. The command
+fails if a table lacks a row that it must have.
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,50 +19,43 @@ CORE = ROOT / "packages" / "tl-core"
 sys.path.insert(0, str(CORE))
 
 from opgen import collect, name_rules, stored_dtypes  # noqa: E402 - needs the path above
+from opgen.facts import has_data_shape  # noqa: E402
 from opgen.row import Row  # noqa: E402
 from opgen.shape_rules import implied  # noqa: E402
 
+# The modules that register rules when they are imported.
+MODULES = (
+    *("tl_core.sparse_layouts.rules", "tl_core.sparse_layouts.semi_structured", "tl_core.nested"),
+    *("tl_core.nested.strided_operators", "tl_core.masked", "tl_core.subclasses.fake_rules"),
+    *("tl_core.operators.public.handlers", "tl_core.array_api", "tl_autograd.flop_formulas"),
+    *("tl_nn.utils.expanded_weights.per_sample_function", "tl_quantization", "tl_distributed.tensor"),
+    *("tl_compiler.decompositions", "tl_compiler.tracer.symbolic_fakes", "tl_compiler.export.functional"),
+    *("tl_compiler.compat.experimental.graph_gradual_typechecker", "tl_utils.flop_counter"),
+    "tl_compiler.compat.experimental.migrate_gradual_types.constraint_generator",
+)
+
 
 @dataclass(frozen=True)
-class Table:
-    """A table by operator outside of the rows."""
+class Must:
+    """The rows that a rule table must have."""
 
-    title: str
-    module: str
-    attributes: str  # the dictionaries or sets of names, with dots
-    loads: tuple[str, ...] = ()  # modules that fill the table
-    must: Callable[[Row], bool] | None = None  # the rows that the table must have
-    why: str = ""
+    holds: Callable[[Row], bool]
+    why: str
     absent: dict[str, str] = field(default_factory=dict)  # row -> the reason for its absence
 
-    def names(self) -> set[str]:
-        """The names in the table, without the namespace."""
-        for module in self.loads:
-            importlib.import_module(module)
-        names: set[str] = set()
-        for attribute in self.attributes.split():
-            value: Any = importlib.import_module(self.module)
-            for part in attribute.split("."):
-                value = getattr(value, part)
-            names |= {_name(key) for key in value}
-        return names
+
+def rule_tables() -> dict[str, set[str]]:
+    """The operators in each rule table, by kind."""
+    for module in MODULES:
+        importlib.import_module(module)
+    tables = importlib.import_module("tl_core.base.rule_table").RULE_TABLES
+    return {kind: {_name(key) for key in table} for kind, table in sorted(tables.items())}
 
 
 def _name(key: Any) -> str:
-    """The operator's name of a key: a text, an operator or a function."""
+    """The operator's name of a key, without the namespace: a text, an operator or a function."""
     text = key if isinstance(key, str) else str(getattr(key, "_native_name", getattr(key, "__name__", key)))
     return text.rpartition("::")[2].removesuffix(".default")
-
-
-def has_data_shape(row: Row) -> bool:
-    """Whether elements decide the sizes of the results."""
-    return row.shape == "data" and not row.composite
-
-
-def returns_number(row: Row) -> bool:
-    """Whether a result is a number that is computed from elements."""
-    numbers = any(not (r.is_tensor or r.is_tensor_list) for r in row.rets)
-    return numbers and row.family != "sparse"
 
 
 def pointwise(row: Row) -> bool:
@@ -71,62 +64,23 @@ def pointwise(row: Row) -> bool:
     return bool(row.elementwise) and public and not row.base.endswith(("_backward", "_error"))
 
 
-TABLES = (
-    Table(
-        "sparse", "tl_core.sparse_layouts.rule_table", "_RULES", ("tl_core.sparse_layouts.rules",),
+MUST = {
+    "jagged": Must(
+        pointwise, "the row is elementwise",
+        dict.fromkeys(("complex", "polar"), "PyTorch's jagged tensors lack it"),
     ),
-    Table(
-        "jagged", "tl_core.nested.tensor", "JAGGED.table JAGGED.raw", ("tl_core.nested",),
-        must=pointwise, why="the row is elementwise",
-        absent=dict.fromkeys(("complex", "polar"), "PyTorch's jagged tensors lack it"),
-    ),
-    Table("strided nested", "tl_core.nested.strided", "STRIDED.table STRIDED.raw",
-          ("tl_core.nested.strided_operators",)),
-    Table("masked", "tl_core.masked.maskedtensor.core", "HANDLERS", ("tl_core.masked",)),
-    Table(
-        "fake: sizes", "tl_core.subclasses.fake_rules", "SHAPE_OF_VALUES OVERLOADS_OF_VALUES",
-        must=has_data_shape, why='the row has shape="data"',
-    ),
-    Table(
-        "fake: numbers", "tl_core.subclasses.fake_rules", "NUMBER_OF_VALUES",
-        must=returns_number, why="the row returns a number",
-    ),
-    Table("tag: sizes", "tl_core.schemas.tags", "_SIZED_BY_VALUE"),
-    Table(
-        "tag: numbers", "tl_core.schemas.tags", "_BY_VALUE", must=returns_number, why="the row returns a number",
-    ),
-    Table("tag: core", "tl_core.schemas.tags", "_CORE"),
-    Table(
-        "public", "tl_core.operators.public", "FORMULAS dimensions.BY_DIMENSIONS",
-        ("tl_core.operators.public.handlers",),
-    ),
-    Table(
-        "decomposition", "tl_compiler.decompositions.registry", "FUNCTIONS", ("tl_compiler.decompositions",),
-    ),
-    Table(
-        "symbolic sizes", "tl_compiler.tracer.symbolic_fakes", "_RULES", must=has_data_shape,
-        why='the row has shape="data"',
-    ),
-    Table("flops", "tl_utils.flop_counter", "flop_registry _OWN"),
-    Table("flops of profiles", "tl_autograd.flop_formulas", "FLOP_FORMULAS"),
-    Table(
-        "quantized", "tl_quantization.tensor", "_HANDLERS", ("tl_quantization",),
-    ),
-    Table(
-        "placements", "tl_distributed.tensor.strategies", "_rules", ("tl_distributed.tensor",),
-    ),
-)  # fmt: skip
+    "symbolic sizes": Must(has_data_shape, 'the row has shape="data"'),
+}  # fmt: skip
 
 
-def missing(rows: list[Row], tables: Iterable[Table] = TABLES) -> Iterator[str]:
+def missing(
+    rows: list[Row], tables: Mapping[str, set[str]], musts: Mapping[str, Must] = MUST
+) -> Iterator[str]:
     """A line for each row that a table must have and lacks."""
-    for table in tables:
-        if table.must is None:
-            continue
-        names = table.names()
+    for kind, must in musts.items():
         for row in rows:
-            if table.must(row) and not {row.name, row.base} & names and row.name not in table.absent:
-                yield f"{row.where}: {row.name} is missing in {table.module}.{table.attributes}: {table.why}"
+            if must.holds(row) and not {row.name, row.base} & tables[kind] and row.name not in must.absent:
+                yield f"{row.where}: {row.name} is missing in the rule table {kind!r}: {must.why}"
 
 
 def words(row: Row, rows: dict[str, Row], reductions: set[str]) -> dict[str, str]:
@@ -150,7 +104,7 @@ def page() -> str:
     rows = collect.rows()
     by_name = {row.name: row for row in rows}
     reductions = name_rules.reductions_of(rows)
-    names = {table.title: table.names() for table in TABLES}
+    names = rule_tables()
     lines: list[str] = []
     family = ""
     for row in rows:
@@ -177,8 +131,9 @@ def main() -> int:
     if "--page" in sys.argv:
         print(page(), end="")
         return 0
-    faults = list(missing(collect.rows()))
-    print("\n".join([*faults, f"{len(TABLES)} tables, {len(faults)} missing entries"]))
+    tables = rule_tables()
+    faults = list(missing(collect.rows(), tables))
+    print("\n".join([*faults, f"{len(tables)} rule tables, {len(faults)} missing entries"]))
     return bool(faults)
 
 

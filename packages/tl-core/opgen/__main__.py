@@ -5,7 +5,17 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from opgen import collect, derivative, elementwise, name_rules, operators, python_table, rules, shape_rules
+from opgen import (
+    collect,
+    derivative,
+    elementwise,
+    facts,
+    name_rules,
+    operators,
+    python_table,
+    rules,
+    shape_rules,
+)
 
 
 def outputs() -> dict[str, str]:
@@ -25,6 +35,7 @@ def outputs() -> dict[str, str]:
         "name_rules.cpp": name_rules.name_rules_cpp(rows),
         "python_table.cpp": python_table.python_table_cpp(rows),
         "_shapes.json": shape_rules.shapes_json(rows),
+        "_facts.json": facts.facts_json(rows),
         "_ops.json": python_table.ops_json(rows),
         "_C.pyi": python_table.native_pyi(rows),
         "names.txt": "\n".join(

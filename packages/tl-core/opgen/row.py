@@ -143,6 +143,12 @@ class Row:
     # from the function of the row's name. "special_psi" is `psi` of torch.special.
     second_names: tuple[str, ...] = ()
     shown: str = ""  # the Python signature of the function where it isn't the schema's
+    # Whether the row's operator is in PyTorch's core set, into which all others are taken apart; or the names of the
+    # row's operators that are.
+    core: bool | str = False
+    array_api: str = ""  # the name of an elementwise function in the array API standard
+    # The public operators that graphs have in the place of a private one, by the number of dimensions of its grid.
+    dimensions: dict[int, str] = field(default_factory=dict)
     family: str = ""  # set by the collection: the file it stands in
     where: str = ""  # file and line of the row, which errors name
 

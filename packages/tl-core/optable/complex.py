@@ -14,6 +14,7 @@ ROWS = [
     Composite(
         "conj_physical(Tensor self) -> Tensor", shape="self.shape",
         inplace=True, out=True,
+        array_api="conj",
         ref="numpy.conjugate",
         doc="The complex conjugate of each element, written out; real tensors come back as they are.",
         example=">>> tl.conj_physical(tl.tensor([1 + 2j]))\ntensor([1.-2.j])",

@@ -101,6 +101,7 @@ ROWS = [
         ),
         out=True, method=False,
         reported="slow_conv2d_cpu",
+        core=True,
         grad={
             "input": (
                 f"_convolve(g, weight.conj(), None, input.shape, {_ARGS}) if transposed else "
@@ -127,6 +128,7 @@ ROWS = [
         ),
         shape="[input.shape, weight.shape, [weight.shape[1] * groups if transposed else weight.shape[0]]]",
         function=False, method=False,
+        core=True,
         doc="The gradients of a convolution's input, weight and bias, as far as the mask asks.",
     ),
     _product(
@@ -172,6 +174,7 @@ ROWS = [
         f"col2im(Tensor self, int[2] output_size, {_BLOCKS}) -> Tensor",
         shape="[*self.shape[:-2], quotient(self.shape[-2], prod(each(kernel_size, 2))), *output_size]",
         out=True, method=False, namespace="_nn",
+        core=True,
         grad={"self": f"im2col(g, {_BLOCK_ARGS})"},
         jvp="linear", batch="fold",
         doc="The sum of columns as overlapping blocks of an image: the adjoint of im2col.",

@@ -59,6 +59,7 @@ ROWS = [
             "pin_memory=False, memory_format=torch.contiguous_format"
         ),
         stored="all",
+        core=True,
         doc="Uninitialised memory of that shape.",
         example=">>> tl.empty(2, 3).shape\ntorch.Size([2, 3])",
     ),
@@ -84,12 +85,14 @@ ROWS = [
             "requires_grad=False"
         ),
         stored="all",
+        core=True,
         doc="One number everywhere; its kind decides the element type.",
         example=">>> tl.full((2, 2), 7)\ntensor([[7, 7],\n        [7, 7]])",
     ),
     _create(
         f"empty_strided(int[] size, int[] stride, {OPTIONS}) -> Tensor", shape="list(size)",
         stored="all",
+        core=True,
         doc="Uninitialised memory with the given strides.",
         about={"stride": "the step in memory along each dimension, in elements"},
         example=">>> tl.empty_strided((2, 3), (1, 2)).stride()\n(1, 2)",
@@ -117,6 +120,7 @@ ROWS = [
     _like(
         f"full_like(Tensor self, Scalar fill_value, {LIKE}) -> Tensor", shape="self.shape",
         names="keep", stored="all",
+        core=True,
         doc="One number, shaped as the input.",
         example=">>> tl.full_like(tl.tensor([3.0, 4.0]), 5)\ntensor([5., 5.])",
     ),
@@ -161,6 +165,7 @@ ROWS = [
         f"arange.start_step(Scalar start, Scalar end, Scalar step=1, {OPTIONS}) -> Tensor",
         shape="[arange(start, end, step)]",
         out=True, out_name="arange.start_out",
+        core=True,
         doc="Every step-th number from start up to end.",
     ),
     _create(
@@ -263,6 +268,7 @@ ROWS = [
     _create(
         f"scalar_tensor(Scalar s, {OPTIONS}) -> Tensor", shape="[]",
         stored="all",
+        core=True,
         doc="A tensor without dimensions that holds the number.",
         example=">>> tl.scalar_tensor(3.0)\ntensor(3.)",
     ),

@@ -16,6 +16,7 @@ ROWS = [
         ),
         shape="[*indices.shape, weight.shape[1]]",
         method=False,
+        core=True,
         grad={
             "weight": (
                 "_embedding_sparse_backward(g, indices, weight.size(0), padding_idx, scale_grad_by_freq) if "
@@ -38,6 +39,7 @@ ROWS = [
         ),
         shape="[num_weights, *grad_output.shape[-1:]]",
         function=False, method=False,
+        core=True,
         grad={"grad_output": "_embedding_double_backward(g, indices, padding_idx, scale_grad_by_freq)"},
         jvp="linear", batch="rule",
         doc="Rows added up at their indices, in order.",
@@ -62,6 +64,7 @@ ROWS = [
         f"_embedding_bag({BAG}, int padding_idx=-1) -> {FOUR}",
         shape="bags(weight.shape, indices.shape, offsets.shape, mode, include_last_offset)",
         function=False, method=False,
+        core=True,
         grad={
             "weight, per_sample_weights": (
                 "_embedding_bag_backward(g0, weight, indices, offset2bag, bag_size, max_indices, "

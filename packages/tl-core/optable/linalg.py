@@ -7,6 +7,7 @@ ROWS = [
         "mm(Tensor self, Tensor mat2) -> Tensor", shape="mm(self.shape, mat2.shape)",
         out=True, autocast="lower",
         names="contract", reported="addmm_impl_cpu_",
+        core=True,
         grad={"self": "g.mm(mat2.t().conj())", "mat2": "self.t().conj().mm(g)"},
         jvp="rule", batch="rule",
         ref="numpy.matmul",
@@ -47,6 +48,7 @@ ROWS = [
         "bmm(Tensor self, Tensor mat2) -> Tensor", shape="mm(self.shape, mat2.shape)",
         out=True, autocast="lower",
         names="contract", reported="bmm",
+        core=True,
         grad={"self": "g.bmm(mat2.transpose(1, 2).conj())", "mat2": "self.transpose(1, 2).conj().bmm(g)"},
         jvp="rule", batch="rule",
         ref="numpy.matmul",
@@ -58,6 +60,7 @@ ROWS = [
         shape="mm(mat1.shape, mat2.shape)",
         inplace=True, out=True, shown="input, mat1, mat2, *, beta=1, alpha=1, out=None", autocast="lower",
         names="contract", reported="addmm_impl_cpu_",
+        core=True,
         grad={
             "self": "(g.conj() * beta).conj()",
             "mat1": "((g.mm(mat2.t().conj())).conj() * alpha).conj()",

@@ -123,6 +123,7 @@ ROWS = [
             "normalized_shape]]] * 2"
         ),
         out=True, method=False,
+        core=True,
         doc="layer_norm with the mean and the reciprocal standard deviation of each row.",
         example=(
             ">>> result, mean, rstd = tl.native_layer_norm(tl.tensor([[1.0, 3.0]]), [2], None, None, 0.0)\n"
@@ -153,6 +154,7 @@ ROWS = [
         ),
         shape="[input.shape, [N, group], [N, group]]",
         out=True, method=False,
+        core=True,
         doc="group_norm with the mean and the reciprocal standard deviation of each group.",
         example=(
             ">>> x = tl.tensor([[[1.0, 3.0], [2.0, 6.0]]])\n>>> tl.native_group_norm(x, None, None, 1, 2, 2, "

@@ -32,6 +32,7 @@ ROWS = [
         shape="pad_sizes(self.shape, pad)",
         method=False, devices="Any",
         stored="float8",
+        core=True,
         grad={"self": "constant_pad_nd(g, [-n for n in pad], 0)"},
         jvp="rule", batch="dims",
         doc="A number around the tensor; a negative width cuts.",
@@ -41,6 +42,7 @@ ROWS = [
         _border(
             f"reflection_pad{n}d", "reflect", n,
             autocast="float32" if n < 3 else "",
+            core=True,
             doc="The tensor mirrored at its borders, which are not repeated.",
         )
         for n in (1, 2, 3)
@@ -49,6 +51,7 @@ ROWS = [
         _border(
             f"replication_pad{n}d", "replicate", n,
             autocast="float32",
+            core=n > 1,
             doc="The tensor's borders repeated.",
         )
         for n in (1, 2, 3)

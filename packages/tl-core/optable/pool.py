@@ -48,6 +48,7 @@ ROWS = [
         "The largest element of each window, and where it stood in its plane.",
         shape="[pool(self.shape, kernel_size, stride, padding, dilation, ceil_mode, len(kernel_size))] * 2",
         names="keep", reported="max_pool2d",
+        dimensions={n: f"max_pool{n}d_with_indices" for n in (1, 2, 3)},
     ),
     _private(
         "_adaptive_max_pool(Tensor self, int[] output_size) -> (Tensor values, Tensor indices)",
@@ -55,6 +56,7 @@ ROWS = [
         "The largest element of each of as many windows as the result has elements.",
         shape="[adaptive(self.shape, output_size, len(output_size))] * 2",
         reported="adaptive_max_pool2d",
+        dimensions={n: f"adaptive_max_pool{n}d" for n in (1, 2, 3)},
     ),
     _private(
         (
@@ -64,6 +66,7 @@ ROWS = [
         {"self": PUT.format(size="kernel_size")}, "The largest element of windows at random places.",
         shape="[adaptive(self.shape, output_size, len(output_size))] * 2",
         reported="check_uniform_bounds",
+        dimensions={n: f"fractional_max_pool{n}d" for n in (2, 3)},
         batch="loop",
     ),
     _private(
@@ -91,6 +94,7 @@ ROWS = [
         {"self": f"_avg_pool_adjoint(g, self.shape, {AVG})"}, "The mean of each window.",
         shape="pool(self.shape, kernel_size, stride, padding, 1, ceil_mode, len(kernel_size))",
         reported="avg_pool2d",
+        dimensions={n: f"avg_pool{n}d" for n in (1, 2, 3)},
     ),
     _private(
         (
@@ -105,6 +109,7 @@ ROWS = [
         "The mean of each of as many windows as the result has elements.",
         shape="adaptive(self.shape, output_size, len(output_size))",
         reported="adaptive_avg_pool2d",
+        dimensions={1: "adaptive_avg_pool1d", 2: "_adaptive_avg_pool2d", 3: "_adaptive_avg_pool3d"},
     ),
     _private(
         "_adaptive_avg_pool_adjoint(Tensor grad, int[] sizes, int spatial) -> Tensor",
@@ -121,12 +126,14 @@ ROWS = [
         f"avg_pool1d(Tensor self, {_window(1, False)}, bool count_include_pad=True) -> Tensor",
         "The mean of each window.", shape="pool(self.shape, kernel_size, stride, padding, 1, ceil_mode, 1)",
         out=True, namespace="",
+        core=True,
         example=">>> tl.avg_pool1d(tl.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)\ntensor([[2., 6.]])",
     ),
     _public(
         "adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",
         "The means of as many windows as are asked for.", shape="adaptive(self.shape, output_size, 1)",
         out=True, namespace="",
+        core=True,
         example=">>> tl.adaptive_avg_pool1d(tl.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)\ntensor([[2., 6.]])",
     ),
     _public(
@@ -152,7 +159,8 @@ ROWS = [
         _public(f"max_pool{n}d_with_indices(Tensor self, {_window(n)}) -> (Tensor, Tensor)",
                 "The largest element of each window, and its position in its plane.",
             shape=f"[pool(self.shape, kernel_size, stride, padding, dilation, ceil_mode, {n})] * 2",
-                out=True, out_name=f"max_pool{n}d_with_indices.out(out, indices)", autocast=_policy(n)),
+                out=True, out_name=f"max_pool{n}d_with_indices.out(out, indices)", autocast=_policy(n),
+                core=True),
         _public(
             (
                 f"max_pool{n}d_with_indices_backward(Tensor grad_output, Tensor self, {_backward_window(n)}, "
@@ -160,12 +168,14 @@ ROWS = [
             ),
             f"The gradient of max_pool{n}d_with_indices.",
             shape="self.shape",
+            core=n == 2,
         ),
         _public(
             f"avg_pool{n}d(Tensor self, {_window(n, False)}, {AVG_TAIL}) -> Tensor",
             "The mean of each window.",
             shape=f"pool(self.shape, kernel_size, stride, padding, 1, ceil_mode, {n})",
             out=True, autocast=_policy(n),
+            core=True,
         ),
         _public(
             (
@@ -174,6 +184,7 @@ ROWS = [
             ),
             f"The gradient of avg_pool{n}d.",
             shape="self.shape",
+            core=n == 2,
         ),
         _public(
             f"adaptive_avg_pool{n}d(Tensor self, int[{n}] output_size) -> Tensor",
@@ -186,12 +197,14 @@ ROWS = [
             f"As adaptive_avg_pool{n}d.",
             shape=f"adaptive(self.shape, output_size, {n})",
             namespace="",
+            core=True,
         ),
         _public(
             f"_adaptive_avg_pool{n}d_backward(Tensor grad_output, Tensor self) -> Tensor",
             f"The gradient of adaptive_avg_pool{n}d.",
             shape="self.shape",
             namespace="",
+            core=n == 2,
         ),
         _public(
             f"adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)",

@@ -102,6 +102,7 @@ ROWS = [
         "rand", "int[] size", UNIFORM,
         shown=f"*size, {SHOWN}",
         reported="check_uniform_bounds",
+        core=True,
         example=">>> tl.rand(2, 3).shape\ntorch.Size([2, 3])",
     ),
     *_like(
@@ -114,6 +115,7 @@ ROWS = [
         "randn", "int[] size", NORMAL,
         shown=f"*size, {SHOWN}",
         reported="normal_kernel_cpu",
+        core=True,
         example=">>> tl.randn(2, 3).shape\ntorch.Size([2, 3])",
     ),
     *_like(
@@ -149,6 +151,7 @@ ROWS = [
     *_create(
         "randperm", "int n", PERMUTATION, shape="[n]",
         shown=f"n, *, {SHOWN}",
+        core=True,
         about={"n": "the numbers from 0 to n - 1 are permuted"},
         example=">>> tl.randperm(5).sort().values\ntensor([0, 1, 2, 3, 4])",
     ),
@@ -291,6 +294,7 @@ ROWS = [
         shape="[input.shape, input.shape]",
         method=False, random=True,
         names="keep", reported="bernoulli_scalar_cpu_",
+        core=True,
         grad={
             "input": (
                 "native_dropout_backward(g, result1, 1.0 if train == False else 0.0 if p == 1 else 1 / (1 - "

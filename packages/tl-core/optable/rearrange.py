@@ -6,6 +6,7 @@ ROWS = [
     Op(
         "flip(Tensor self, int[] dims) -> Tensor", shape="self.shape",
         stored="float8 float4 bits",
+        core=True,
         grad={"self": "g.flip(dims)"},
         jvp="linear", batch="dims",
         doc="A copy in which the order of the given dimensions is reversed.",
@@ -40,6 +41,7 @@ ROWS = [
     Composite(
         "repeat(Tensor self, int[] repeats) -> Tensor", shape="repeat(self.shape, repeats)",
         function=False,
+        core=True,
         doc=(
             "The tensor many times over along each dimension; more counts than dimensions add leading "
             "dimensions."

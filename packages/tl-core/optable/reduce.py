@@ -9,8 +9,8 @@ def _private(signature, **fields):
     return Composite(signature, function=False, method=False, **fields)
 
 
-def _logical(name, text):
-    none = {"grad": PIECEWISE, "jvp": PIECEWISE, "stored": "float8"}
+def _logical(name, text, **fields):
+    none = {"grad": PIECEWISE, "jvp": PIECEWISE, "stored": "float8", **fields}
     return [
         Op(
             f"{name}(Tensor self) -> Tensor", **none,
@@ -51,6 +51,7 @@ def _extreme(name, word, sign):
         Op(
             f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
             out=True, out_name=f"{name}.dim_{name}({name}, {second})",
+            core=True,
             grad={"self": "value_selecting_backward(g0, dim, indices, self.shape, keepdim)"},
             jvp="rule", batch="dims",
             doc=f"The {word} elements along a dimension and their indices.",
@@ -69,6 +70,7 @@ def _spread(name, word):
             f"{name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
             out=True, out_name=f"{name}.out",
             reported="std_cpu",
+            core=name == "var",
             doc=f"The {word} along dimensions.",
         ),
         Op(
@@ -77,6 +79,7 @@ def _spread(name, word):
                 f"keepdim=False) -> Tensor"
             ),
             reported="std_cpu",
+            core=name == "var",
             out=True, shown="input, dim=None, *, correction=1, keepdim=False, out=None",
             grad=grad,
             jvp="double-vjp", batch="dims",
@@ -118,6 +121,7 @@ ROWS = [
     Op(
         "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape="[]",
         out=True, sparse="sparse_sum",
+        core=True,
         grad={"self": "g.expand(self.shape)"},
         jvp="linear", batch="rule",
         ref="numpy.sum",
@@ -130,6 +134,7 @@ ROWS = [
     Op(
         "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         out=True, out_name="sum.IntList_out",
+        core=True,
         grad={"self": "unsum(g, self.shape, dim, keepdim)"},
         jvp="linear", batch="dims",
         doc="The sum along dimensions; None and an empty list mean all.",
@@ -138,6 +143,7 @@ ROWS = [
         "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape="[]",
         out=True, out_name="mean.dtype_out",
         reported="sum_cpu",
+        core=True,
         grad={"self": "g.expand(self.shape) / self.numel()"},
         jvp="linear", batch="rule",
         ref="numpy.mean",
@@ -148,6 +154,7 @@ ROWS = [
         "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         out=True, out_name="mean.out",
         reported="sum_cpu",
+        core=True,
         grad={"self": "unsum(g, self.shape, dim, keepdim) / (self.numel() / max(result.numel(), 1))"},
         jvp="linear", batch="dims",
         doc="The mean along dimensions.",
@@ -156,6 +163,7 @@ ROWS = [
         "amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
         out=True,
         reported="max_values_cpu",
+        core=True,
         grad={"self": "amax_backward(g, self, result, dim, keepdim)"},
         jvp="double-vjp", batch="dims",
         ref="numpy.amax",
@@ -166,6 +174,7 @@ ROWS = [
         "amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
         out=True,
         reported="min_values_cpu",
+        core=True,
         grad={"self": "amax_backward(g, self, result, dim, keepdim)"},
         jvp="double-vjp", batch="dims",
         ref="numpy.amin",
@@ -193,6 +202,7 @@ ROWS = [
     Op(
         "argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
         out=True,
+        core=True,
         grad="none:the result is an integer",
         jvp="none:the result is an integer", batch="dims",
         ref="numpy.argmax",
@@ -202,13 +212,17 @@ ROWS = [
     Op(
         "argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
         out=True,
+        core=True,
         grad="none:the result is an integer",
         jvp="none:the result is an integer", batch="dims",
         ref="numpy.argmin",
         doc="The index of the smallest element; of equal ones the first.",
         example=">>> tl.argmin(tl.tensor([[1, 5], [4, 3]]), 1)\ntensor([0, 1])",
     ),
-    *_logical("any", "some element is not zero"),
+    *_logical(
+        "any", "some element is not zero",
+        core=True,
+    ),
     *_logical("all", "no element is zero"),
     *_spread("var", "variance"),
     *_spread("std", "standard deviation"),
@@ -247,6 +261,7 @@ ROWS = [
         "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape="[]",
         out=True, shown="input, *, dtype=None", autocast="float32",
         reported="prod_out_cpu",
+        core=True,
         grad={"self": "prod_backward(g, self, result)"},
         jvp="double-vjp", batch="rule",
         ref="numpy.prod",
@@ -257,6 +272,7 @@ ROWS = [
         "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         out=True, out_name="prod.int_out", autocast="float32",
         reported="prod_out_cpu",
+        core=True,
         grad={"self": "prod_dim_backward(g, self, result, dim, keepdim)"},
         jvp="double-vjp", batch="dims",
         doc="The products along a dimension.",

@@ -23,6 +23,7 @@ ROWS = [
         "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape="self.shape",
         inplace=True, out=True,
         names="keep", reported="cumsum_out_cpu",
+        core=True,
         grad={"self": "cumsum_backward(g, dim)"},
         jvp="linear", batch="dims",
         ref="numpy.cumsum",

@@ -49,6 +49,7 @@ ROWS = [
         shape="[self.shape, self.shape]",
         out=True, out_name="sort.values", shown="input, dim=-1, descending=False, *, stable=False, out=None",
         names="keep", reported="sorting_kernel_method_name",
+        core=True,
         grad=PICKED,
         jvp="rule", batch="dims",
         doc=(
@@ -104,6 +105,7 @@ ROWS = [
         shape="[resize(self.shape, dim, require(k <= self.shape[dim], k)) if self.ndim else []] * 2",
         out=True, out_name="topk.values",
         names="keep",
+        core=True,
         grad=PICKED,
         jvp="rule", batch="dims",
         doc=(

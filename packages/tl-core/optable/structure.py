@@ -32,6 +32,7 @@ ROWS = [
         out=True, method=False, aliases=("concat", "concatenate"),
         autocast="widest",
         names="unify", stored="all",
+        core=True,
         grad={"tensors": "cat_backward(g, tensors, dim)"},
         jvp="linear", batch="dims",
         doc="Tensors one after another along a dimension.",
@@ -124,6 +125,7 @@ ROWS = [
         shape="self.shape",
         out=True, devices="Any",
         stored="float8 float4 bits quantized",
+        core=True,
         grad={
             "self": "slice_scatter(g, zeros_like(src), dim, start, end, step)",
             "src": "slice(g, dim, start, end, step)",
@@ -140,6 +142,7 @@ ROWS = [
         "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor", shape="self.shape",
         out=True, devices="Any",
         stored="float8 float4 bits quantized",
+        core=True,
         grad={"self": "select_scatter(g, zeros_like(src), dim, index)", "src": "g.select(dim, index)"},
         jvp="linear", batch="dims",
         doc="A copy with one position of a dimension replaced.",

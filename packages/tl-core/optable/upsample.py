@@ -44,6 +44,7 @@ def _rows(name, n, corners):
         method=False,
         namespace="_nn",
         shape="upsample(input.shape, output_size, scale_factors)",
+        core=name in ("upsample_bilinear2d", "upsample_nearest2d"),
         doc="The same with the size or the factors of the result.",
     )
 

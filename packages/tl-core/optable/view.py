@@ -22,6 +22,7 @@ ROWS = [
     View(
         "view(Tensor(a) self, int[] size) -> Tensor(a)", shape="view(self.shape, size)",
         function=False,
+        core=True,
         grad={"self": "g.reshape(self.shape)"},
         inverse="g.reshape(self.shape)",
         doc="The same elements in another shape, without a copy; -1 stands for the size that fits.",
@@ -55,6 +56,7 @@ ROWS = [
     View(
         "permute(Tensor(a) self, int[] dims) -> Tensor(a)", shape="permute(self.shape, dims)",
         names="permute",
+        core=True,
         grad={"self": "permute_backward(g, dims)"},
         batch="rule", inverse="permute_backward(g, dims)",
         doc="The dimensions in another order.",
@@ -65,6 +67,7 @@ ROWS = [
         shape="expand(self.shape, size)",
         function=False,
         names="keep",
+        core=True,
         grad={"self": "g.sum_to_size(self.shape)"},
         batch="rule", inverse="g.reshape(self.shape)",
         doc="Dimensions of size one repeated without a copy; -1 keeps a size.",
@@ -74,6 +77,7 @@ ROWS = [
         "as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)",
         shape="list(size)",
         names="drop",
+        core=True,
         grad={
             "self": (
                 "as_strided_backward(g, self.shape, self.stride(), self.storage_offset(), size, stride, "
@@ -93,6 +97,7 @@ ROWS = [
         shape="resize(self.shape, dim, slice_length(self.shape[dim], start, end, step))",
         function=False, method=False,
         names="keep",
+        core=True,
         grad={"self": "slice_backward(g, self.shape, dim, start, end, step)"},
         inverse="slice_scatter(self, g, dim, start, end, step)",
         doc="Every step-th element of a dimension from start up to end.",
@@ -101,6 +106,7 @@ ROWS = [
         "select.int(Tensor(a) self, int dim, int index) -> Tensor(a)",
         shape="element(self.shape, dim, index)",
         names="remove",
+        core=True,
         grad={"self": "select_backward(g, self.shape, dim, index)"},
         inverse="select_scatter(self, g, dim, index)",
         doc="One position of a dimension, which disappears.",
@@ -117,6 +123,7 @@ ROWS = [
     View(
         "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", shape="squeeze(self.shape, dim)",
         names="squeeze",
+        core=True,
         grad={"self": "g.reshape(self.shape)"},
         inverse="g.reshape(self.shape)",
         doc="Without that dimension if its size is one.",
@@ -124,12 +131,14 @@ ROWS = [
     View(
         "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", shape="squeeze(self.shape, dim)",
         names="squeeze",
+        core=True,
         grad={"self": "g.reshape(self.shape)"},
         batch="rule", inverse="g.reshape(self.shape)",
         doc="Without those of the dimensions whose size is one.",
     ),
     View(
         "unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", shape="insert(self.shape, dim, 1)",
+        core=True,
         grad={"self": "g.reshape(self.shape)"},
         inverse="g.squeeze(dim)",
         doc="With a new dimension of size one at that place.",
@@ -154,6 +163,7 @@ ROWS = [
         "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
         shape="diagonal(self.shape, offset, dim1, dim2)",
         names="diagonal",
+        core=True,
         grad={"self": "diagonal_backward(g, self.shape, offset, dim1, dim2)"},
         inverse="diagonal_scatter(self, g, offset, dim1, dim2)",
         doc="The diagonal of two dimensions, as the last dimension.",
@@ -201,6 +211,7 @@ ROWS = [
     View(
         "alias(Tensor(a) self) -> Tensor(a)", shape="self.shape",
         function=False, method=False,
+        core=True,
         grad={"self": "g"},
         inverse="g",
         doc="The same tensor once more, as a view.",
@@ -235,6 +246,7 @@ ROWS = [
         "split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
         shape="parts(self.shape, split_sizes, dim)",
         names="keep",
+        core=True,
         grad={"self": "split_with_sizes_backward(g, self.shape, split_sizes, dim)"},
         inverse="cat(g, dim)",
         doc="Stretches of the given sizes along a dimension.",
@@ -256,12 +268,14 @@ ROWS = [
     Composite(
         "real(Tensor(a) self) -> Tensor(a)", shape="self.shape",
         method=False,
+        array_api="real",
         doc="The real parts, as a view; real tensors come back as they are.",
         example=">>> tl.real(tl.tensor([1 + 2j]))\ntensor([1.])",
     ),
     Composite(
         "imag(Tensor(a) self) -> Tensor(a)", shape="self.shape",
         method=False,
+        array_api="imag",
         doc="The imaginary parts of a complex tensor, as a view.",
         example=">>> tl.imag(tl.tensor([1 + 2j]))\ntensor([2.])",
     ),

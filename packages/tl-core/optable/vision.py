@@ -62,6 +62,7 @@ ROWS = [
         "Images read at points given in units of their half size.",
         shape="[input.shape[0], input.shape[1], *grid.shape[1:-1]]",
         autocast="float32",
+        core=True,
     ),
     _public(
         f"grid_sampler_3d(Tensor input, Tensor grid, {MODES}) -> Tensor",

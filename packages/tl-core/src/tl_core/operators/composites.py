@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 import tl_core
+from tl_core.base.row_facts import declare
 from tl_core.operators import packets
 from tl_core.operators.packets import PACKETS, OpOverloadPacket
 from tl_core.operators.sizes import PythonOperator
@@ -84,13 +85,16 @@ class CompositePacket(OpOverloadPacket):
         return getattr(self, self._overload_names[-1])(*args, **kwargs)
 
 
-def add(rows: Iterable[tuple[str, Callable[..., Any]]], namespace: str = "aten") -> None:
+def add(rows: Iterable[tuple[str, Callable[..., Any]]], namespace: str = "aten", **facts: str) -> None:
     """Adds operators to a namespace.
 
     Args:
         rows: a schema and what a call does, for each.
         namespace: the namespace.
+        **facts: by the kind of a fact, the operators for which it holds, such as `core="copy"`.
     """
+    for kind, operators in facts.items():
+        declare(kind, *operators.split())
     by_name: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {}
     for schema, function in rows:
         base, _, overload = schema.partition("(")[0].partition(".")
@@ -334,7 +338,8 @@ add(
             "nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
             lambda self, dim, keepdim: tl_core.linalg.matrix_norm(self, "nuc", dim, keepdim),
         ),
-    ]
+    ],
+    inplace_views="detach_ set_",
 )
 
 add(
@@ -435,7 +440,8 @@ add(
         (f"random(Tensor self, {_GENERATOR}) -> Tensor", _on_copy("random_")),
         (f"random.to(Tensor self, int to, {_GENERATOR}) -> Tensor", _on_copy("random_")),
         (f"random.from(Tensor self, int from, int? to, {_GENERATOR}) -> Tensor", _on_copy("random_")),
-    ]
+    ],
+    core="copy",
 )
 
 
@@ -512,7 +518,8 @@ add(
             ),
             function("operators.gradients.native_batch_norm_backward"),
         ),
-    ]
+    ],
+    core="native_layer_norm_backward native_group_norm_backward",
 )
 
 _STATISTICS = "Tensor? running_mean, Tensor? running_var, float momentum"

@@ -98,7 +98,8 @@ add(
             f"_batch_norm_no_update({_OPTIONAL}, {_RULE}) -> (Tensor, Tensor, Tensor, Tensor)",
             _norm_no_update,
         ),
-    ]
+    ],
+    core="_native_batch_norm_legit _native_batch_norm_legit.no_stats _native_batch_norm_legit_no_training",
 )
 
 
@@ -136,7 +137,8 @@ add(
         ("_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", lambda x1, x2: _cdist(x1, x2, 2.0, 1)),
         ("_pdist_forward(Tensor self, float p=2.) -> Tensor", lambda self, p: tl_core.pdist(self, p)),
         ("_pdist_backward(Tensor grad, Tensor self, float p, Tensor pdist) -> Tensor", _pdist_gradient),
-    ]
+    ],
+    core="_cdist_forward _pdist_forward",
 )
 
 
@@ -397,5 +399,6 @@ add(
         ("q_scale(Tensor self) -> float", _method("q_scale")),
         *((f"{name}(Tensor self) -> int", _method(name)) for name in ("q_zero_point", "q_per_channel_axis")),
         ("qscheme(Tensor self) -> QScheme", _method("qscheme")),
-    ]
+    ],
+    sizes="_unique to_sparse to_sparse.sparse_dim",
 )

@@ -392,7 +392,9 @@ add(
             ),
             lambda self, dim, inverse, counts: tl_core.unique_consecutive(self, True, True, dim),
         ),
-    ]
+    ],
+    sizes="unique_dim_consecutive",
+    mask_writes="_index_put_impl_",
 )
 
 

@@ -6,22 +6,16 @@ Their overloads are those of the first name; handlers and graphs meet the operat
 from __future__ import annotations
 
 from tl_core import _C
+from tl_core.base.row_facts import facts
 from tl_core.operators.packets import OpOverloadPacket
 
 __all__ = ["FIRST_NAMES", "packet_of"]
 
-_WITH_INPLACE = {
-    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
-    "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "clip": "clamp", "divide": "div", "fix": "trunc",
-    "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "multiply": "mul",
-    "negative": "neg", "not_equal": "ne", "subtract": "sub",
-}  # fmt: skip
-FIRST_NAMES = {
-    **_WITH_INPLACE,
-    **{f"{second}_": f"{first}_" for second, first in _WITH_INPLACE.items()},
-    "concat": "cat", "concatenate": "cat", "ger": "outer", "moveaxis": "movedim", "row_stack": "vstack",
-    "swapaxes_": "transpose_", "swapdims_": "transpose_",
-}  # fmt: skip
+# PyTorch has operators of these names with parameters of their own.
+_OWN_OPERATORS = ("swapaxes", "swapdims")
+FIRST_NAMES: dict[str, str] = {
+    second: first for second, first in facts("second_names").items() if second not in _OWN_OPERATORS
+}
 
 
 def first_name(name: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import tl_core
 from tl_core import _C
 from tl_core.base import recording
+from tl_core.base.row_facts import declare
 from tl_core.operators.metadata import reply_of_handler
 from tl_core.operators.packets import PACKETS, OpOverload, OpOverloadPacket
 from tl_core.symbolic.numbers import SymBool, SymInt
@@ -267,6 +268,7 @@ _PROFILER: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {
         ),
     },
 }
+declare("core", "sym_size.int", "sym_stride.int", "sym_numel", "sym_storage_offset")
 PACKETS.update(
     (f"{namespace}::{name}", _Packet(namespace, name, overloads))
     for namespace, table in (("aten", _TABLE), ("prim", _PRIM), ("profiler", _PROFILER))

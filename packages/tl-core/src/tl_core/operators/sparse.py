@@ -175,7 +175,8 @@ add(
             "_sparse_mask_projection(Tensor self, Tensor mask, bool accumulate_matches=False) -> Tensor",
             lambda self, mask, accumulate: self.sparse_mask(mask),
         ),
-    ]
+    ],
+    sizes="_to_sparse _to_sparse.sparse_dim",
 )
 
 

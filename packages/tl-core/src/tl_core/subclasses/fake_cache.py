@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.base import row_facts
 from tl_core.dispatch.modes import no_modes
 from tl_core.tensors.size import Size
 
@@ -18,11 +19,6 @@ LIMIT = 1 << 14
 # Arguments of these types are part of a key as they are.
 _PLAIN = (str, type(None), _C.dtype, _C.device, type(_C.strided), type(_C.contiguous_format))
 _NUMBERS = (int, float, bool, complex)
-# Operators that change what a tensor is, in place.
-_INPLACE_VIEWS = frozenset(
-    {"set_", "resize_", "resize_as_", "unsqueeze_", "squeeze_", "transpose_", "t_", "as_strided_", "swapaxes_",
-     "swapdims_", "detach_", "rename_", "resize_as_sparse_"}
-)  # fmt: skip
 
 
 class TensorMetadata(NamedTuple):
@@ -211,7 +207,7 @@ class FakeCache:
         name = facts.name.partition(".")[0]
         if "::" in facts.name:
             raise Bypass("non-builtin")
-        if name in _INPLACE_VIEWS:
+        if not row_facts.facts("inplace_views").keys().isdisjoint((name, facts.name)):
             raise Bypass("inplace view")
         if name.startswith(("_foreach", "_fused")):
             raise Bypass("lists of tensors that are written")

@@ -239,13 +239,13 @@ class FakeTensorMode(TorchDispatchMode):
         if constant is not NotImplemented:
             return constant
         self._forget_constants(facts.written_arguments(args, kwargs))
-        if facts.name in fake_rules.NUMBER_OF_VALUES:
+        if fake_rules.returns_number_of_elements(facts.name):
             return self._number(func, fakes)
         if "::" in facts.name and facts.name in fake_impl.entries:
             return self._as_registered(func, fake_impl.entries[facts.name], args, kwargs)
         if fake_rules.depends_on_elements(facts.name, args) and not any(t.is_meta for t in fakes):
             return self._of_elements(func, facts, args, kwargs)
-        if facts.name in fake_rules.WRITE_AT_INDICES and fake_rules.has_mask(args):
+        if fake_rules.writes_at_mask(facts.name, args):
             args = self._at_no_positions(args)
         return self._on_meta(func, facts, args, kwargs, tensors_in((args, kwargs)))
 

@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.base.row_facts import facts
+from tl_core.base.rule_table import RuleTable
 
-# Results are not known without elements.
-NUMBER_OF_VALUES = frozenset({"_local_scalar_dense", "equal", "allclose", "is_nonzero"})
-# Nor are the sizes of these operators, with all their overloads; `index` only where an index is a mask.
-SHAPE_OF_VALUES = frozenset(
-    {
-        "nonzero", "nonzero_numpy", "argwhere", "masked_select", "unique", "_unique", "_unique2", "unique_dim",
-        "unique_consecutive", "unique_dim_consecutive", "bincount", "to_sparse", "_to_sparse", "segment_lengths",
-    }
-)  # fmt: skip
-# Nor those of these overloads: `where` of a condition alone, counts and positions in a tensor.
-OVERLOADS_OF_VALUES = frozenset(
-    {
-        "where", "repeat_interleave.Tensor", "repeat_interleave.self_Tensor",
-        "tensor_split.tensor_indices_or_sections",
-    }
-)  # fmt: skip
-# Where an index is a mask, these still return what is like their first argument.
-WRITE_AT_INDICES = frozenset({"index_put", "index_put_", "index_put.out", "_index_put_impl_"})
-# Operators whose first tensor alone says where the result lies.
-FIRST_TENSOR_DECIDES = frozenset(
-    {
-        "copy_", "copy", "copy.out", "_to_copy", "to_device", "resize_as_", "index.Tensor", "index.Tensor_out",
-        "index_put", "index_put_", "index_put.out", "_index_put_impl_", "slice_scatter", "slice_scatter.out",
-        "select_scatter", "_foreach_copy_", "set_", "gather", "type_as",
-    }
-)  # fmt: skip
-# Tables in which indices are looked up, which may lie on the CPU if the table is on meta.
-TABLES = frozenset({"embedding", "embedding_dense_backward", "_embedding_bag", "index_select"})
+DEVICES: RuleTable[Callable[[Any, list[Any]], Any]] = RuleTable("devices of fakes")
 
 
 def has_mask(args: Any) -> bool:
@@ -53,9 +29,27 @@ def depends_on_elements(name: str, args: Any) -> bool:
         name: the operator's, without its namespace.
         args: what it is called with.
     """
-    if name in OVERLOADS_OF_VALUES or name.partition(".")[0] in SHAPE_OF_VALUES:
-        return True
-    return name in ("index.Tensor", "index.Tensor_out") and has_mask(args)
+    functional = name.removesuffix(".out").removesuffix("_out")
+    return functional in facts("sizes") or (functional in facts("mask_reads") and has_mask(args))
+
+
+def returns_number_of_elements(name: str) -> bool:
+    """Whether an operator returns a number that depends on elements.
+
+    Args:
+        name: the operator's, without its namespace.
+    """
+    return name in facts("numbers")
+
+
+def writes_at_mask(name: str, args: Any) -> bool:
+    """Whether an operator writes at the elements that a mask selects, so that its results are like its first argument.
+
+    Args:
+        name: the operator's, without its namespace.
+        args: what it is called with.
+    """
+    return name in facts("mask_writes") and has_mask(args)
 
 
 def common_device(func: Any, tensors: list[Any]) -> Any:
@@ -69,14 +63,29 @@ def common_device(func: Any, tensors: list[Any]) -> Any:
         RuntimeError: two lie on different devices.
     """
     first = tensors[0].device
-    if all(t.device == first for t in tensors) or func._native_name in FIRST_TENSOR_DECIDES:
+    if all(t.device == first for t in tensors):
         return first
-    if (
-        first.type == "meta"
-        and func._native_name in TABLES
-        and {t.device.type for t in tensors} == {"meta", "cpu"}
-    ):
-        return first
+    return DEVICES.get(func._native_name, _one_device)(func, tensors)
+
+
+@DEVICES.rule(
+    *("copy_", "copy", "copy.out", "_to_copy", "to_device", "resize_as_", "index.Tensor", "index.Tensor_out"),
+    *("index_put", "index_put_", "index_put.out", "_index_put_impl_", "slice_scatter", "slice_scatter.out"),
+    *("select_scatter", "_foreach_copy_", "set_", "gather", "type_as"),
+)
+def _first_device(func: Any, tensors: list[Any]) -> Any:
+    return tensors[0].device
+
+
+@DEVICES.rule("embedding", "embedding_dense_backward", "_embedding_bag", "index_select")
+def _device_of_lookup(func: Any, tensors: list[Any]) -> Any:
+    """Indices may lie on the CPU if the rows that they select are on meta."""
+    first = tensors[0].device
+    is_lookup = first.type == "meta" and {t.device.type for t in tensors} == {"meta", "cpu"}
+    return first if is_lookup else _one_device(func, tensors)
+
+
+def _one_device(func: Any, tensors: list[Any]) -> Any:
     device, device_is_number = None, True
     for t in tensors:
         is_number = t.dim() == 0 and t.device.type == "cpu"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tl_core.operators.packets import aten
+
 __all__ = ["is_inplace", "is_inplace_view_fn", "is_view_fn"]
 
 
@@ -39,7 +41,11 @@ def is_inplace_view_fn(func: Any) -> bool:
         >>> is_inplace_view_fn(tl_core.ops.aten.t_.default), is_inplace_view_fn(tl_core.ops.aten.add_.Tensor)
         (True, False)
     """
-    return func.overloadpacket.__name__ in _IN_PLACE_VIEWS
+    name = func.overloadpacket.__name__
+    if not name.endswith("_") or name.endswith("__"):
+        return False
+    functional = getattr(aten, name[:-1], None)  # `transpose` of `transpose_`
+    return functional is not None and any(getattr(functional, o).is_view for o in functional.overloads())
 
 
 def is_inplace(func: Any) -> bool:
@@ -57,8 +63,3 @@ def is_inplace(func: Any) -> bool:
     if name.startswith("__"):
         return name.startswith("__i") and name != "__invert__"
     return bool(name.endswith("_"))
-
-
-_IN_PLACE_VIEWS = frozenset(
-    ["as_strided_", "detach_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"]
-)

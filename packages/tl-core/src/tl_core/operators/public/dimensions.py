@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from tl_core.base.row_facts import facts
 from tl_core.operators.packets import aten
 
 __all__ = ["BY_DIMENSIONS", "public_call", "without_defaults"]
 
-# Each takes what stands for it takes, and may leave out what is as its schema says.
+# Each takes the arguments of its private operator, and may leave out those with their defaults.
 BY_DIMENSIONS: dict[str, dict[int, str]] = {
-    "_max_pool": {n: f"max_pool{n}d_with_indices" for n in (1, 2, 3)},
-    "_adaptive_max_pool": {n: f"adaptive_max_pool{n}d" for n in (1, 2, 3)},
-    "_fractional_max_pool": {n: f"fractional_max_pool{n}d" for n in (2, 3)},
-    "_avg_pool": {n: f"avg_pool{n}d" for n in (1, 2, 3)},
-    "_adaptive_avg_pool": {1: "adaptive_avg_pool1d", 2: "_adaptive_avg_pool2d", 3: "_adaptive_avg_pool3d"},
+    private: {int(n): public for n, public in names.items()} for private, names in facts("dimensions").items()
 }
 
 
