@@ -9,32 +9,16 @@ from typing import Any
 import tl_core as _tl
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.base.row_facts import facts
 
-from . import special_cases as _special
 from .promotion import operands, result_type
+from .special_cases import SPECIAL_CASES
 
-_UNARY: dict[str, Any] = {
-    "abs": _tl.abs, "acos": _tl.acos, "acosh": _tl.acosh, "asin": _tl.asin, "asinh": _tl.asinh, "atan": _tl.atan,
-    "atanh": _tl.atanh, "bitwise_invert": _tl.bitwise_not, "conj": _tl.conj_physical, "cos": _tl.cos,
-    "cosh": _special.cosh,
-    "exp": _tl.exp, "expm1": _special.expm1, "imag": _tl.imag, "isfinite": _tl.isfinite, "isinf": _tl.isinf,
-    "isnan": _tl.isnan, "log": _tl.log, "log10": _tl.log10, "log1p": _tl.log1p, "log2": _tl.log2,
-    "logical_not": _tl.logical_not, "negative": _tl.neg, "real": _tl.real, "reciprocal": _tl.reciprocal,
-    "sign": _special.sign, "signbit": _tl.signbit, "sin": _tl.sin, "sinh": _special.sinh, "sqrt": _tl.sqrt,
-    "square": _tl.square, "tan": _tl.tan, "tanh": _special.tanh,
-}  # fmt: skip
-_BINARY: dict[str, Any] = {
-    "add": _tl.add, "atan2": _tl.atan2, "bitwise_and": _tl.bitwise_and, "bitwise_left_shift": _tl.bitwise_left_shift,
-    "bitwise_or": _tl.bitwise_or, "bitwise_right_shift": _tl.bitwise_right_shift, "bitwise_xor": _tl.bitwise_xor,
-    "copysign": _tl.copysign, "divide": _tl.div, "equal": _tl.eq, "floor_divide": _special.floor_divide,
-    "greater": _tl.gt, "greater_equal": _tl.ge, "hypot": _tl.hypot, "less": _tl.lt, "less_equal": _tl.le,
-    "logaddexp": _tl.logaddexp, "logical_and": _tl.logical_and, "logical_or": _tl.logical_or,
-    "logical_xor": _tl.logical_xor, "maximum": _tl.maximum, "minimum": _tl.minimum, "multiply": _tl.mul,
-    "nextafter": _tl.nextafter, "not_equal": _tl.ne, "pow": _tl.pow, "remainder": _special.remainder,
-    "subtract": _tl.sub,
-}  # fmt: skip
-_INTEGERS_STAY = {"ceil": _tl.ceil, "floor": _tl.floor, "round": _tl.round, "trunc": _tl.trunc}
-__all__ = sorted([*_UNARY, *_BINARY, *_INTEGERS_STAY, "clip", "positive", "where"])
+_UNARY, _BINARY = (
+    {name: op for name, (op, n) in facts("array_api").items() if n == count} for count in (1, 2)
+)
+_INTEGERS_STAY = ("ceil", "floor", "round", "trunc")
+__all__ = sorted([*_UNARY, *_BINARY, "clip", "positive", "where"])
 
 
 def _set_name(function: Any, name: str, of: Callable[..., Any]) -> Any:
@@ -82,9 +66,14 @@ def _rounding(name: str, of: Callable[..., Tensor]) -> Callable[[Tensor], Tensor
     return _set_name(function, name, of)
 
 
-globals().update({name: _unary(name, of) for name, of in _UNARY.items()})
-globals().update({name: _binary(name, of) for name, of in _BINARY.items()})
-globals().update({name: _rounding(name, of) for name, of in _INTEGERS_STAY.items()})
+def _function(name: str, op: str) -> Callable[..., Any]:
+    of = SPECIAL_CASES.get(name) or getattr(_tl, op)
+    if name in _INTEGERS_STAY:
+        return _rounding(name, of)
+    return _unary(name, of) if name in _UNARY else _binary(name, of)
+
+
+globals().update({name: _function(name, op) for name, op in {**_UNARY, **_BINARY}.items()})
 
 
 def positive(x: Tensor, /) -> Tensor:

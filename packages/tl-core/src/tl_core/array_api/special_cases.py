@@ -5,12 +5,13 @@ The complex cases are those of C99, Annex G: a product with an exact zero is zer
 
 from __future__ import annotations
 
+from typing import Any
+
 import tl_core as _tl
 from tl_core._C import Tensor
+from tl_core.base.rule_table import RuleTable
 
-
-def _product(a: Tensor, b: Tensor) -> Tensor:
-    return _tl.where((a == 0) | (b == 0), _tl.zeros_like(a), a * b)
+SPECIAL_CASES: RuleTable[Any] = RuleTable("array API")
 
 
 def _replace_nonfinite(x: Tensor, out: Tensor, real: Tensor, imag: Tensor) -> Tensor:
@@ -23,24 +24,7 @@ def _without_angle(x: Tensor) -> Tensor:
     return _tl.isinf(x.real) & ~_tl.isfinite(x.imag)
 
 
-def sinh(x: Tensor) -> Tensor:
-    """`tl.sinh`, with an infinite or exact real part where the angle isn't known."""
-    if not x.is_complex():
-        return _tl.sinh(x)
-    a, b = x.real, x.imag
-    real = _tl.where(_without_angle(x), a, _product(_tl.sinh(a), _tl.cos(b)))
-    return _replace_nonfinite(x, _tl.sinh(x), real, _product(_tl.cosh(a), _tl.sin(b)))
-
-
-def cosh(x: Tensor) -> Tensor:
-    """`tl.cosh`, likewise."""
-    if not x.is_complex():
-        return _tl.cosh(x)
-    a, b = x.real, x.imag
-    real = _tl.where(_without_angle(x), _tl.abs(a), _product(_tl.cosh(a), _tl.cos(b)))
-    return _replace_nonfinite(x, _tl.cosh(x), real, _product(_tl.sinh(a), _tl.sin(b)))
-
-
+@SPECIAL_CASES.rule("tanh")
 def tanh(x: Tensor) -> Tensor:
     """`tl.tanh`; of infinity it is one with any angle, of an exact zero with none a zero."""
     if not x.is_complex():
@@ -53,6 +37,7 @@ def tanh(x: Tensor) -> Tensor:
     return _replace_nonfinite(x, _tl.tanh(x), real, imag)
 
 
+@SPECIAL_CASES.rule("expm1")
 def expm1(x: Tensor) -> Tensor:
     """`tl.expm1`; of -infinity it is -1, of infinity infinite, with any angle; a real part of zero is positive."""
     if not x.is_complex():
@@ -65,6 +50,7 @@ def expm1(x: Tensor) -> Tensor:
     return _replace_nonfinite(x, _tl.complex(out.real + 0.0, out.imag), real, imag)
 
 
+@SPECIAL_CASES.rule("sign")
 def sign(x: Tensor) -> Tensor:
     """`tl.sgn`; NaN has no sign, and zero is positive."""
     out = _tl.sgn(x)
@@ -73,6 +59,7 @@ def sign(x: Tensor) -> Tensor:
     return _tl.where(_tl.isnan(x), x, out) if x.is_floating_point() else out
 
 
+@SPECIAL_CASES.rule("floor_divide")
 def floor_divide(x1: Tensor, x2: Tensor) -> Tensor:
     """`tl.floor_divide`; with one infinite operand it is the quotient itself."""
     out = _tl.floor_divide(x1, x2)
@@ -82,6 +69,7 @@ def floor_divide(x1: Tensor, x2: Tensor) -> Tensor:
     return _tl.where(one_is_infinite, x1 / x2, out)
 
 
+@SPECIAL_CASES.rule("remainder")
 def remainder(x1: Tensor, x2: Tensor) -> Tensor:
     """`tl.remainder`; zero has the divisor's sign as well."""
     out = _tl.remainder(x1, x2)

@@ -8,7 +8,7 @@ from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.nested.handlers import as_it_is
 from tl_core.nested.tensor import JAGGED, NestedTensor, as_nested, raw
-from tl_core.operators.second_names import FIRST_NAMES
+from tl_core.operators.elementwise import elementwise_functions
 
 __all__ = ["OF_THE_LANGUAGE", "PLAIN", "POINTWISE", "same_structure"]
 
@@ -30,21 +30,8 @@ _SPECIAL = """
 # Elementwise rows that PyTorch's jagged tensors lack.
 _ABSENT = {"complex", "empty_like", "polar"}
 
-
-def _elementwise() -> set[str]:
-    """The elementwise functions of the main namespace, and their second names."""
-    names = set()
-    for operator in _C._operators():
-        name = operator.partition(".")[0]
-        public = name[0] != "_" and "::" not in name and not name.endswith(("_", "_backward", "_error"))
-        is_listed = name in names or name.startswith("special_")
-        if public and not is_listed and _C._operator_facts(operator)[6]:
-            names.add(name)
-    return names | {second for second, first in FIRST_NAMES.items() if first in names}
-
-
 # All operators whose result has an element for each of their inputs' elements, broadcast.
-POINTWISE = frozenset((_elementwise() - _ABSENT).union(_MORE, _SPECIAL))
+POINTWISE = (elementwise_functions() - _ABSENT).union(_MORE, _SPECIAL)
 # Operators of the language among them.
 OF_THE_LANGUAGE = """
     __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ __mul__ __rmul__ __imul__ __truediv__ __rtruediv__

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tl_core.overrides import overridable
+from tl_core.symbolic.numbers import FUNCTIONS_OF_ONE
 
 __all__ = ["sym_float", "sym_fresh_size", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sum"]
 
@@ -182,7 +183,5 @@ def _function(name: str) -> Any:
     return overridable(sym_function)
 
 
-_sym_sqrt, _sym_cos, _sym_sin, _sym_tan = (_function(name) for name in ("sqrt", "cos", "sin", "tan"))
-_sym_exp, _sym_log, _sym_log2, _sym_log10 = (_function(name) for name in ("exp", "log", "log2", "log10"))
-_sym_asin, _sym_acos, _sym_atan = (_function(name) for name in ("asin", "acos", "atan"))
-_sym_cosh, _sym_sinh, _sym_tanh = (_function(name) for name in ("cosh", "sinh", "tanh"))
+_sym_sqrt: Any  # the stub of tl names it
+globals().update({f"_sym_{name}": _function(name) for name in FUNCTIONS_OF_ONE})

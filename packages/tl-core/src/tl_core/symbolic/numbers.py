@@ -276,7 +276,7 @@ class SymBool(_Symbolic):
         return _wrapped(self.node.sym_int().sym_float())
 
 
-# The functions of `math` that take symbolic numbers, as `_sym_sqrt` does.
+# The functions of `math` that take symbolic numbers: `arithmetic._sym_sqrt` is one of them.
 FUNCTIONS_OF_ONE = (
     *("sqrt", "exp", "log", "log2", "log10"),
     *("cos", "cosh", "sin", "sinh", "tan", "tanh", "acos", "asin", "atan"),

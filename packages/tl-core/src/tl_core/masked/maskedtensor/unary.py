@@ -7,23 +7,26 @@ from typing import Any
 from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.masked.maskedtensor.core import HANDLERS, MaskedTensor, as_masked, with_values
+from tl_core.operators.elementwise import elementwise_functions
 
 __all__: list[str] = []
 
-UNARY_NAMES = """
-    abs absolute acos arccos acosh arccosh angle asin arcsin asinh arcsinh atan arctan atanh arctanh bitwise_not ceil
-    clamp clip conj_physical cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1 fix floor frac lgamma log log10
-    log1p log2 logit i0 isnan nan_to_num neg negative positive pow rad2deg reciprocal round rsqrt sigmoid sign sgn
-    signbit sin sinc sinh sqrt square tan tanh trunc
+# The elementwise functions of one tensor that PyTorch's masked tensors lack.
+_ABSENT = """
+    bitwise_left_shift bitwise_right_shift celu elu fill frexp hardshrink hardsigmoid hardswish hardtanh isneginf
+    isposinf leaky_relu log_sigmoid mish polygamma remainder selu softshrink threshold xlogy
 """.split()  # noqa: SIM905
-_NOT_INPLACE = ("angle", "positive", "signbit", "isnan")
-INPLACE_UNARY_NAMES = [f"{name}_" for name in UNARY_NAMES if name not in _NOT_INPLACE]
-# Not on the list, but of the same kind.
+# Functions and methods that masked tensors take besides PyTorch's list.
 _MORE = """
     float_power relu gelu silu softplus logical_not isfinite isinf
     ones_like zeros_like rand_like randn_like full_like empty_like clone detach half float double bfloat16 int long
     short char byte bool requires_grad_ detach_ __neg__ __pos__ __abs__ __invert__ __pow__ __rpow__ cpu
 """.split()  # noqa: SIM905
+UNARY_NAMES = sorted(
+    elementwise_functions(tensors=1).difference(_ABSENT, _MORE) | {"conj_physical", "positive"}
+)
+_NOT_INPLACE = ("angle", "positive", "signbit", "isnan")
+INPLACE_UNARY_NAMES = [f"{name}_" for name in UNARY_NAMES if name not in _NOT_INPLACE]
 
 
 def _function(name: str) -> Any:
@@ -42,6 +45,7 @@ def on_values(operator: Any, t: Any, *args: Any, **kwargs: Any) -> Any:
     return with_values(t, operator(t.values(), *args, **kwargs))
 
 
+@HANDLERS.rule(*UNARY_NAMES, *INPLACE_UNARY_NAMES, *_MORE)
 def _unary(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if any(isinstance(a, Tensor) for a in (*args[1:], *kwargs.values())):
         from tl_core.masked.maskedtensor.binary import binary
@@ -51,7 +55,3 @@ def _unary(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     mask = self._masked_mask
     result = on_values(operator, self, *args[1:], **kwargs)
     return result if isinstance(result, MaskedTensor) else as_masked(result, mask)
-
-
-for _name in (*UNARY_NAMES, *INPLACE_UNARY_NAMES, *_MORE):
-    HANDLERS[_name] = _unary
