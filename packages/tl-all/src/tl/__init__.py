@@ -17,17 +17,17 @@ from tl import _finder, _grafts, _packages, _star_names
 from tl.version import __version__ as __version__
 from tl_core import *
 from tl_core.base.backend_registry import register as _register
+from tl_core.base.operator_hooks import add_python_operators as _add_python_operators
 
 _finder.install_finder()
 _register("autograd", lambda: _import_module("tl_autograd"))
 _register("functional", lambda: _import_module("tl_nn.functional"))
-_register("functional operators", lambda: _import_module("tl_nn.composite_operators"))
 _register("distributed", lambda: _import_module("tl_distributed"))
 _register("collective operators", lambda: _import_module("tl_distributed.collectives.functional_operators"))
 _register("quantization", lambda: _import_module("tl_quantization"))
-_register("quantized operators", lambda: _import_module("tl_quantization.composite_operators"))
 _register("higher-order operators", lambda: _import_module("tl_compiler.higher_order").load_all())
 _register("tracer", lambda: _import_module("tl_compiler"))
+_add_python_operators("tl_nn.composite_operators", "tl_quantization.composite_operators")
 
 # a namespace of native functions, which no import finds
 _grafts.extend(getattr(_sys.modules["tl_core._C"], "_nn"), "_C._nn")  # noqa: B009

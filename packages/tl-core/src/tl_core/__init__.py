@@ -1,6 +1,5 @@
 """Tensors, their operators and kernels: the core of tl, and all of it that needs no other package."""
 
-from functools import partial as _partial
 from importlib import import_module as _import_module
 from math import e, inf, nan, pi
 from os import environ as _environ
@@ -24,7 +23,6 @@ from tl_core._C import (
     result_type,
 )
 from tl_core.api import tensor_methods as _tensor  # gives Tensor its Python half
-from tl_core.base import backend_registry as _backend_registry
 from tl_core.base import forks as _forks  # handlers of forks
 from tl_core.base import operator_hooks as _operator_hooks
 from tl_core.base import return_types
@@ -223,11 +221,7 @@ _operator_hooks.makers.update(
     }
 )
 # Operators that rooms above the packets define.
-for _loader, _module in {
-    "nested operators": "tl_core.nested.operators",
-    "compatibility operators": "tl_core.compat.composites",
-}.items():
-    _backend_registry.register(_loader, _partial(_import_module, _module))
+_operator_hooks.add_python_operators("tl_core.nested.operators", "tl_core.compat.composites")
 
 
 def __getattr__(name: str) -> object:

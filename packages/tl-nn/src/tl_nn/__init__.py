@@ -4,7 +4,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tl_core.base import backend_registry, operator_hooks
+from tl_core.base import operator_hooks
 from tl_core.dispatch import overridable
 
 from . import functional, init, modules, parameter, utils
@@ -60,7 +60,7 @@ __all__ += modules.__all__
 overridable.add_modules("torch", "tl_nn.functional.numbered_reductions")
 overridable.add_modules("torch.nn.functional", "tl_nn.functional")
 overridable.add_modules("torch.nn.init", "tl_nn.init")
-backend_registry.register("functional operators", lambda: import_module("tl_nn.composite_operators"))
+operator_hooks.add_python_operators("tl_nn.composite_operators")
 
 
 def _as_operator(name: str, *args: Any, **kwargs: Any) -> Any:

@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import Any
 
 makers: dict[str, str] = {}
+# The modules that define operators as functions of Python, in the order of look-ups.
+python_operators: list[str] = []
 
 
 def maker(name: str) -> Any:
@@ -22,3 +24,12 @@ def maker(name: str) -> Any:
         raise RuntimeError(f"no package that has been imported offers {name!r} for custom operators")
     module, _, function = makers[name].partition(":")
     return getattr(import_module(module), function)
+
+
+def add_python_operators(*modules: str) -> None:
+    """Adds modules whose operators are functions of Python.
+
+    Args:
+        *modules: the modules, in the order of look-ups, behind those of other rooms and packages.
+    """
+    python_operators.extend(module for module in modules if module not in python_operators)

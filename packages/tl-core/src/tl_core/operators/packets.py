@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from tl_core import _C
@@ -359,19 +360,14 @@ _OF_FUNCTIONS = (
 )  # namespaces of operators that are functions of Python
 # Operators that are functions of Python, by full name: `aten::sym_size`.
 PACKETS: dict[str, OpOverloadPacket] = {}
-# Names in the backend registry of the modules and packages that define such operators, in the order of look-ups.
-LOADERS = [
-    *("graph operators", "composite operators", "core operators", "sparse operators", "kernel operators"),
-    *("nested operators", "compatibility operators", "functional operators", "quantized operators"),
-]
 
 
 def python_packet(name: str) -> OpOverloadPacket | None:
     """An operator that is a function of Python: of the core, or of a package above it."""
-    for loader in LOADERS:
+    for module in operator_hooks.python_operators:
         if name in PACKETS:
             break
-        backend_registry.load(loader)
+        import_module(module)
     return PACKETS.get(name)
 
 
