@@ -25,8 +25,9 @@ class RuleFunction:
     helpers: Helpers
 
     def position(self, node: ast.AST | None = None) -> str:
-        """File and line of a part of the function."""
-        return f"optable/rules/{self.family}.py:{getattr(node or self.definition, 'lineno', 0)}"
+        """File and line of a part of the function, or of a helper."""
+        node = node or self.definition
+        return f"optable/rules/{getattr(node, 'family', self.family)}.py:{getattr(node, 'lineno', 0)}"
 
 
 @cache
@@ -45,13 +46,35 @@ def rule_functions(folder: Path = FOLDER) -> dict[tuple[str, str], RuleFunction]
 
 
 def _functions(path: Path) -> Iterator[RuleFunction]:
-    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    tree = _parse(path)
     definitions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    helpers = {node.name: node for node in definitions if not node.decorator_list}
+    helpers = {**_imported_helpers(path, tree), **_helpers(tree)}
     for definition in definitions:
         for decorator in definition.decorator_list:
             for kind, row in _declared(decorator):
                 yield RuleFunction(kind, row, path.stem, definition, helpers)
+
+
+def _parse(path: Path) -> ast.Module:
+    """The tree of a file. Its nodes have the name of the file, for the messages of errors in helpers."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    for node in ast.walk(tree):
+        node.family = path.stem  # type: ignore[attr-defined]
+    return tree
+
+
+def _helpers(tree: ast.Module) -> Helpers:
+    return {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef) and not n.decorator_list}
+
+
+def _imported_helpers(path: Path, tree: ast.Module) -> Helpers:
+    """The helpers that a file imports from another file of rules."""
+    helpers: dict[str, ast.FunctionDef] = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            known = _helpers(_parse(path.parent / f"{node.module}.py"))
+            helpers |= {name.name: known[name.name] for name in node.names}
+    return helpers
 
 
 def _declared(decorator: ast.expr) -> Iterator[tuple[str, str]]:

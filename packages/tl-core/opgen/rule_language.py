@@ -6,7 +6,8 @@ A rule is a function beside its rows: `optable/rules/<family>.py` for the rows o
 - assignments of variables, and `a, b = helper(…)`;
 - `if`, whose branches return, or end with an assignment to one variable;
 - `return`, with a tuple for a row of several results;
-- expressions as in `grad`, and calls of helpers: functions of the same file without a decorator.
+- expressions as in `grad`, and calls of helpers: functions without a decorator, of the same file or imported from
+  `optable/rules/layouts.py`.
 
 A helper is a macro: a call is replaced by its statements. An error names the file and the line.
 

@@ -133,3 +133,15 @@ def test_unknown_keywords_stop_the_build():
 
 def test_every_rule_has_a_row():
     assert len(rules.rules(collect.rows())) > 1000
+
+
+def test_helpers_of_another_file(tmp_path):
+    (tmp_path / "shared.py").write_text("def twice(x):\n    return x + x\n")
+    program = batch_of(tmp_path, "def _(self):\n    return twice(-self)\n", "from .shared import twice\n")
+    assert codes(program) == ["neg", "add.Tensor"]
+
+
+def test_an_error_in_a_helper_names_its_file(tmp_path):
+    (tmp_path / "shared.py").write_text("def twice(x):\n    return unknown(x)\n")
+    with pytest.raises(FormulaError, match=r"optable/rules/shared\.py:2"):
+        batch_of(tmp_path, "def _(self):\n    return twice(-self)\n", "from .shared import twice\n")

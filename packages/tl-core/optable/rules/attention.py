@@ -2,13 +2,10 @@
 
 from opgen.rule_language import batch, batch_size
 
-
-def _folded(x):
-    """(B, N, …) as (B · N, …)."""
-    return x.reshape([x.shape[0] * x.shape[1]] + x.shape[2:])
+from .layouts import folded
 
 
 @batch("_attention_rng_state")
 def _(query, key):
-    states = _attention_rng_state(_folded(query), _folded(key))
+    states = _attention_rng_state(folded(query), folded(key))
     return states.reshape([batch_size, states.shape[0] // batch_size] + states.shape[1:])

@@ -5,15 +5,7 @@ With one filter for all examples, the batch is more samples. With a filter for e
 
 from opgen.rule_language import batch, batch_size, batched, defined, jvp, unexpanded
 
-
-def _folded(x):
-    """(B, N, …) as (B · N, …)."""
-    return x.reshape([x.shape[0] * x.shape[1]] + x.shape[2:])
-
-
-def _as_channels(x):
-    """(B, N, C, …) as (N, B · C, …)."""
-    return x.transpose(0, 1).reshape([x.shape[1], batch_size * x.shape[2]] + x.shape[3:])
+from .layouts import as_channels, folded
 
 
 def _joined_rows(x):
@@ -42,7 +34,7 @@ def _biased(z, bias):
 def _(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     if not batched(weight):
         y = convolution(
-            _folded(input),
+            folded(input),
             unexpanded(weight),
             None,
             stride,
@@ -55,7 +47,7 @@ def _(input, weight, bias, stride, padding, dilation, transposed, output_padding
         z = y.reshape([batch_size, input.shape[1]] + y.shape[1:])
     else:
         y = convolution(
-            _as_channels(input), _joined_rows(weight), None, stride, padding, dilation, transposed, output_padding,
+            as_channels(input), _joined_rows(weight), None, stride, padding, dilation, transposed, output_padding,
             groups * batch_size,
         )  # fmt: skip
         z = _from_channels(y)
@@ -66,7 +58,7 @@ def _(input, weight, bias, stride, padding, dilation, transposed, output_padding
 def _(input, weight, bias, output_size, stride, padding, dilation, groups):
     if not batched(weight):
         y = _convolve(
-            _folded(input),
+            folded(input),
             unexpanded(weight),
             None,
             _more_samples(output_size),
@@ -78,7 +70,7 @@ def _(input, weight, bias, output_size, stride, padding, dilation, groups):
         z = y.reshape([batch_size, input.shape[1]] + y.shape[1:])
     else:
         y = _convolve(
-            _as_channels(input), _joined_rows(weight), None, _more_channels(output_size), stride, padding, dilation,
+            as_channels(input), _joined_rows(weight), None, _more_channels(output_size), stride, padding, dilation,
             groups * batch_size,
         )  # fmt: skip
         z = _from_channels(y)
@@ -89,7 +81,7 @@ def _(input, weight, bias, output_size, stride, padding, dilation, groups):
 def _(grad_output, weight, bias, input_size, stride, padding, dilation, groups):
     if not batched(weight):
         y = _convolve_input(
-            _folded(grad_output),
+            folded(grad_output),
             unexpanded(weight),
             None,
             _more_samples(input_size),
@@ -101,7 +93,7 @@ def _(grad_output, weight, bias, input_size, stride, padding, dilation, groups):
         z = y.reshape([batch_size, grad_output.shape[1]] + y.shape[1:])
     else:
         y = _convolve_input(
-            _as_channels(grad_output), _joined_rows(weight), None, _more_channels(input_size), stride, padding,
+            as_channels(grad_output), _joined_rows(weight), None, _more_channels(input_size), stride, padding,
             dilation, groups * batch_size,
         )  # fmt: skip
         z = _from_channels(y)
@@ -126,14 +118,14 @@ def _(grad_output, input, weight_size, stride, padding, dilation, groups):
     ):
         # Only samples are grouped: one product for each sample, of its patches with its gradients.
         n = input.shape[1]
-        patches = im2col(_folded(input), weight_size[2:], dilation, padding, stride)
+        patches = im2col(folded(input), weight_size[2:], dilation, padding, stride)
         h = grad_output.reshape([batch_size * n, grad_output.shape[2], prod(grad_output.shape[3:])])
         w = h.bmm(patches.transpose(1, 2))
         if n == 1:
             return w.reshape([batch_size] + weight_size)
         return w.reshape([batch_size, n] + weight_size).sum(1, False)
     w = _convolve_weight(
-        _as_channels(grad_output), _as_channels(input), [weight_size[0] * batch_size] + weight_size[1:], stride,
+        as_channels(grad_output), as_channels(input), [weight_size[0] * batch_size] + weight_size[1:], stride,
         padding, dilation, groups * batch_size,
     )  # fmt: skip
     return w.reshape([batch_size] + weight_size)

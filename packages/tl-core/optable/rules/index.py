@@ -2,10 +2,7 @@
 
 from opgen.rule_language import batch, batch_size, batched, defined, jvp
 
-
-def _aligned(x, rank):
-    """`x` with dimensions of size 1 behind the batch, up to a rank."""
-    return x.reshape([batch_size] + [1] * (rank - x.ndim) + x.shape[1:])
+from .layouts import aligned
 
 
 @jvp("scatter.value")
@@ -31,17 +28,17 @@ def _(self, mask, value, t_self, t_value):
 def _(self, mask, value):
     rank = max(self.ndim, mask.ndim)
     return where(
-        _aligned(mask, rank),
+        aligned(mask, rank),
         _to_copy(value, dtype=self.dtype).reshape([batch_size] + [1] * (rank - 1)),
-        _aligned(self, rank),
+        aligned(self, rank),
     )
 
 
 @batch("masked_scatter")
 def _(self, mask, source):
     rank = max(self.ndim, mask.ndim)
-    m = _aligned(mask, rank)
-    x = _aligned(self, rank)
+    m = aligned(mask, rank)
+    x = aligned(self, rank)
     chosen = m | zeros_like(x, dtype="bool")
     ones = _to_copy(chosen, dtype="int64").reshape([batch_size, prod(chosen.shape[1:])])
     values = source.reshape([batch_size, prod(source.shape[1:])])

@@ -7,10 +7,7 @@ would not reach the input.
 
 from opgen.rule_language import batch, batch_size, batched, defined, jvp, results, unexpanded
 
-
-def _as_channels(x):
-    """(B, N, C, …) as (N, B · C, …)."""
-    return x.transpose(0, 1).reshape([x.shape[1], batch_size * x.shape[2]] + x.shape[3:])
+from .layouts import as_channels
 
 
 def _from_channels(y, input):
@@ -76,7 +73,7 @@ def _(
 def _(input, weight, bias, running_mean, running_var, training, momentum, eps):
     r = results(
         _batch_norm(
-            _as_channels(input), _joined(weight, input), _joined(bias, input), _joined(running_mean, input),
+            as_channels(input), _joined(weight, input), _joined(bias, input), _joined(running_mean, input),
             _joined(running_var, input), training, momentum, eps,
         )
     )  # fmt: skip
@@ -91,7 +88,7 @@ def _(input, weight, bias, running_mean, running_var, training, momentum, eps):
 def _(grad, input, mean, rstd, weight, training, eps, want_input, want_weight, want_bias):
     r = results(
         _batch_norm_backward(
-            _as_channels(grad), _as_channels(input), mean.reshape([batch_size * input.shape[2]]),
+            as_channels(grad), as_channels(input), mean.reshape([batch_size * input.shape[2]]),
             rstd.reshape([batch_size * input.shape[2]]), _joined(weight, input), training, eps, want_input,
             want_weight, want_bias,
         )

@@ -2,6 +2,8 @@
 
 from opgen.rule_language import batch, batch_size, jvp
 
+from .layouts import aligned
+
 
 def _flat(self):
     """All elements of an example in one dimension."""
@@ -60,16 +62,11 @@ def _(self, ord, dim, keepdim, t_self, result):
     return sum(q, dim, keepdim) if dim is not None else sum(q).reshape(result.shape)
 
 
-def _aligned(x, rank):
-    """`x` with dimensions of size 1 behind the batch, up to a rank."""
-    return x.reshape([batch_size] + [1] * (rank - x.ndim) + x.shape[1:])
-
-
 @batch("_distances")
 def _(x1, x2, p, product, later):
     rank = max(x1.ndim, x2.ndim)
-    a = _aligned(x1, rank)
-    b = _aligned(x2, rank)
+    a = aligned(x1, rank)
+    b = aligned(x2, rank)
     if later:
         n = a.shape[1]
         pairs = triu_indices(n, n, 1)
