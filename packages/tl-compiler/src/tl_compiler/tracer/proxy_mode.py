@@ -12,7 +12,7 @@ from tl_core import pytree
 from tl_core.dispatch.keys import DispatchKey
 from tl_core.dispatch.modes import modes_in_force
 from tl_core.operators.public import FORMULAS, public_call
-from tl_core.operators.sizes import PythonOperator
+from tl_core.operators.python_operator import PythonOperator
 from tl_core.subclasses import FakeTensor
 from tl_core.subclasses.fake_mode import require_gradients
 from tl_core.subclasses.python_dispatch import TorchDispatchMode, TorchDispatchModeKey

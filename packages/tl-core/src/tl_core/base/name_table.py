@@ -579,7 +579,7 @@ HOMES = {
     "tl_core.dispatch.layers": "_C",
     "tl_core.operators.composites": "_ops",
     "tl_core.operators.packets": "_ops",
-    "tl_core.operators.sizes": "_ops",
+    "tl_core.operators.python_operator": "_ops",
     "tl_core.pytree.trees": "utils._pytree",
     "tl_core.tensors.version_counters": "autograd.grad_mode",
     "tl_autograd.checkpoint_policy": "utils.checkpoint",

@@ -15,7 +15,7 @@ import tl_core
 from tl_core.base.row_facts import declare
 from tl_core.operators import packets
 from tl_core.operators.packets import PACKETS, OpOverloadPacket
-from tl_core.operators.sizes import PythonOperator
+from tl_core.operators.python_operator import PythonOperator
 
 __all__ = ["CompositeOperator", "CompositePacket", "add", "function"]
 

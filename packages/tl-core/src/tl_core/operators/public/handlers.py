@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tl_core.dispatch.modes import ask_handlers, is_programs, modes_off
-from tl_core.operators.sizes import PythonOperator
+from tl_core.operators.python_operator import PythonOperator
 
 from . import FORMULAS, public_call
 from .dimensions import BY_DIMENSIONS, without_defaults
