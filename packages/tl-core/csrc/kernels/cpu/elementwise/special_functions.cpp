@@ -157,26 +157,4 @@ double erfinv(double x) {
   return std::copysign(size <= 0.5 ? erf_inverse(size) : erfc_inverse(1 - size), x);
 }
 
-// ---- complex functions: libm's, with the special values of C11 Annex G ------------------------------------
-#define TL_COMPLEX_FROM_LIBM(name, function) \
-  Complex128 name(Complex128 x) {            \
-    _Complex double z;                       \
-    __real__ z = x.re;                       \
-    __imag__ z = x.im;                       \
-    z = function(z);                         \
-    return {__real__ z, __imag__ z};         \
-  }
-TL_COMPLEX_FROM_LIBM(acos, __builtin_cacos)
-TL_COMPLEX_FROM_LIBM(acosh, __builtin_cacosh)
-TL_COMPLEX_FROM_LIBM(asin, __builtin_casin)
-TL_COMPLEX_FROM_LIBM(asinh, __builtin_casinh)
-TL_COMPLEX_FROM_LIBM(atan, __builtin_catan)
-TL_COMPLEX_FROM_LIBM(atanh, __builtin_catanh)
-TL_COMPLEX_FROM_LIBM(cos, __builtin_ccos)
-TL_COMPLEX_FROM_LIBM(cosh, __builtin_ccosh)
-TL_COMPLEX_FROM_LIBM(sin, __builtin_csin)
-TL_COMPLEX_FROM_LIBM(sinh, __builtin_csinh)
-TL_COMPLEX_FROM_LIBM(tan, __builtin_ctan)
-TL_COMPLEX_FROM_LIBM(tanh, __builtin_ctanh)
-
 }  // namespace tl::cpu::special

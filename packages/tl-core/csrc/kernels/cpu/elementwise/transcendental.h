@@ -13,15 +13,24 @@ TL_INLINE T times_real(T x, double by) {
   return x * static_cast<Real<T>>(by);
 }
 
-// A function of complex numbers that is compiled once, in double precision.
+// The function of libm on a complex number in double precision: it has the limits of C11 Annex G.
+#define TL_LIBM(name)                          \
+  [](Complex128 x) {                           \
+    _Complex double z;                         \
+    __real__ z = x.re;                         \
+    __imag__ z = x.im;                         \
+    z = __builtin_c##name(z);                  \
+    return Complex128{__real__ z, __imag__ z}; \
+  }
+
+// A function of complex numbers, computed in double precision.
 template <class T>
 TL_INLINE T in_double(Complex128 (*function)(Complex128), T x) {
   const Complex128 r = function({x.re, x.im});
   return {static_cast<Real<T>>(r.re), static_cast<Real<T>>(r.im)};
 }
 
-// The result of a formula; libm's, which has the limits of C11 Annex G, where a part of it is infinite or
-// NaN.
+// The result of a formula; libm's where a part of it is infinite or NaN.
 template <class T>
 TL_INLINE T with_limits(T formula, Complex128 (*function)(Complex128), T x) {
   const bool is_finite = std::isfinite(formula.re) && std::isfinite(formula.im);
@@ -29,7 +38,7 @@ TL_INLINE T with_limits(T formula, Complex128 (*function)(Complex128), T x) {
 }
 
 #define TL_COMPLEX_IS_SPECIAL(name)                                                          \
-  TL_UNARY(name, true, if constexpr (is_complex_type<T>) return in_double(special::name, x); \
+  TL_UNARY(name, true, if constexpr (is_complex_type<T>) return in_double(TL_LIBM(name), x); \
            else return math::name(x);)
 TL_COMPLEX_IS_SPECIAL(tan)
 TL_COMPLEX_IS_SPECIAL(asin)
@@ -42,7 +51,7 @@ TL_COMPLEX_IS_SPECIAL(atanh)
 
 #define TL_COMPLEX_HAS_LIMITS(name)                                                               \
   TL_UNARY(name, true,                                                                            \
-           if constexpr (is_complex_type<T>) return with_limits(math::name(x), special::name, x); \
+           if constexpr (is_complex_type<T>) return with_limits(math::name(x), TL_LIBM(name), x); \
            else return math::name(x);)
 TL_COMPLEX_HAS_LIMITS(sin)
 TL_COMPLEX_HAS_LIMITS(cos)
@@ -68,8 +77,10 @@ TL_UNARY(
     sinc, true, if constexpr (is_complex_type<T>) {
       if (is_zero(x)) return one_like(x);
       const T angle = times_real(x, 3.14159265358979323846);
-      return with_limits(math::sin(angle), special::sin, angle) / angle;
+      return with_limits(math::sin(angle), TL_LIBM(sin), angle) / angle;
     } else return math::sinc(x);)
+
+#undef TL_LIBM
 
 // 2 atanh(x) of |x| <= 1/4, by its power series.
 template <class T>
