@@ -60,6 +60,14 @@ class PythonOperator(OpOverload):
 
 
 class PythonPacket(OpOverloadPacket):
+    """The overloads of an operator of Python. A call takes the first.
+
+    Args:
+        namespace: the namespace.
+        name: the name.
+        overloads: schemas and functions by the overloads' names.
+    """
+
     def __init__(
         self, namespace: str, name: str, overloads: dict[str, tuple[str, Callable[..., Any]]]
     ) -> None:
