@@ -87,11 +87,16 @@ def _angle(a: Any) -> float:
     return cmath.phase(a) if isinstance(a, complex) else math.pi if a < 0 else 0.0
 
 
-_ELEMENTARY = "acos acosh asin asinh atan atanh cos cosh exp log log10 sin sinh sqrt tan tanh"
+# The functions of real numbers that have a complex one: roots, exponentials, logarithms, circular and hyperbolic ones.
+_ELEMENTARY = sorted(
+    name
+    for name in vars(math).keys() & vars(cmath).keys()
+    if callable(getattr(cmath, name)) and not name.startswith(("_", "is"))
+)
 
 
 def _of_one() -> Iterator[tuple[str, Callable[..., Any]]]:
-    for name in _ELEMENTARY.split():
+    for name in _ELEMENTARY:
         for kind, result in {
             "int": "float",
             "float": "float",
