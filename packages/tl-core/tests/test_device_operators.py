@@ -141,3 +141,8 @@ def test_other_namespaces():
     assert isinstance(handle, tl.Tensor) and packets.profiler._record_function_exit(handle) is None
     whole = tl.arange(10.0)
     assert tl.equal(whole[2:8:2].slice_inverse(whole, 0, 2, 8, 2), whole)
+
+
+def test_samples_have_no_rewards():
+    with pytest.raises(RuntimeError, match="was removed"):
+        Q.reinforce(1)

@@ -6,6 +6,7 @@ import pytest
 
 import tl_core as tl
 import tl_nn as nn
+from tl_nn.modules.container import Container
 
 
 def layers(count):
@@ -190,3 +191,9 @@ def test_names_of_positions(kind):
     for wrong in (3, -4):
         with pytest.raises(IndexError, match="out of range"):
             held._get_abs_string_index(wrong)
+
+
+def test_containers_of_older_programs():
+    with pytest.warns(FutureWarning, match="deprecated"):
+        container = Container(first=nn.ReLU())
+    assert isinstance(container.first, nn.ReLU) and names(container) == ["first"]

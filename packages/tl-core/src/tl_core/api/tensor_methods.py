@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from math import prod
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 from tl_core import _C, sparse
 from tl_core._C import Tensor
@@ -498,6 +498,14 @@ def _polygamma_(self: Tensor, n: int) -> Tensor:
     return self.copy_(_C.polygamma(n, self))
 
 
+def _reinforce(self: Tensor, reward: Any) -> NoReturn:
+    """Removed: policies have gradients through `log_prob` of a distribution."""
+    raise RuntimeError(
+        "reinforce() was removed. Use torch.distributions instead: the loss of an action is "
+        "-distribution.log_prob(action) * reward"
+    )
+
+
 def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """The tensor's elements where the condition holds, else the other's."""
     return _C.where(condition, self, other)
@@ -668,7 +676,7 @@ _METHODS: dict[str, Any] = {
     "polygamma": _polygamma, "polygamma_": _polygamma_,
     "nonzero": _nonzero,
     "share_memory_": _share_memory_, "is_shared": _is_shared, "new": _new_like, "new_tensor": _new_tensor,
-    "dequantize": _dequantize,
+    "dequantize": _dequantize, "reinforce": _reinforce,
     "requires_grad_": requires_grad_, "detach_": _detach_, "norm": _norm, "pin_memory": _pin_memory,
     "has_names": _has_names, "rename": _rename, "rename_": _rename_, "refine_names": _refine_names,
     "align_to": _align_to, "align_as": _align_as,

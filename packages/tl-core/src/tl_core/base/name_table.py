@@ -401,6 +401,7 @@ OBJECTS = {
     "nn.functional.Tensor": "tl_core:Tensor",
     "nn.functional._get_softmax_dim": "tl_nn.functional.activations:_get_softmax_dim",
     "nn.functional._mha_shape_check": "tl_nn.functional.attention:_is_batched",
+    "nn.Container": "tl_nn.modules.container:Container",
     "nn.functional._overload": "tl_backends.compat.jit.internal:_overload",
     "nn.functional._threshold": "tl_nn.functional:threshold",
     "nn.functional._unpool_output_size": "tl_nn.functional.max_pooling:_unpooled_size",

@@ -351,7 +351,8 @@ def slice_inverse(
         src: what has the sizes and strides of the whole.
         dim, start, end, step: of the slice.
     """
-    result: Tensor = self.slice_inverse(src, dim, start, end, step)  # type: ignore[attr-defined]
+    piece: Any = self
+    result: Tensor = piece.slice_inverse(src, dim, start, end, step)
     return result
 
 

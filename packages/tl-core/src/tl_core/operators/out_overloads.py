@@ -106,7 +106,8 @@ class OutOperator(CompositeOperator):
         self._signature.bind(*args, **kwargs)
         outs = self._out_tensors(kwargs)
         if self._rule == "implicit":
-            return self._base._function(*args, **kwargs)  # type: ignore[attr-defined]
+            function: Any = self._base
+            return function._function(*args, **kwargs)
         result = ask_recorder(self, args, kwargs)
         if result is NotImplemented and is_handled((*args, *kwargs.values())):
             result = ask_handlers(self, args, kwargs)

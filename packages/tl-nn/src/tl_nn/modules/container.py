@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Container as _Container
@@ -66,6 +67,28 @@ class _Numbered(Module):
 
     def __getitem__(self, position: Any) -> Any:
         raise NotImplementedError
+
+
+class Container(Module):
+    """Modules by name, of older programs; a `Module` does the same.
+
+    Args:
+        **kwargs (Module): The modules.
+
+    Example:
+        >>> import warnings, tl_nn
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     container = Container(first=tl_nn.ReLU())
+        >>> container.first
+        ReLU()
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        warnings.warn("nn.Container is deprecated: subclass nn.Module", FutureWarning, stacklevel=2)
+        super().__init__()
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class Sequential(_Numbered):
