@@ -43,6 +43,17 @@ OF_TWO = (
 )
 
 CASES = [
+    (aten.alias_copy.default, (X,), {}),
+    (aten.diagonal_copy.default, (X, 1), {}),
+    (aten.expand_copy.default, (X, [2, -1, 4]), {}),
+    (aten.split_with_sizes_copy.default, (X, [1, 2]), {}),
+    (aten.squeeze_copy.default, (X[:1],), {}),
+    (aten.squeeze_copy.dim, (X[:1], 0), {}),
+    (aten.squeeze_copy.dims, (X[:1], [0, 1]), {}),
+    (aten.t_copy.default, (X,), {}),
+    (aten.transpose_copy.int, (X, 0, 1), {}),
+    (aten.unfold_copy.default, (X, 1, 2, 1), {}),
+    (aten.unsqueeze_copy.default, (X, 0), {}),
     (aten.threshold.default, (X, 0.5, -1.0), {}),
     (aten.threshold_backward.default, (Y, X, 0.0), {}),
     *((getattr(aten, name).default, (X,), {}) for name in OF_ONE.split()),
