@@ -540,9 +540,9 @@ def test_the_graph_of_a_call_with_containers():
 
 def test_a_choice_between_two_values():
     a, b = Symbol("a", True), Symbol("b", True)
-    assert expression.call("Piecewise", a, expression.true, b) == a
-    assert expression.call("Piecewise", a, expression.false, b) == b
-    choice = expression.call("Piecewise", a * 2, a > b, b + 1)
+    assert canonical_forms.call("Piecewise", a, expression.true, b) == a
+    assert canonical_forms.call("Piecewise", a, expression.false, b) == b
+    choice = canonical_forms.call("Piecewise", a * 2, a > b, b + 1)
     for x in range(1, 5):
         for y in range(1, 5):
             assert choice.evaluate({a: x, b: y}) == (x * 2 if x > y else y + 1)
