@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,14 @@ def has_mask(args: Any) -> bool:
     return False
 
 
+@functools.cache
+def _kind(name: str) -> str:
+    """The kind of fact that says how an operator depends on elements; "" for all others."""
+    functional = name.removesuffix(".out").removesuffix("_out")
+    kinds = ("numbers", "sizes", "mask_reads", "mask_writes")
+    return next((kind for kind in kinds if functional in facts(kind)), "")
+
+
 def depends_on_elements(name: str, args: Any) -> bool:
     """Whether the sizes of an operator's results depend on elements.
 
@@ -29,8 +38,8 @@ def depends_on_elements(name: str, args: Any) -> bool:
         name: the operator's, without its namespace.
         args: what it is called with.
     """
-    functional = name.removesuffix(".out").removesuffix("_out")
-    return functional in facts("sizes") or (functional in facts("mask_reads") and has_mask(args))
+    kind = _kind(name)
+    return kind == "sizes" or (kind == "mask_reads" and has_mask(args))
 
 
 def returns_number_of_elements(name: str) -> bool:
@@ -39,7 +48,7 @@ def returns_number_of_elements(name: str) -> bool:
     Args:
         name: the operator's, without its namespace.
     """
-    return name in facts("numbers")
+    return _kind(name) == "numbers"
 
 
 def writes_at_mask(name: str, args: Any) -> bool:
@@ -49,7 +58,7 @@ def writes_at_mask(name: str, args: Any) -> bool:
         name: the operator's, without its namespace.
         args: what it is called with.
     """
-    return name in facts("mask_writes") and has_mask(args)
+    return _kind(name) == "mask_writes" and has_mask(args)
 
 
 def common_device(func: Any, tensors: list[Any]) -> Any:
