@@ -401,3 +401,14 @@ def test_writes() -> None:
 
     for example in EXAMPLES:
         check(program, matrix, first, example)
+
+
+def test_rows_of_a_table_that_are_shortened() -> None:
+    """`max_norm` writes to the table."""
+    table = tl.arange(15.0).reshape(5, 3)
+
+    def program(indices: Any) -> Any:
+        own = table.clone()
+        return F.embedding(indices, own, max_norm=1.0), own
+
+    assert check(program, lambda n: (tl.arange(n) * 3 % 5,), first, 8) == "right"

@@ -55,7 +55,7 @@ ROWS = [
     ),
     Op(
         "embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)",
-        method=False, devices="CpuOnly",
+        method=False,
         grad="none:the rows are changed where nothing is recorded",
         jvp="none:changes its input", batch="loop",
         doc="Shortens the rows at the given indices to a norm.",
