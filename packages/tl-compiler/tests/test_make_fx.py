@@ -155,3 +155,10 @@ def test_graphs_are_lazy_where_that_is_asked_for():
         gm = make_fx(tl.sin)(tl.ones(2))
     assert isinstance(gm, _LazyGraphModule) and gm._needs_recompile()
     assert tl.equal(gm(tl.ones(2)), tl.ones(2).sin()) and not gm._needs_recompile()
+
+
+def test_the_code_of_an_overload_whose_name_is_a_keyword() -> None:
+    graph = make_fx(lambda x: x.clone().random_(2, 5))(tl.ones(40))
+    assert 'getattr(torch.ops.aten.random_, "from")' in graph.code
+    values = graph(tl.ones(40))
+    assert values.min() >= 2 and values.max() < 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import keyword
 import operator
 import types
 import typing
@@ -147,7 +148,7 @@ class _Writer:
         dotted = hint.split(".")
         if dotted[0] == "torch" and _resolves(hint, value):
             self.globals.setdefault("torch", root_namespace())
-            return hint
+            return _attribute_path("torch", hint.removeprefix("torch."))
         if len(dotted) == 2 and dotted[0] == "operator":
             self.globals.setdefault("operator", operator)
             return hint
@@ -269,10 +270,11 @@ def _resolves(path: str, value: Any) -> bool:
 
 
 def _attribute_path(root: str, target: str) -> str:
-    """`self.a.0.b` as an expression: what is no identifier is asked for by getattr."""
+    """`self.a.0.b` as an expression: `getattr` reads an attribute whose name is no identifier, such as `from`."""
     expression = root
     for part in target.split("."):
-        expression = f"{expression}.{part}" if part.isidentifier() else f'getattr({expression}, "{part}")'
+        is_name = part.isidentifier() and not keyword.iskeyword(part)
+        expression = f"{expression}.{part}" if is_name else f'getattr({expression}, "{part}")'
     return expression
 
 
