@@ -56,6 +56,7 @@ def check(
     dims: Callable[[Any], Any],
     example: int,
     least: int = 2,
+    may_raise: bool = False,
 ) -> str:
     """Exports at an example size and compares with the function itself at the sizes of the range.
 
@@ -65,6 +66,7 @@ def check(
         dims: what is dynamic, from the dimension.
         example: the size of the trace.
         least: the low end of the range.
+        may_raise: whether the function may raise at some sizes, at which the program then raises, too.
 
     Returns:
         `right`, or the range in which it is.
@@ -99,9 +101,19 @@ def check(
         try:
             want = function(*given)
         except (RuntimeError, IndexError, ValueError) as error:
+            if may_raise and _raises(run, given):
+                continue
             raise AssertionError(f"size {size} is in the range, and raises: {error}") from error
         same(run(*given), want, f"at {size}, exported at {example}")
     return said
+
+
+def _raises(run: Callable[..., Any], inputs: tuple[Any, ...]) -> bool:
+    try:
+        run(*inputs)
+    except (RuntimeError, IndexError, ValueError):
+        return True
+    return False
 
 
 def same(got: Any, want: Any, where: str) -> None:
