@@ -13,7 +13,7 @@ def absent(prefix):
     names = {
         "ao.quantization": "ao.quantization.quantize_fx",
         "distributed.rpc": "distributed.rpc.init_rpc",
-        "jit": "jit.frontend",
+        "jit": "jit.supported_ops",
     }
     return names.get(prefix, prefix)
 
