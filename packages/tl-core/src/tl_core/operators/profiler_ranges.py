@@ -17,7 +17,7 @@ def _begin_range(name: str, args: str | None = None) -> Any:
 
 def _range_of_tensor(name: str, args: str | None = None) -> Any:
     """Begins a range whose handle is a tensor, as older programs write it."""
-    handle = tl_core.zeros((), dtype=tl_core.int64)
+    handle: Any = tl_core.zeros((), dtype=tl_core.int64)
     handle._event_range = _begin_range(name, args)
     return handle
 
