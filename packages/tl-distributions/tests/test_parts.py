@@ -153,20 +153,20 @@ def test_quantiles_of_the_continuous_bernoulli_with_any_log_odds(eta):
 def test_singular_samples_are_drawn_again(monkeypatch):
     wishart = Wishart(tl.tensor(3.0), tl.eye(2))
     good, singular = tl.tensor([[2.0, 0.5], [0.5, 1.0]]), tl.tensor([[1.0, 1.0], [1.0, 1.0]])
-    draws = []
+    shapes = []
 
     def bartlett(shape):
-        draws.append(shape)
-        return tl.stack([good if len(draws) > 2 else singular, good * len(draws)])
+        shapes.append(shape)
+        return tl.stack([good if len(shapes) > 2 else singular, good * len(shapes)])
 
     monkeypatch.setattr(wishart, "_bartlett", bartlett)
     with pytest.warns(UserWarning, match="Singular sample"):
         sample = wishart.rsample((2,))
-    assert tl.equal(sample, tl.stack([good, good])) and len(draws) == 3
-    draws.clear()
+    assert tl.equal(sample, tl.stack([good, good])) and len(shapes) == 3
+    shapes.clear()
     with pytest.warns(UserWarning, match="Singular sample"):
         sample = wishart.rsample((2,), max_try_correction=1)
-    assert tl.equal(sample[0], singular) and len(draws) == 2
-    draws[:] = [(), (), ()]
+    assert tl.equal(sample[0], singular) and len(shapes) == 2
+    shapes[:] = [(), (), ()]
     wishart.rsample((2,))
-    assert len(draws) == 4
+    assert len(shapes) == 4

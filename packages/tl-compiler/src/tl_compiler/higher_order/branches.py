@@ -48,22 +48,22 @@ def call_branches(
 
 
 class _Flattened:
-    """Functions of tensors that return tuples of tensors, in the place of functions of containers."""
+    """Functions of tensors that return tuples of tensors, instead of functions of containers."""
 
     def __init__(self, operands: tuple[Any, ...], captured: Captured) -> None:
         self._leaves, self._spec = tree_flatten(operands)
         self._captured = captured
-        self._places = [i for i, leaf in enumerate(self._leaves) if isinstance(leaf, Tensor)]
-        self.tensors = tuple(self._leaves[i] for i in self._places)
+        self._indices = [i for i, leaf in enumerate(self._leaves) if isinstance(leaf, Tensor)]
+        self.tensors = tuple(self._leaves[i] for i in self._indices)
         self._results: tuple[list[Any], TreeSpec] | None = None
 
     def flat(self, function: Function) -> Function:
         closed = self._captured.closed(function)
 
         def call(*values: Any) -> tuple[Tensor, ...]:
-            leaves, count = list(self._leaves), len(self._places)
-            for place, value in zip(self._places, values[:count], strict=True):
-                leaves[place] = value
+            leaves, count = list(self._leaves), len(self._indices)
+            for index, value in zip(self._indices, values[:count], strict=True):
+                leaves[index] = value
             results, spec = tree_flatten(closed(*self._spec.unflatten(leaves), *values[count:]))
             if self._results is not None and self._results[1] != spec:
                 raise UserError(
@@ -99,37 +99,37 @@ class _Branches(tl_autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         pred, *operands = ctx.saved_tensors
-        count, places = len(operands), [i for i, t in enumerate(operands) if _varies(t)]
-        given = [g for g in grads if g is not None and _varies(g)]
+        count, indices = len(operands), [i for i, t in enumerate(operands) if _varies(t)]
+        selected = [g for g in grads if g is not None and _varies(g)]
 
         def pulled(function: Function) -> Function:
             def call(*values: Any) -> Any:
                 primals, cotangents = values[:count], values[count:]
-                _, pull = vjp(_partial(function, primals, places), *(primals[i] for i in places))
+                _, pull = vjp(_partial(function, primals, indices), *(primals[i] for i in indices))
                 return pull(cotangents)
 
             return call
 
-        own = _Branches.apply(ctx.record, pred, *map(pulled, ctx.functions), *operands, *given)
-        by_place = dict(zip(places, own, strict=True))
-        return None, None, None, None, *(by_place.get(i) for i in range(count))
+        own = _Branches.apply(ctx.record, pred, *map(pulled, ctx.functions), *operands, *selected)
+        by_index = dict(zip(indices, own, strict=True))
+        return None, None, None, None, *(by_index.get(i) for i in range(count))
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
         pred, *operands = ctx.saved_tensors
-        count, places = len(operands), [i for i, t in enumerate(operands) if _varies(t)]
+        count, indices = len(operands), [i for i, t in enumerate(operands) if _varies(t)]
 
         def pushed(function: Function) -> Function:
             def call(*values: Any) -> Any:
                 primals = values[:count]
                 return jvp(
-                    _partial(function, primals, places), tuple(primals[i] for i in places), values[count:]
+                    _partial(function, primals, indices), tuple(primals[i] for i in indices), values[count:]
                 )[1]
 
             return call
 
-        given = [tangents[4 + i] for i in places]
-        return _Branches.apply(ctx.record, pred, *map(pushed, ctx.functions), *operands, *given)
+        selected = [tangents[4 + i] for i in indices]
+        return _Branches.apply(ctx.record, pred, *map(pushed, ctx.functions), *operands, *selected)
 
     @staticmethod
     def vmap(
@@ -156,13 +156,13 @@ def _varies(t: Any) -> bool:
     return isinstance(t, Tensor) and (t.is_floating_point() or t.is_complex())
 
 
-def _partial(function: Function, values: tuple[Any, ...], places: list[int]) -> Function:
-    """The function of the values at some places alone, and the results that vary with them."""
+def _partial(function: Function, values: tuple[Any, ...], indices: list[int]) -> Function:
+    """The function of the values at some indices alone, and the results that vary with them."""
 
     def call(*varied: Any) -> tuple[Tensor, ...]:
         arguments = list(values)
-        for place, value in zip(places, varied, strict=True):
-            arguments[place] = value
+        for index, value in zip(indices, varied, strict=True):
+            arguments[index] = value
         return tuple(r for r in function(*arguments) if _varies(r))
 
     return call
