@@ -95,7 +95,8 @@ class WhileLoopOp(HigherOrderOperator):
             )
 
         def record(functions: Any, operands: Any, captured: Any) -> Any:
-            return self._record_loop(mode, *functions, operands[0], (*operands[1], *captured))
+            cond_fn, body_fn = functions
+            return self._record_loop(mode, cond_fn, body_fn, operands[0], (*operands[1], *captured))
 
         examples = (*carried, *more)
         return call_in_trace(mode, (cond_fn, body_fn), examples, (carried, more), record, _refuse_unrolled)
@@ -213,7 +214,8 @@ class MapImpl(HigherOrderOperator):
         super().__init__("map_impl")
 
     def __call__(self, f: Any, xs: Any, pos_args: Any) -> Any:
-        xs, pos_args, mode = list(xs), list(pos_args), current_mode()
+        xs, pos_args = list(xs), list(pos_args)
+        mode: Any = current_mode()
 
         def unroll() -> Any:
             return _stack([f(*(x[i] for x in xs), *pos_args) for i in range(int(xs[0].shape[0]))])
@@ -320,7 +322,8 @@ class ScanOp(HigherOrderOperator):
         super().__init__("scan")
 
     def __call__(self, combine_fn: Any, init: Any, xs: Any, additional_inputs: Any = ()) -> Any:
-        init, xs, more, mode = list(init), list(xs), list(additional_inputs), current_mode()
+        init, xs, more = list(init), list(xs), list(additional_inputs)
+        mode: Any = current_mode()
 
         def record(functions: Any, operands: Any, captured: Any) -> Any:
             init, xs, more = operands[0], operands[1], [*operands[2], *captured]
@@ -453,7 +456,8 @@ class AssociativeScanOp(HigherOrderOperator):
         super().__init__("associative_scan")
 
     def __call__(self, combine_fn: Any, xs: Any, additional_inputs: Any = ()) -> Any:
-        xs, more, mode = list(xs), list(additional_inputs), current_mode()
+        xs, more = list(xs), list(additional_inputs)
+        mode: Any = current_mode()
 
         def record(functions: Any, operands: Any, captured: Any) -> Any:
             xs, more = operands[0], [*operands[1], *captured]

@@ -27,7 +27,7 @@ def _seeds(query: Tensor) -> list[Tensor]:
 def _lengths(query: Tensor, key: Tensor) -> tuple[Any, Any, int, int]:
     """The ends of sequences, which are absent, and the numbers of rows and columns of the scores."""
     absent = [query.new_empty([0], dtype=tl_core.int32) for _ in range(2)]
-    return *absent, query.shape[-2], key.shape[-2]
+    return absent[0], absent[1], query.shape[-2], key.shape[-2]
 
 
 def _flash(q: Tensor, k: Tensor, v: Tensor, p: float, causal: bool, _debug: bool, *, scale: Any) -> Any:
