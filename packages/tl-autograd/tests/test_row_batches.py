@@ -230,6 +230,7 @@ LEFT_OUT = {
     "_cross_entropy_backward": "takes results of the forward, which those of the call are not",
     "_sample_norm_backward": "takes results of the forward, which those of the call are not",
     "as_strided": "is refused where it leaves its example: see test_older_vmap",
+    "as_strided_copy": "is refused where it leaves its example: see test_older_vmap",
     "as_strided_scatter": "reads the memory behind an example",
     "new_empty": "is not written",
     "new_empty_strided": "is not written",
@@ -254,6 +255,9 @@ CALLS = {}
 for _row, _values in [*elementwise(), *listed()]:
     if asked(_row) and not without_channels(_row, _values):
         CALLS.setdefault(_row.name, []).append(_values)
+for _name, _row in ROWS.items():
+    if _row.family == "view_copy" and asked(_row) and not _row.composite:  # with the arguments of the view
+        CALLS.setdefault(_name, []).extend(CALLS[_name.replace("_copy", "", 1)])
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop")

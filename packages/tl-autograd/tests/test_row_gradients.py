@@ -218,6 +218,15 @@ ORDERED = {
     "mode",
 }
 SOFTMAX = {"_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data"}
+# Copies of views have the derivative of the view.
+COPIES = {
+    row.name: row.name.replace("_copy", "", 1)
+    for row in ROWS.values()
+    if row.family == "view_copy" and isinstance(row.grad, dict)
+}
+CALLS |= {copy: CALLS[view] for copy, view in COPIES.items() if view in CALLS}
+COMPLEX_CALLS |= {copy: COMPLEX_CALLS[view] for copy, view in COPIES.items() if view in COMPLEX_CALLS}
+
 NOT_COMPLEX = (
     ORDERED
     | SOFTMAX
@@ -238,7 +247,14 @@ NOT_COMPLEX = (
     }
     | {"nextafter", "softshrink", "elu_backward", "_prelu_kernel", "gelu", "gelu_backward"}
     | {"logcumsumexp", "linalg_vector_norm", "_distances"}
-    | {"logsumexp", "view_as_complex", "std.correction", "var.correction", "native_dropout_backward"}
+    | {
+        "logsumexp",
+        "view_as_complex",
+        "view_as_complex_copy",
+        "std.correction",
+        "var.correction",
+        "native_dropout_backward",
+    }
 )
 COMPOSITES = {
     "max_pool2d": lambda op, t: op(t(2, 4, 5), 2),

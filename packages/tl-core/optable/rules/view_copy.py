@@ -42,6 +42,5 @@ def _(self):
 
 @batch("view_as_complex_copy")
 def _(self):
-    return view_as_complex_copy(
-        self if self.ndim > 1 else new_zeros(self, [])
-    )  # its error describes the sizes
+    pairs = self if self.ndim > 1 else new_zeros(self, [])  # its error describes the sizes
+    return view_as_complex_copy(pairs.contiguous())
