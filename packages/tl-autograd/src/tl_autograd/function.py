@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from tl_autograd import _C
 from tl_core import Tensor, is_grad_enabled, no_grad
+from tl_core.pytree import tree_flatten, tree_leaves, tree_unflatten
 
 __all__ = [
     "BackwardCFunction",
@@ -353,36 +354,17 @@ class InplaceFunction(Function):
         self.inplace = inplace
 
 
-def _flatten(value: Any) -> Iterable[Any]:
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _flatten(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _flatten(item)
-    else:
-        yield value
-
-
-def _unflatten(values: Any, like: Any) -> Any:
-    if isinstance(like, (list, tuple)):
-        return type(like)(_unflatten(values, item) for item in like)
-    if isinstance(like, dict):
-        return {k: _unflatten(values, item) for k, item in like.items()}
-    return next(values)
-
-
 class _NestedContext(BackwardCFunction):
     """A context whose saved tensors keep the structure of lists and dictionaries."""
 
     def save_for_backward(self, *tensors: Any) -> None:
-        self._nested = tensors
-        super().save_for_backward(*_flatten(tensors))
+        leaves, self._spec = tree_flatten(tensors)
+        super().save_for_backward(*leaves)
 
     @property
     def saved_tensors(self) -> Any:  # type: ignore[override]
         """The arguments of `save_for_backward`."""
-        return _unflatten(iter(super().saved_tensors), self._nested)
+        return tree_unflatten(super().saved_tensors, self._spec)
 
 
 class NestedIOFunction(Function):
@@ -399,31 +381,31 @@ class NestedIOFunction(Function):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        structure: list = []
+        leaves, spec = tree_flatten(args)
+        out_specs: list = []
 
         class Flat(Function):
             @staticmethod
             def forward(ctx: Any, *flat: Any) -> tuple:
-                result = cls.forward_extended(ctx, *_unflatten(iter(flat), args))
-                structure.append(result)
-                return tuple(_flatten(result))
+                results, out_spec = tree_flatten(cls.forward_extended(ctx, *tree_unflatten(flat, spec)))
+                out_specs.append(out_spec)
+                return tuple(results)
 
             @staticmethod
             def backward(ctx: Any, *grads: Any) -> tuple:
-                result = cls.backward_extended(ctx, *_unflatten(iter(grads), _as_sequence(structure[0])))
-                return tuple(_flatten(result if isinstance(result, tuple) else (result,)))
+                result = cls.backward_extended(ctx, *_as_sequence(tree_unflatten(grads, out_specs[0])))
+                return tuple(tree_leaves(result))
 
         Flat._backward_cls = type(f"{cls.__name__}Backward", (_NestedContext,), {"_forward_cls": Flat})
-        flat = Flat.apply(*_flatten(args), **kwargs)
-        return _unflatten(iter(flat), structure[0])
+        return tree_unflatten(Flat.apply(*leaves, **kwargs), out_specs[0])
 
     def mark_dirty(self, *args: Any, **kwargs: Any) -> None:
         """Marks the inputs that `forward_extended` changed in place."""
-        self.dirty_tensors = tuple(_flatten((args, kwargs)))
+        self.dirty_tensors = tuple(tree_leaves((args, kwargs)))
 
     def mark_non_differentiable(self, *args: Any, **kwargs: Any) -> None:
         """Marks the outputs that have no gradient."""
-        self.non_differentiable = tuple(_flatten((args, kwargs)))
+        self.non_differentiable = tuple(tree_leaves((args, kwargs)))
 
     def backward(self, *gradients: Any) -> Any:  # type: ignore[override]
         """The derivative on nested gradients."""
