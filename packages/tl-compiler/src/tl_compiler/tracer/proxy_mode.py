@@ -16,6 +16,7 @@ from tl_core.operators.python_operator import PythonOperator
 from tl_core.subclasses import FakeTensor
 from tl_core.subclasses.fake_mode import require_gradients
 from tl_core.subclasses.python_dispatch import TorchDispatchMode, TorchDispatchModeKey
+from tl_core.subclasses.tensor_structures import map_tensors
 from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 from ..fx.experimental.unbacked import note_unbacked_bindings
@@ -233,8 +234,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             func: the operator.
             args, kwargs: its arguments.
         """
-        values = self.values
-        args, kwargs = values.with_fakes(args), {k: values.with_fakes(v) for k, v in kwargs.items()}
+        args, kwargs = map_tensors(args, self.values.fake_of), map_tensors(kwargs, self.values.fake_of)
         if isinstance(func, PythonOperator):  # the operators that it calls receive the fakes
             out = func(*args, **kwargs)
         else:

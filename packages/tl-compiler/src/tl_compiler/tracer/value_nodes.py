@@ -134,19 +134,6 @@ class ValueNodes:
                 entry = self.fakes[id(t)] = (t, self._fake_mode.from_tensor(t, static_shapes=True))
         return entry[1]
 
-    def with_fakes(self, a: Any) -> Any:
-        """An argument of an operator with fakes in place of tensors.
-
-        Args:
-            a: the argument.
-        """
-        if isinstance(a, Tensor):
-            return a if isinstance(a, FakeTensor) else self.fake_of(a)
-        if isinstance(a, (list, tuple)):
-            items = [self.with_fakes(x) for x in a]
-            return items if isinstance(a, list) else tuple(items)
-        return a
-
 
 def _location(t: Any) -> Any:
     """The place and the type of a tensor's elements; the id of a tensor without memory of its own."""
