@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import tl_core
-from tl_core import Tensor
 from tl_nn import Module
 from tl_nn.func import functional_call
+
+from ..collectives.utils import _apply_to_tensors
 
 __all__: list[str] = []
 
@@ -29,16 +30,15 @@ class _MixedPrecision:
 
 
 def cast(value: Any, dtype: tl_core.dtype | None) -> Any:
-    """A value whose tensors of floating numbers have another type, in lists, tuples and dictionaries too."""
+    """A value whose floating-point tensors have another type, also in containers.
+
+    Args:
+        value: tensors, and containers of them and of other values.
+        dtype: the type; None: the value itself is returned.
+    """
     if dtype is None:
         return value
-    if isinstance(value, Tensor):
-        return value.to(dtype) if value.is_floating_point() else value
-    if isinstance(value, dict):
-        return {key: cast(each, dtype) for key, each in value.items()}
-    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        return type(value)(cast(each, dtype) for each in value)
-    return value
+    return _apply_to_tensors(lambda t: t.to(dtype) if t.is_floating_point() else t, value)
 
 
 def call(module: Module, precision: _MixedPrecision, inputs: Any, kwargs: Any) -> Any:
