@@ -1,5 +1,7 @@
 """Functions with a derivative written in Python."""
 
+from typing import Any, NamedTuple
+
 import pytest
 
 import tl_autograd
@@ -272,6 +274,30 @@ def test_nested_arguments_results_and_saved_tensors():
     assert product.grad_fn.name() == "PairBackward"
     (product + 10 * rest["sum"]).backward()
     assert [x.grad.item() for x in (a, b, w)] == [15.0, 10.0, 2.0]
+
+
+class Named(NamedTuple):
+    x: Any
+    w: Any
+
+
+def test_nested_named_tuples():
+    class Product(tl_autograd.function.NestedIOFunction):
+        @staticmethod
+        def forward_extended(ctx, pair):
+            ctx.save_for_backward(pair)
+            return Named(pair.x * pair.w, pair.x)
+
+        @staticmethod
+        def backward_extended(ctx, product, x):
+            (pair,) = ctx.saved_tensors
+            return product * pair.w + x, product * pair.x
+
+    pair = Named(leaf(2.0), leaf(5.0))
+    result = Product.apply(pair)
+    assert type(result) is Named and result.x.item() == 10.0
+    (result.x + result.w).backward()
+    assert [x.grad.item() for x in pair] == [6.0, 2.0]
 
 
 # ---- tangents that do not follow their primals
