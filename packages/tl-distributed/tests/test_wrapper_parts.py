@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import pytest
 
 import tl_core as tl
@@ -152,6 +154,11 @@ def test_leaves_that_outputs_depend_on():
     assert used_leaves(product.detach()) == set()
 
 
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
 def test_inputs_in_another_type():
     x, n = tl.ones(2), tl.ones(2, dtype=tl.int64)
     result = cast({"a": [x, n], "b": (x, 3)}, tl.bfloat16)
@@ -161,6 +168,8 @@ def test_inputs_in_another_type():
         tl.bfloat16,
     ]
     assert result["b"][1] == 3 and cast(x, None) is x
+    pair = cast(Pair(x, 3), tl.bfloat16)
+    assert type(pair) is Pair and (pair.first.dtype, pair.second) == (tl.bfloat16, 3)
 
 
 def test_gradients_of_some_parameters_are_averaged_last(ranks):
