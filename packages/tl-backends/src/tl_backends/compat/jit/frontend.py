@@ -43,8 +43,9 @@ class UnsupportedNodeError(NotSupportedError):
     def __init__(self, ctx: Any, offending_node: Any, reason: str = "") -> None:
         make_range = getattr(ctx, "make_range", None)
         line = getattr(offending_node, "lineno", None)
-        known = make_range is not None and line is not None
-        source_range = make_range(line, offending_node.col_offset, line) if known else None
+        source_range = None
+        if make_range is not None and line is not None:
+            source_range = make_range(line, offending_node.col_offset, line)
         super().__init__(source_range, reason or f"{type(offending_node).__name__} nodes aren't supported")
 
 
