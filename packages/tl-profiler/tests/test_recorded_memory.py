@@ -205,3 +205,12 @@ def test_the_blocks_of_a_snapshot():
     assert data["failures"] == [[30, 99, "/home/train.py:7 in f"]] and data["duration_us"] == 30
     empty = memory_page._data({"device_traces": [], "segments": []})
     assert empty["blocks"] == [] and empty["duration_us"] == 1
+
+
+def test_a_trace_without_a_profile_has_results(tmp_path):
+    observer = ExecutionTraceObserver().register_callback(str(tmp_path / "trace.json"))
+    observer.start()
+    tl_core.ones(2, 3).exp()
+    observer.stop()
+    nodes = {n["name"]: n for n in json.loads((tmp_path / "trace.json").read_text())["nodes"]}
+    assert nodes["aten::exp"]["outputs"]["shapes"] == [[2, 3]] == nodes["aten::exp"]["inputs"]["shapes"]
