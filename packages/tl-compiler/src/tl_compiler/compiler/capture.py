@@ -352,7 +352,7 @@ def capture(
         function: what is called.
         args, kwargs: its arguments.
         state: what the call can read.
-        wanted: the sizes and numbers that are symbols in the graph.
+        wishes: the sizes and numbers that are symbols in the graph.
 
     Raises:
         Break: the call can't become a graph.

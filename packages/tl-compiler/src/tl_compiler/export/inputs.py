@@ -26,7 +26,7 @@ class DimOfInput:
         source: where the input comes from.
         path: its path among the arguments.
         dim: the dimension.
-        said: what the program said of it.
+        spec: the program's specification, a `Dim` or a hint.
         expr: its expression.
         hint: its size in the example.
     """
@@ -44,7 +44,7 @@ class Inputs:
     """Makes fakes of inputs, with symbols where sizes are dynamic.
 
     Args:
-        env: the environment that makes symbols.
+        mode: the mode of the fakes, whose environment makes symbols.
         dims: what was said of dimensions, nested as the arguments.
         roots: symbols by the name of their dimension.
         named: dimensions by the name that was given.

@@ -18,7 +18,7 @@ class RealRun:
     Args:
         func: the operator.
         names: the names of its arguments.
-        written: the indices of those that it may write to.
+        mutated: the indices of the arguments that it may write to.
         args: its arguments, of which all tensors are fakes.
         kwargs: those by name.
     """

@@ -14,6 +14,7 @@ class PlainBar:
 
     Args:
         iterable: the iterable whose items the bar counts.
+        desc: the text in front of the bar.
         total: how much there is, where it is known.
         disable: whether to hide the bar.
         options: further options of tqdm, which are unused.
