@@ -15,6 +15,7 @@ from tools.packages import ROOT, packages
 # Tests of all rows: no wheel contains the rows and PyTorch's names of operators. The tests skip where they are missing.
 OF_ROWS = {
     "packages/tl-autograd/tests/test_row_gradients.py": "tl-core",
+    "packages/tl-compiler/tests/row_programs.py": "tl-core",
     "packages/tl-nn/tests/test_handler_names.py": "tl-core",
 }
 
