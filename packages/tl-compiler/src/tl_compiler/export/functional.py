@@ -163,9 +163,9 @@ class _Functional:
         args = map_arg(tuple(node.args), self._value)
         kwargs = dict(map_arg({k: v for k, v in node.kwargs.items() if k not in outs}, self._value))
         call = self._call(functional, tuple(args), kwargs, node)
-        given = [node.kwargs[name] for name in outs]
-        is_list = isinstance(given[0], (list, tuple))
-        destinations: list[Any] = list(given[0]) if is_list else given
+        arguments = [node.kwargs[name] for name in outs]
+        is_list = isinstance(arguments[0], (list, tuple))
+        destinations: list[Any] = list(arguments[0]) if is_list else arguments
         if not is_list and len(outs) == 1:
             values = [call]
         else:
@@ -367,5 +367,5 @@ def _functional_of(target: OpOverload) -> Any:
 
 def _fits(functional: OpOverload, target: OpOverload) -> bool:
     """Whether an operator takes the first argument of another: `add.Tensor` and not `add` of numbers."""
-    ours, others = functional._schema.arguments, target._schema.arguments
-    return bool(ours) and str(ours[0].real_type) == str(others[0].real_type)
+    parameters, target_parameters = functional._schema.arguments, target._schema.arguments
+    return bool(parameters) and str(parameters[0].real_type) == str(target_parameters[0].real_type)

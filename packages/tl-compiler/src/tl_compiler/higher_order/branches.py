@@ -13,7 +13,7 @@ from tl_core.pytree import TreeSpec, tree_flatten
 
 from ..symbolic.errors import UserError, UserErrorType
 from .captured import Captured
-from .transformed import is_functionalized, removed
+from .transformed import is_functionalized, remove_argument
 
 __all__ = ["call_branches"]
 
@@ -42,9 +42,9 @@ def call_branches(
     branches = _Flattened(operands, captured)
     flat = [branches.flat(f) for f in functions]
     if is_functionalized():
-        flat = [functionalize(f, remove=removed()) for f in flat]
+        flat = [functionalize(f, remove=remove_argument()) for f in flat]
     results = _Branches.apply(record, pred, *flat, *branches.tensors, *captured.values)
-    return branches.nested(results if isinstance(results, tuple) else (results,))
+    return branches.nest(results if isinstance(results, tuple) else (results,))
 
 
 class _Flattened:
@@ -58,13 +58,13 @@ class _Flattened:
         self._results: tuple[list[Any], TreeSpec] | None = None
 
     def flat(self, function: Function) -> Function:
-        closed = self._captured.closed(function)
+        closure = self._captured.close(function)
 
         def call(*values: Any) -> tuple[Tensor, ...]:
             leaves, count = list(self._leaves), len(self._indices)
             for index, value in zip(self._indices, values[:count], strict=True):
                 leaves[index] = value
-            results, spec = tree_flatten(closed(*self._spec.unflatten(leaves), *values[count:]))
+            results, spec = tree_flatten(closure(*self._spec.unflatten(leaves), *values[count:]))
             if self._results is not None and self._results[1] != spec:
                 raise UserError(
                     UserErrorType.INVALID_OUTPUT,
@@ -75,7 +75,7 @@ class _Flattened:
 
         return call
 
-    def nested(self, tensors: tuple[Tensor, ...]) -> Any:
+    def nest(self, tensors: tuple[Tensor, ...]) -> Any:
         assert self._results is not None
         leaves, spec = self._results
         values = iter(tensors)
@@ -102,7 +102,7 @@ class _Branches(tl_autograd.Function):
         count, indices = len(operands), [i for i, t in enumerate(operands) if _varies(t)]
         selected = [g for g in grads if g is not None and _varies(g)]
 
-        def pulled(function: Function) -> Function:
+        def pullback(function: Function) -> Function:
             def call(*values: Any) -> Any:
                 primals, cotangents = values[:count], values[count:]
                 _, pull = vjp(_partial(function, primals, indices), *(primals[i] for i in indices))
@@ -110,7 +110,7 @@ class _Branches(tl_autograd.Function):
 
             return call
 
-        own = _Branches.apply(ctx.record, pred, *map(pulled, ctx.functions), *operands, *selected)
+        own = _Branches.apply(ctx.record, pred, *map(pullback, ctx.functions), *operands, *selected)
         by_index = dict(zip(indices, own, strict=True))
         return None, None, None, None, *(by_index.get(i) for i in range(count))
 
@@ -119,7 +119,7 @@ class _Branches(tl_autograd.Function):
         pred, *operands = ctx.saved_tensors
         count, indices = len(operands), [i for i, t in enumerate(operands) if _varies(t)]
 
-        def pushed(function: Function) -> Function:
+        def pushforward(function: Function) -> Function:
             def call(*values: Any) -> Any:
                 primals = values[:count]
                 return jvp(
@@ -129,7 +129,7 @@ class _Branches(tl_autograd.Function):
             return call
 
         selected = [tangents[4 + i] for i in indices]
-        return _Branches.apply(ctx.record, pred, *map(pushed, ctx.functions), *operands, *selected)
+        return _Branches.apply(ctx.record, pred, *map(pushforward, ctx.functions), *operands, *selected)
 
     @staticmethod
     def vmap(
@@ -137,18 +137,18 @@ class _Branches(tl_autograd.Function):
     ) -> Any:
         dims = in_dims[4:]
 
-        def batched(function: Function) -> Function:
+        def batch(function: Function) -> Function:
             if all(d is None for d in dims):
                 return function
             return vmap(function, tuple(dims), randomness=info.randomness)
 
-        functions = batched(true_fn), batched(false_fn)
+        functions = batch(true_fn), batch(false_fn)
         if in_dims[1] is None:
             results = _Branches.apply(record, pred, *functions, *operands)
             return results, (0,) * len(results)
         conditions = pred.movedim(in_dims[1], 0).reshape(info.batch_size)
         pairs = zip(*(f(*operands) for f in functions), strict=True)
-        results = tuple(_chosen(conditions, a, b, any(d is not None for d in dims)) for a, b in pairs)
+        results = tuple(_select(conditions, a, b, any(d is not None for d in dims)) for a, b in pairs)
         return results, (0,) * len(results)
 
 
@@ -168,7 +168,7 @@ def _partial(function: Function, values: tuple[Any, ...], indices: list[int]) ->
     return call
 
 
-def _chosen(conditions: Tensor, on_true: Tensor, on_false: Tensor, is_batched: bool) -> Tensor:
+def _select(conditions: Tensor, on_true: Tensor, on_false: Tensor, is_batched: bool) -> Tensor:
     """The result of one branch for each example of a batch."""
     rank = on_true.ndim - is_batched
     return tl_core.where(conditions.reshape([-1] + [1] * rank), on_true, on_false)

@@ -27,7 +27,7 @@ class Captured:
         >>> import tl_core
         >>> w = tl_core.ones(2)
         >>> captured = Captured([(lambda x: x * w, (tl_core.ones(2),))])
-        >>> captured.closed(lambda x: x * w)(tl_core.ones(2), tl_core.full((2,), 3.0))
+        >>> captured.close(lambda x: x * w)(tl_core.ones(2), tl_core.full((2,), 3.0))
         tensor([3., 3.])
     """
 
@@ -40,7 +40,7 @@ class Captured:
         self._tensors = tuple(reader.captured.values())
         self.values: tuple[Tensor, ...] = tuple(map(_current, self._tensors))  # which the functions read here
 
-    def closed(self, function: Function) -> Function:
+    def close(self, function: Function) -> Function:
         """The function with the captured tensors as further arguments.
 
         Args:

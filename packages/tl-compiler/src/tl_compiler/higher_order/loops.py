@@ -404,7 +404,7 @@ def scan(combine_fn: Callable[..., Any], init: Any, xs: Any, *, dim: int = 0, re
         return [*next_flat, *outputs]
 
     results = scan_op(on_leaves, flat_init, moved)
-    rows = [_placed(row, dim, reverse) for row in results[len(flat_init) :]]
+    rows = [_orient(row, dim, reverse) for row in results[len(flat_init) :]]
     return init_spec.unflatten(results[: len(flat_init)]), specs[0].unflatten(rows)
 
 
@@ -434,7 +434,7 @@ def _check_scan(combine_fn: Any, init: list[Any], xs: list[Any], dim: Any, rever
         raise RuntimeError(f"All xs leaves must have one size along dim, got {[x.shape[dim] for x in xs]}")
 
 
-def _placed(rows: Any, dim: int, reverse: bool) -> Any:
+def _orient(rows: Any, dim: int, reverse: bool) -> Any:
     """Results in a row, in the order and along the dimension of the inputs."""
     if rows is None:
         return None
@@ -544,4 +544,4 @@ def associative_scan(
         return outputs
 
     results = associative_scan_op(on_leaves, moved)
-    return spec.unflatten([_placed(r, dim, reverse) for r in results])
+    return spec.unflatten([_orient(r, dim, reverse) for r in results])

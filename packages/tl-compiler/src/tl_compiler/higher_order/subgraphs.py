@@ -103,11 +103,11 @@ def trace_subgraph(mode: ProxyTorchDispatchMode, function: Callable[..., Any], o
 
 def _distinct(mode: Any, values: list[Any]) -> list[Any]:
     """The values, each tensor its own object, because a trace looks tensors up by identity."""
-    known: set[int] = set()
+    ids: set[int] = set()
     distinct = []
     for value in values:
-        repeats = isinstance(value, Tensor) and id(value) in known
-        known.add(id(value))
+        repeats = isinstance(value, Tensor) and id(value) in ids
+        ids.add(id(value))
         if repeats:
             value = fresh(mode, mode.values.fake_of(value) if mode.tracing_mode != "real" else value)
         distinct.append(value)

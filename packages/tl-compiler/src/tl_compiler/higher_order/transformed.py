@@ -19,7 +19,7 @@ from tl_core.pytree import tree_flatten, tree_leaves
 from ..tracer.proxy_mode import ProxyTorchDispatchMode
 from .captured import Captured
 
-__all__ = ["call_in_trace", "is_differentiated", "is_functionalized", "removed"]
+__all__ = ["call_in_trace", "is_differentiated", "is_functionalized", "remove_argument"]
 
 Function = Callable[..., Any]
 
@@ -42,7 +42,7 @@ def is_functionalized() -> bool:
     return any(level.key() is TransformType.Functionalize for level in get_interpreter_stack() or ())
 
 
-def removed() -> str:
+def remove_argument() -> str:
     """The argument `remove` of the innermost `functionalize`."""
     kinds = [level for level in get_interpreter_stack() or () if level.key() is TransformType.Functionalize]
     return "mutations_and_views" if kinds and kinds[-1].batchSize() else "mutations"
@@ -97,7 +97,7 @@ def _without_writes(
     functions: tuple[Function, ...], operands: Any, captured: Captured, record: Callable[..., Any]
 ) -> Any:
     """Records a call of functions without writes, on the values of the operands."""
-    pure = tuple(functionalize(captured.closed(f), remove=removed()) for f in functions)
+    pure = tuple(functionalize(captured.close(f), remove=remove_argument()) for f in functions)
     flat, spec = tree_flatten(operands)
     nested: list[Any] = []
 

@@ -228,7 +228,7 @@ class SymbolicFakes:
     def _repeat_along(self, x: Any, repeats: Any, dim: int | None = None, *, output_size: Any = None) -> Any:
         """Elements of a dimension, or of all, repeated as often as a tensor says."""
         size = self.env.new_dynamic_size() if output_size is None else output_size
-        return self._fake(x, [size] if dim is None else _resized(x, dim, size), x.dtype)
+        return self._fake(x, [size] if dim is None else _with_size(x, dim, size), x.dtype)
 
     @SYMBOLIC_SIZES.rule("tensor_split.tensor_indices_or_sections")
     def _pieces(self, x: Any, positions: Any, dim: int = 0) -> Any:
@@ -267,13 +267,13 @@ class SymbolicFakes:
         size = self.env.new_dynamic_size()
         positions = list(x.shape) if dim is None else [x.shape[dim]]
         return (
-            self._fake(x, [size] if dim is None else _resized(x, dim, size), x.dtype),
+            self._fake(x, [size] if dim is None else _with_size(x, dim, size), x.dtype),
             self._fake(x, positions if inverse else [0], tl_core.int64),
             self._fake(x, [size] if counts else [0], tl_core.int64),
         )
 
 
-def _resized(x: Any, dim: int, size: Any) -> list[Any]:
+def _with_size(x: Any, dim: int, size: Any) -> list[Any]:
     """The sizes of a tensor with another one of a dimension."""
     sizes = list(x.shape)
     sizes[dim] = size

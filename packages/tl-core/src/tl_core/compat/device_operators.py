@@ -78,7 +78,7 @@ def _efficient_gradients(
     _seed, _offset, p, mask, causal = rest
     gradients = attention_backward(grad, q, k, v, out, sums, p, causal, attn_mask=bias, scale=scale)
     by_bias = _bias_gradient(grad, q, k, v, bias, causal, scale) if mask[3] else None
-    return tuple(g if wanted else None for g, wanted in zip((*gradients, by_bias), mask, strict=True))
+    return tuple(g if needed else None for g, needed in zip((*gradients, by_bias), mask, strict=True))
 
 
 def _cudnn(
@@ -211,7 +211,7 @@ def _plain(
     return _convolution(x, weight, None, padding, stride, dilation, groups)
 
 
-def _transposed(
+def _transposed_convolution(
     x: Tensor,
     weight: Tensor,
     padding: Any,
@@ -253,7 +253,7 @@ def _convolutions() -> Iterator[Row]:
     yield f"cudnn_convolution({operands}, {_PLAIN}, {_SWITCHES}, bool allow_tf32) -> Tensor", _plain
     yield (
         f"cudnn_convolution_transpose({operands}, {behind}, {_SWITCHES}, bool allow_tf32) -> Tensor",
-        _transposed,
+        _transposed_convolution,
     )
     for name in ("miopen_convolution", "miopen_depthwise_convolution"):
         yield f"{name}({operands}, Tensor? bias, {_PLAIN}, {_SWITCHES}) -> Tensor", _with_bias
@@ -302,7 +302,7 @@ _BAG = (
 )
 
 
-def _others() -> Iterator[Row]:
+def _further_rows() -> Iterator[Row]:
     yield (
         "_mkldnn_transpose(Tensor self, int dim0, int dim1) -> Tensor",
         lambda self, *dims: self.transpose(*dims).clone(),
@@ -323,4 +323,4 @@ def _others() -> Iterator[Row]:
 
 def rows() -> list[Row]:
     """The schemas and functions."""
-    return [*_attention(), *_norms(), *_convolutions(), *_weights(), *_others()]
+    return [*_attention(), *_norms(), *_convolutions(), *_weights(), *_further_rows()]

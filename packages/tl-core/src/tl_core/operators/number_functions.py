@@ -248,10 +248,10 @@ def _index_in_list(self: list[Any], el: Any) -> int:
 
 
 def _index_in_text(self: str, substr: str, start: int, end: int) -> int:
-    found = self.find(substr, start, len(self) if end == -1 else end)
-    if found < 0:
+    index = self.find(substr, start, len(self) if end == -1 else end)
+    if index < 0:
         raise RuntimeError("ValueError: substring not found")
-    return found
+    return index
 
 
 def _lists() -> Iterator[tuple[str, Callable[..., Any]]]:

@@ -58,7 +58,7 @@ class _Layout:
         while arguments and arguments[-1] == "*":
             arguments.pop()
             star = ["*"]
-        returned = "()" if self.is_list else self._returned(aliases, results)
+        returned = "()" if self.is_list else self._return_types(aliases, results)
         self.schema = f"{name}({', '.join([*arguments, *star, *outs])}) -> {returned}"
 
     @staticmethod
@@ -68,7 +68,7 @@ class _Layout:
         return ("grad_input",) if name.endswith(".grad_input") else ("out",)
 
     @staticmethod
-    def _returned(aliases: Sequence[str], results: Sequence[str]) -> str:
+    def _return_types(aliases: Sequence[str], results: Sequence[str]) -> str:
         named = [alias + r.removeprefix("Tensor") for alias, r in zip(aliases, results, strict=True)]
         return named[0] if len(named) == 1 else f"({', '.join(named)})"
 

@@ -586,8 +586,8 @@ def spectra(
 def signal(shape: Sizes, size: int, hop: Any, center: bool, length: Any) -> Sizes:
     """The shape of the signal whose spectra, frequencies by times, are those of overlapping pieces."""
     if length is None:
-        whole = size + (size // 4 if hop is None else hop) * (shape[-1] - 1)
-        length = whole - (2 * (size // 2) if center else 0)
+        extent = size + (size // 4 if hop is None else hop) * (shape[-1] - 1)
+        length = extent - (2 * (size // 2) if center else 0)
     return [*shape[:-2], length]
 
 

@@ -189,7 +189,7 @@ def _samples() -> Iterator[Row]:
 
 
 # ---- second names, conversions
-def _converted(self: Tensor, device: Any, dtype: int | None, non_blocking: bool, copy: bool) -> Tensor:
+def _convert(self: Tensor, device: Any, dtype: int | None, non_blocking: bool, copy: bool) -> Tensor:
     to = self.dtype if dtype is None else DTYPES[dtype]
     return self.to(self.device if device is None else device, to, non_blocking=non_blocking, copy=copy)
 
@@ -208,7 +208,7 @@ def _stft(self: Tensor, n_fft: int, *rest: Any) -> Tensor:
     )  # fmt: skip
 
 
-def _others() -> Iterator[Row]:
+def _conversions() -> Iterator[Row]:
     for kind in ("int", "float"):
         yield (
             f"copy_.{kind}(Tensor(a!) self, {kind} other) -> Tensor(a!)",
@@ -230,12 +230,12 @@ def _others() -> Iterator[Row]:
         "split(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
         lambda self, split_sizes, dim: list(self.split(split_sizes, dim)),
     )
-    yield f"to.prim_Device(Tensor(a) self, Device? device, int? dtype=None, {_COPY}", _converted
+    yield f"to.prim_Device(Tensor(a) self, Device? device, int? dtype=None, {_COPY}", _convert
     yield (
         f"to.prim_dtype(Tensor(a) self, int? dtype=None, {_COPY}",
-        lambda self, *rest: _converted(self, None, *rest),
+        lambda self, *rest: _convert(self, None, *rest),
     )
-    yield f"to.prim_other(Tensor(a) self, {_COPY}", lambda self, *rest: _converted(self, None, None, *rest)
+    yield f"to.prim_other(Tensor(a) self, {_COPY}", lambda self, *rest: _convert(self, None, None, *rest)
     yield (
         f"sparse_coo_tensor.size(int[] size, *, {_SPARSE}) -> Tensor",
         lambda size, *, dtype, layout, device, pin_memory: tl_core.sparse_coo_tensor(
@@ -262,6 +262,6 @@ def _others() -> Iterator[Row]:
 def rows() -> dict[str, Row]:
     """The schemas and functions by name and overload: `mm.dtype`."""
     every = (
-        *_of_lists(), *_steps(), *_products(), *_indices(), *_tolerances(), *_samples(), *_others(),
+        *_of_lists(), *_steps(), *_products(), *_indices(), *_tolerances(), *_samples(), *_conversions(),
     )  # fmt: skip
     return {schema.partition("(")[0]: (schema, call) for schema, call in every}
