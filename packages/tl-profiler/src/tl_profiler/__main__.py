@@ -59,6 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"tl.profiler: --last needs a number of megabytes from 0 on, got {options.last}", file=sys.stderr
         )
         return 2
+    if options.stacks and options.no_stacks:
+        print("tl.profiler: --stacks needs the stacks that --no-stacks leaves out", file=sys.stderr)
+        return 2
     for path in filter(None, (options.html, options.trace, options.stacks)):
         _check_folder(path)
     if not options.module and not os.path.isfile(options.program):
