@@ -96,6 +96,7 @@ MORE = [
     ("index_select_backward", [{"float64": [1]}, [], 0, {"int64": [1], "values": [0]}]),
     *[("unfold_backward", [{"float64": [1]}, [], d, 1, 1]) for d in (0, -1)],
     ("view_copy", [{"float64": [3, 4]}, [4, 3]]),
+    *[("unsqueeze unsqueeze_copy", [REAL, d]) for d in (0, 2, -1, -3)],
     *[("scatter.reduce", [REAL, 1, WHOLE, REAL, how]) for how in ("add", "multiply")],
     ("scatter.value_reduce", [REAL, 1, WHOLE, 2.0, "add"]),
     *[("squeeze", [{"float64": shape}]) for shape in ([3, 1, 2, 1], [1, 1])],

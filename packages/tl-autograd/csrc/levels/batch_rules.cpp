@@ -113,7 +113,7 @@ int64_t shifted(int64_t dim, int64_t n) {
 }
 
 bool adds_dimension(const TlOperatorInfo& info) {
-  static const char* const kNames[] = {"unsqueeze", "stack", "diag_embed"};
+  static const char* const kNames[] = {"unsqueeze", "unsqueeze_copy", "stack", "diag_embed"};
   return std::any_of(std::begin(kNames), std::end(kNames),
                      [&](const char* n) { return !std::strcmp(info.name, n); });
 }
