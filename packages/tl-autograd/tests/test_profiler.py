@@ -1,5 +1,6 @@
 """Profiles: which operators ran, how often, nested in labelled blocks."""
 
+import gc
 import gzip
 import json
 import sqlite3
@@ -8,7 +9,8 @@ import threading
 import pytest
 
 import tl_core as tl
-from tl_autograd import grad, profiler, profiler_util
+from tl_autograd import grad, profiler, profiler_results, profiler_util
+from tl_autograd import profiler_kinds as kinds
 from tl_core.operators import packets as ops
 
 
@@ -207,6 +209,8 @@ def test_traces_of_nvprof(tmp_path):
         INSERT INTO CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL VALUES (5, 2, 4000, 6000);
     """)
     database.close()
+    (event,) = profiler.parse_nvprof_trace(str(path))
+    assert event.kernels == [("gemm", 0, 2.0)]
     (event,) = profiler.load_nvprof(str(path))
     assert event.name == "mul" and event.cpu_time_total == 8.0
     assert event.kernels == [profiler.Kernel("gemm", 0, 2.0)] and event.device_time_total == 2.0
@@ -399,3 +403,75 @@ def test_ranges_as_operators():
         "profiler::_record_function_enter_new(str name, str? args=None)"
     )
     leave(enter("outside of a profile"))
+
+
+def test_the_active_profiler():
+    assert profiler.kineto_available() and {a.name for a in profiler.supported_activities()} == {"CPU"}
+    assert profiler.profiler_type() == kinds.ActiveProfilerType.NONE
+    with profiler.profile():
+        assert profiler.profiler_type() == kinds.ActiveProfilerType.KINETO
+    assert profiler.profiler_type() == kinds.ActiveProfilerType.NONE
+
+
+def test_numbers_of_enumerations_are_those_of_PyTorch():
+    numbers = {
+        kinds.DeviceType: {
+            "CPU": 0,
+            "CUDA": 1,
+            "XLA": 9,
+            "XPU": 12,
+            "Meta": 14,
+            "MTIA": 19,
+            "PrivateUse1": 20,
+        },
+        kinds.ProfilerState: {"Disabled": 0, "CPU": 1, "ITT": 4, "KINETO": 6, "KINETO_PRIVATEUSE1": 9},
+        kinds.ActiveProfilerType: {"NONE": 0, "LEGACY": 1, "KINETO": 2, "PRIVATEUSE1": 5},
+        kinds.RecordScope: {
+            "FUNCTION": 0,
+            "BACKWARD_FUNCTION": 1,
+            "USER_SCOPE": 7,
+            "STATIC_RUNTIME_MODEL": 9,
+        },
+        kinds.EventType: {"TorchOp": 0, "Allocation": 3, "PyCall": 5, "PyCCall": 6, "Kineto": 7},
+    }
+    for kind, members in numbers.items():
+        assert {name: int(kind[name]) for name in members} == members
+
+
+def test_settings_of_a_profile():
+    settings = kinds.ExperimentalConfig(profile_all_threads=True, performance_events=("cycles",))
+    config = kinds.ProfilerConfig(kinds.ProfilerState.KINETO, True, False, True, False, False, settings, "id")
+    assert (config.report_input_shapes, config.profile_memory, config.with_stack) == (True, False, True)
+    assert config.experimental_config is settings and settings.performance_events == ["cycles"]
+    assert (config.trace_id, settings.profile_all_threads, settings.verbose) == ("id", True, False)
+    with pytest.raises(ValueError, match="must not be negative, got -1"):
+        kinds.ExperimentalConfig(most_megabytes=-1)
+
+
+def test_events_from_a_result():
+    with profiler.profile(record_shapes=True, with_stack=True) as prof, profiler.record_function("label"):
+        tl.ones(2, 3) @ tl.ones(3, 5)
+    result = prof.kineto_results
+    assert isinstance(result, profiler_results.ProfilerResult) and result.forgotten == 0
+    assert result.trace_start_ns() < result.trace_end_ns() and result.trace_activities() == ["CPU"]
+    assert len(result.columns()["start"]) >= len(result.events()) >= 4
+    events = profiler_results.FunctionEvents(result, with_flops=True, overloads=True).make()
+    product = next(e for e in events if e.name == "aten::mm")
+    label = next(e for e in events if e.name == "label")
+    assert product.flops == 60 and product.input_shapes[:2] == [[2, 3], [3, 5]] and label.is_user_annotation
+    assert any(e is label for e in (product.cpu_parent, product.cpu_parent.cpu_parent))
+    sums = profiler_results.FunctionEvents(result, shapes=False).sums(by_shape=False, by_stack=False)
+    assert {s.key: s.count for s in sums}["aten::ones"] == 2
+    frame = profiler_results.source_lines(result.recorded[product.id - result._first].stack)[0]
+    assert frame.endswith(": test_events_from_a_result") and "test_profiler.py(" in frame
+    assert profiler_results.source_lines(0) == []
+
+
+def test_blocks_without_garbage_collection():
+    assert gc.isenabled()
+    with profiler_results.without_collection():
+        assert not gc.isenabled()
+        with profiler_results.without_collection():
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()
