@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import warnings
 import weakref
 
 import pytest
@@ -10,6 +11,7 @@ import tl_autograd
 import tl_core as tl
 from tl_autograd import checkpoint as cp
 from tl_autograd import graph
+from tl_autograd.checkpoint_log import OperatorLog, explanation
 from tl_core.operators import packets as ops
 
 
@@ -327,3 +329,94 @@ def test_the_operators_of_both_runs_are_told_where_that_is_asked_for():
         assert "Operators executed" not in failing(debug=True)
     with pytest.raises(ValueError, match="incompatible with non-default context_fn"):
         cp.checkpoint(lambda x: x, tl.ones(1), use_reentrant=False, debug=True, context_fn=lambda: None)
+
+
+def test_copies_of_inputs_are_leaves_with_the_same_flags():
+    x = tl.ones(2, requires_grad=True)
+    moved, constant, other = cp.detach_variable((x * 3, tl.zeros(1), "text"))
+    assert moved.is_leaf and moved.requires_grad and moved.tolist() == [3.0, 3.0]
+    assert not constant.requires_grad and other == "text"
+    with pytest.raises(RuntimeError, match=r"Only tuple of tensors is supported.*list"):
+        cp.detach_variable([x])
+
+
+def test_inputs_without_gradients_are_warned_of():
+    with pytest.warns(
+        UserWarning, match="None of the inputs have requires_grad=True. Gradients will be None"
+    ):
+        cp.check_backward_validity([tl.ones(1), 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cp.check_backward_validity([tl.ones(1), tl.ones(1, requires_grad=True)])
+
+
+def test_the_reentrant_function_is_a_function_of_its_own():
+    x = tl.tensor([2.0], requires_grad=True)
+    y = cp.CheckpointFunction.apply(lambda a, n: a**n, False, x, 3)
+    assert type(y.grad_fn).__name__ == "CheckpointFunctionBackward" and y.item() == 8.0
+    y.backward()
+    assert x.grad.item() == 12.0
+    with pytest.raises(RuntimeError, match=r"incompatible with \.grad"):
+        tl_autograd.grad(cp.CheckpointFunction.apply(lambda a: a * a, False, x), x)
+
+
+def test_random_states_of_devices():
+    assert cp.get_device_states(tl.ones(2), tl.empty(1, device="meta"), 3) == ([], [])
+    with pytest.raises(NotImplementedError, match="random states of accelerators"):
+        cp.set_device_states([0], [tl.get_rng_state()])
+    before = tl.get_rng_state()
+    cp.set_device_states([], [])
+    assert tl.equal(tl.get_rng_state(), before)
+
+
+def test_the_device_type_of_functions_without_tensors():
+    assert cp.DefaultDeviceType.get_device_type() == "cuda" == cp._infer_device_type(1, [])
+    cp.DefaultDeviceType.set_device_type("xpu")
+    try:
+        assert cp._infer_device_type("text") == "xpu" and cp._infer_device_type([tl.ones(1)]) == "cpu"
+    finally:
+        cp.DefaultDeviceType.set_device_type()
+    assert cp.DefaultDeviceType.get_device_type() == "cuda"
+
+
+def test_contexts_that_do_nothing_are_the_default():
+    first, second = cp.noop_context_fn()
+    with pytest.raises(ZeroDivisionError), first, second:
+        1 / 0  # noqa: B018
+    x = tl.ones(2, requires_grad=True)
+    with pytest.raises(ValueError, match="incompatible with non-default context_fn"):
+        cp.checkpoint(tl.sin, x, use_reentrant=False, debug=True, context_fn=lambda: (first, second))
+    y = cp.checkpoint(tl.sin, x, use_reentrant=False, debug=True, context_fn=cp.noop_context_fn)
+    y.sum().backward()
+    assert x.grad.tolist() == pytest.approx(x.cos().tolist())
+
+
+def test_policies_see_the_run():
+    runs = []
+
+    def policy(ctx, op, *args, **kwargs):
+        assert isinstance(ctx, cp.SelectiveCheckpointContext)
+        runs.append((op is ops.aten.exp.default, ctx.is_recompute))
+        return cp.CheckpointPolicy.PREFER_RECOMPUTE
+
+    x = tl.ones(2, requires_grad=True)
+    contexts = functools.partial(cp.create_selective_checkpoint_contexts, policy)
+    cp.checkpoint(lambda a: a.exp().sin(), x, use_reentrant=False, context_fn=contexts).sum().backward()
+    assert (True, False) in runs and (True, True) in runs
+    assert cp.SelectiveCheckpointContext(is_recompute=False, op_output=x).op_output is x
+
+
+def test_logs_of_both_runs():
+    first, second = OperatorLog(), OperatorLog()
+    with first:
+        tl.add(tl.ones(2), tl.ones(3, 2, dtype=tl.float64), alpha=2)
+    with second:
+        tl.ones(1).neg()
+    assert first.lines[-1] == "float64[3, 2] = aten.add.Tensor(float32[2], float64[3, 2], alpha=2)"
+    assert second.lines[-1] == "float32[1] = aten.neg.default(float32[1])"
+    parts = explanation(first, second).splitlines()
+    start, middle = (
+        parts.index("Operators executed during the original forward:"),
+        parts.index("Operators executed during recomputation:"),
+    )
+    assert parts[start + 1 : middle] == first.lines and parts[middle + 1 :] == second.lines
