@@ -11,6 +11,7 @@ import pytest
 import tl_autograd as ta
 import tl_autograd.func as func
 import tl_core as tl
+from tl_autograd.custom_operator import supports_tensorlist
 from tl_core import library
 from tl_core.library import Library, custom_op
 
@@ -221,3 +222,41 @@ def test_functions_of_older_programs() -> None:
         Resize.apply(x, (3,))
     (Type.apply(x, "torch.DoubleTensor") * 2).sum().backward()
     assert x.grad.tolist() == [3, 3, 3, 3] and x.grad.dtype is tl.float32
+
+
+def test_functions_of_lists_of_tensors():
+    @supports_tensorlist
+    class Weighted(ta.Function):
+        @staticmethod
+        def forward(ctx, xs, k):
+            ctx.k, ctx.needs = k, ctx.needs_input_grad
+            return [x * k for x in xs], xs[0] + xs[1]
+
+        @staticmethod
+        def backward(ctx, scaled, total):
+            assert ctx.needs == ([True, False], False)
+            return [g * ctx.k + total for g in scaled], None
+
+    x, y = tl.ones(2, requires_grad=True), tl.full((2,), 2.0)
+    (first, second), total = Weighted.apply([x, y], 3.0)
+    assert (first.tolist(), second.tolist(), total.tolist()) == ([3, 3], [6, 6], [3, 3])
+    (first.sum() + 10 * total.sum()).backward()
+    assert x.grad.tolist() == [13, 13] and y.grad is None
+    for name in ("forward", "backward"):
+        with pytest.raises(NotImplementedError, match=f"autograd.Function.{name} directly"):
+            getattr(Weighted, name)(None, [x], 1.0)
+
+
+def test_gradients_of_lists_have_the_structure_of_their_arguments():
+    @supports_tensorlist
+    class Short(ta.Function):
+        @staticmethod
+        def forward(ctx, xs):
+            return xs[0] * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return [grad]
+
+    with pytest.raises(RuntimeError, match="a list of 2 tensors"):
+        Short.apply([tl.ones(1, requires_grad=True), tl.ones(1)]).backward()

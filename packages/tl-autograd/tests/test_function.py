@@ -6,7 +6,7 @@ import pytest
 
 import tl_autograd
 import tl_core as tl
-from tl_autograd import forward_ad
+from tl_autograd import forward_ad, function
 from tl_autograd.function import once_differentiable
 
 
@@ -419,3 +419,79 @@ def test_a_write_after_it_was_handed_out_is_refused():
     v *= 2
     with pytest.raises(RuntimeError, match="modified inplace"):
         w.grad_fn  # noqa: B018
+
+
+def test_a_context_is_the_node_of_its_call():
+    y = Square.apply(leaf(3.0))
+    node = y.grad_fn
+    assert isinstance(node, function.BackwardCFunction) and isinstance(node, function.FunctionCtx)
+    assert node.apply(tl.tensor([2.0], dtype=tl.float64)).item() == 12.0
+    with pytest.warns(DeprecationWarning, match="saved_variables"):
+        assert node.saved_variables[0].item() == 3.0
+
+
+def test_tangents_by_the_context():
+    class Scaled(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x, k):
+            ctx.k = k
+            return x * k
+
+        @staticmethod
+        def jvp(ctx, t, _):
+            return t * ctx.k
+
+    ctx, output = function.apply_with_context(Scaled, (leaf(2.0), 5.0), {})
+    assert output.item() == 10.0 and ctx.apply_jvp(tl.tensor(3.0), None).item() == 15.0
+    assert ctx.needs_input_grad == (True, False)
+
+
+def test_recorded_calls():
+    x = leaf(3.0)
+    y = function.apply_recorded(Exp, (x,), {})
+    y.backward()
+    assert x.grad.item() == pytest.approx(y.item())
+    with tl.no_grad():
+        assert function.apply_recorded(Exp, (x,), {}).grad_fn is None
+    assert function.backward_of(Exp) is Exp.backward
+
+
+def test_outputs_are_recorded_on_a_context():
+    x = leaf(3.0)
+    ctx = Square._backward_cls()
+    ctx.save_for_backward(x)
+    with tl.no_grad():
+        result = x * x
+    y = function.record_outputs(ctx, (x,), result)
+    assert y.grad_fn is ctx and tl_autograd.grad(y, x)[0].item() == 6.0
+    ctx = Square._backward_cls()
+    ctx.mark_dirty(x)
+    with pytest.raises(RuntimeError, match="SquareBackward"):
+        function.record_outputs(ctx, (x,), result)
+
+
+def test_arguments_have_the_defaults_of_forward():
+    def forward(x, k=2.0, name="last"):
+        return x
+
+    assert function.inputs_with_defaults(forward, (1,)) == (1, 2.0, "last")
+    assert function.inputs_with_defaults(forward, (1, 3.0)) == (1, 3.0, "last")
+    assert function.inputs_with_defaults(lambda x: x, (1,)) == (1,)
+
+
+def test_functions_in_place_by_an_attribute():
+    class Doubled(function.InplaceFunction):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g
+
+    x = leaf(1.0)
+    y = x.clone()
+    assert Doubled.apply(y) is y and Doubled(inplace=True).inplace and not Doubled().inplace
+    y.backward()
+    assert x.grad.item() == 2.0
