@@ -8,6 +8,8 @@ import pytest
 import tl_autograd
 import tl_core as tl
 from tl_autograd import GradcheckError, gradcheck, gradgradcheck
+from tl_autograd import gradcheck_forward as checks
+from tl_autograd.gradcheck import get_analytical_jacobian, get_numerical_jacobian
 
 
 def real(*shape):
@@ -238,3 +240,99 @@ def test_a_product_of_two_zeros_has_no_second_derivative():
     assert gradcheck(f, inputs)
     with pytest.raises(RuntimeError, match="Double backward is unsupported"):
         gradgradcheck(f, inputs)
+
+
+def squares_summed(x):
+    return (x**2).cumsum(0)
+
+
+JACOBIAN = [[2.0, 2.0], [0.0, 4.0]]  # transposed: an input element a row
+
+
+def test_jacobians_by_their_older_names():
+    x = tl.tensor([1.0, 2.0], dtype=tl.float64, requires_grad=True)
+    with pytest.warns(FutureWarning, match="get_numerical_jacobian"):
+        (numerical,) = get_numerical_jacobian(lambda xs: squares_summed(xs[0]), (x,))
+    assert tl.allclose(numerical, tl.tensor(JACOBIAN, dtype=tl.float64))
+    with pytest.warns(FutureWarning, match="get_analytical_jacobian"):
+        (analytical,), *agree = get_analytical_jacobian((x,), squares_summed(x))
+    assert analytical.tolist() == JACOBIAN and agree == [True, True, True]
+    with pytest.warns(FutureWarning), pytest.raises(ValueError, match=r"grad_out to be 1.0"):
+        get_numerical_jacobian(lambda xs: xs[0], (x,), grad_out=2.0)
+
+
+def test_directions_of_one_input():
+    x, y = (tl.tensor(v, dtype=tl.float64, requires_grad=True) for v in ([1.0, 2.0], [3.0, 5.0]))
+    direction = tl.tensor([1.0, -1.0], dtype=tl.float64)
+    product, constant = checks.push_direction(
+        lambda a, b: (a * b, b.floor().long(), b * 1), (x, y), x, direction
+    )
+    assert product.tolist() == [3.0, -5.0] and constant.tolist() == [0.0, 0.0]
+
+
+class UnequalBatches(tl_autograd.Function):
+    """The double, whose rules of batches are wrong."""
+
+    @staticmethod
+    def forward(x):
+        return x * 2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def backward(ctx, g):
+        return WrongInBatches.apply(g)
+
+    @staticmethod
+    def jvp(ctx, t):
+        return t * 2 if t.abs().sum() > 0 else t + 7
+
+
+class WrongInBatches(tl_autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x * 2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def vmap(info, in_dims, x):
+        return x * 3, in_dims[0]
+
+
+def test_mismatches_of_batches_and_missing_tangents():
+    x, y = (tl.tensor(v, dtype=tl.float64, requires_grad=True) for v in ([1.0, 2.0], [3.0, 5.0]))
+    near = (1e-9, 1e-9)
+    assert checks.batched_gradient_mismatch(x.sin() * y, [x, y], *near) is None
+    wrong = checks.batched_gradient_mismatch(UnequalBatches.apply(x) + y, [y, x], *near)
+    assert wrong == "the batched gradient with respect to input 1 differs from those of single vectors"
+    assert checks.batched_tangent_mismatch(lambda a, b: (a * b, b.sin()), (x, y), y, *near) is None
+    assert checks.missing_tangent_mismatch(lambda a, b: a * b, (x, y), x, *near) is None
+    different = checks.missing_tangent_mismatch(lambda a, b: (a, UnequalBatches.apply(b)), (x, y), x, *near)
+    assert different == "the tangent of output 1 differs where tangents of inputs are missing instead of zero"
+
+
+class TangentOfNumbers(tl_autograd.Function):
+    """The identity, whose tangent is computed from a number in Python."""
+
+    @staticmethod
+    def forward(x):
+        return x.clone()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def jvp(ctx, t):
+        return t * (1.0 if t.sum().item() > -1e9 else 2.0)
+
+
+def test_tangents_without_a_batch():
+    x = tl.ones(2, dtype=tl.float64, requires_grad=True)
+    wrong = checks.batched_tangent_mismatch(TangentOfNumbers.apply, (x,), x, 1e-9, 1e-9)
+    assert wrong is not None and wrong.startswith("While considering batched tangents")
