@@ -4,6 +4,7 @@ import pytest
 
 import tl_autograd
 import tl_core as tl
+from tl_autograd import anomaly_mode
 
 
 class Broken(tl_autograd.Function):
@@ -55,3 +56,18 @@ def test_without_a_recorded_stack():
         pytest.raises(ValueError, match="broken"),
     ):
         y.backward()
+
+
+def test_the_state_is_that_of_the_last_switch():
+    assert (anomaly_mode.is_anomaly_enabled(), anomaly_mode.is_anomaly_check_nan_enabled()) == (False, True)
+    with tl_autograd.set_detect_anomaly(True, check_nan=False):
+        assert anomaly_mode.is_anomaly_enabled() and not anomaly_mode.is_anomaly_check_nan_enabled()
+        anomaly_mode.set_anomaly_enabled(True)
+        assert anomaly_mode.is_anomaly_check_nan_enabled()
+        y = (tl.zeros(1, requires_grad=True) * 0.0).sqrt() * 0.0
+        with (
+            pytest.warns(UserWarning, match="SqrtBackward0"),
+            pytest.raises(RuntimeError, match="nan values"),
+        ):
+            y.backward()
+    assert not anomaly_mode.is_anomaly_enabled()

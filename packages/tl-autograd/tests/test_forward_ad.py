@@ -169,3 +169,10 @@ def test_tangents_of_what_a_function_wrote(in_place):
                 Twice.apply(dual)
             return
         assert Twice.apply(dual) is dual and fw.unpack_dual(dual).tangent is tangent and tangent.item() == 2
+
+
+def test_a_tensor_and_its_tangent_are_a_named_pair():
+    with fw.dual_level():
+        pair = fw.unpack_dual(fw.make_dual(tl.tensor([1.0]), tl.tensor([5.0])) * 2)
+        assert isinstance(pair, fw.UnpackedDualTensor) and pair._fields == ("primal", "tangent")
+        assert pair.primal.tolist() == [2.0] and pair.tangent.tolist() == [10.0]

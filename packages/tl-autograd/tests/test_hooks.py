@@ -3,6 +3,7 @@
 import gc
 import math
 import threading
+import warnings
 import weakref
 
 import pytest
@@ -11,6 +12,7 @@ import tl_autograd
 import tl_core as tl
 from tl_autograd import _C, graph
 from tl_autograd.graph import GradientEdge, Node, get_gradient_edge, register_multi_grad_hook
+from tl_autograd.hooks import RemovableHandle, unserializable_hook, warn_if_has_hooks
 
 
 def leaf(*values):
@@ -451,3 +453,71 @@ def test_hooks_after_accumulation_can_be_read():
     assert list(x._post_accumulate_grad_hooks.values()) == [hook]
     handle.remove()
     assert not x._post_accumulate_grad_hooks and (x * 2)._post_accumulate_grad_hooks is None
+
+
+class Table(dict):
+    """A dictionary with weak references."""
+
+
+def test_handles_remove_from_all_their_tables():
+    hooks, flags, more = Table(), Table(), Table()
+    handle = RemovableHandle(hooks, extra_dict=[flags, more])
+    hooks[handle.id] = flags[handle.id] = print
+    hooks["other"] = more["other"] = 1
+    handle.remove()
+    assert hooks == {"other": 1} == more and flags == {}
+    handle.remove()
+    with RemovableHandle(hooks) as inner:
+        hooks[inner.id] = print
+        assert inner.id == RemovableHandle.next_id - 1 > handle.id
+    assert hooks == {"other": 1}
+    del flags
+    handle.remove()
+
+
+def test_handles_pickle_with_their_tables():
+    hooks = Table()
+    handle = RemovableHandle(hooks)
+    copy = RemovableHandle.__new__(RemovableHandle)
+    copy.__setstate__(handle.__getstate__())
+    hooks[handle.id] = print
+    copy.remove()
+    assert hooks == {} and copy.id == handle.id
+
+
+def test_hooks_that_do_not_travel():
+    x = leaf(1.0)
+    assert warn_if_has_hooks(x) is None
+    marked = unserializable_hook(lambda g: g)
+    x.register_hook(marked)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_if_has_hooks(x)
+    x.register_hook(lambda g: g)
+    with pytest.warns(UserWarning, match="is not serialized"):
+        warn_if_has_hooks(x)
+
+
+def test_each_backward_has_a_number():
+    numbers = []
+    x = leaf(1.0)
+    x.register_hook(lambda g: numbers.append(graph.current_graph_task_id()))
+    for _ in range(2):
+        (x * 2).backward()
+    assert graph.current_graph_task_id() == -1 and -1 < numbers[0] < numbers[1]
+
+
+def test_versions_count_writes_that_autograd_did_not_see():
+    x, y, other = leaf(1.0), tl.ones(1, dtype=tl.float64), tl.ones(1)
+    product = x * y
+    graph.increment_version(y)
+    graph.increment_version([y, other])
+    assert (y._version, other._version) == (2, 1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.backward()
+
+
+def test_streams_of_graphs_are_switched_by_a_bool():
+    assert graph.set_override_stale_capture_stream(True) is None
+    with pytest.raises(TypeError, match="must be a bool, got int"):
+        graph.set_override_stale_capture_stream(1)

@@ -5,6 +5,7 @@ import pytest
 import tl_autograd
 import tl_core as tl
 from tl_autograd.graph import allow_mutation_on_saved_tensors
+from tl_autograd.saved_mutation import SavedCopies
 
 
 def leaf(*values):
@@ -70,3 +71,17 @@ def test_blocks_do_not_nest_and_have_their_own_graphs():
         out.backward()
     with allow_mutation_on_saved_tensors(), pytest.raises(AssertionError, match="Trying to backward outside"):
         out.backward()
+
+
+def test_copies_by_hand():
+    copies = SavedCopies()
+    x = tl.tensor([1.0, 2.0])
+    handle = copies.pack(x)
+    assert copies.pack(x) is handle and copies.unpack(handle) is x
+    copies.copy_before_writing(x)
+    x.zero_()
+    assert copies.unpack(handle).tolist() == [1.0, 2.0] and copies.original[handle] is x
+    assert copies.pack(x) is not handle
+    copies.clear()
+    with pytest.raises(AssertionError, match="Trying to backward outside"):
+        copies.unpack(handle)
