@@ -1,12 +1,14 @@
 """Batches out of samples."""
 
 import collections
+import types
 
 import numpy as np
 import pytest
 
 import tl_core
 import tl_data
+import tl_data.collate as collation
 from tl_data.collate import collate, default_collate_fn_map
 from tl_data.compat._utils import collate as by_other_name
 
@@ -116,3 +118,56 @@ def test_convert():
     assert made[2]["a"].dtype == tl_core.float32 and made[3:] == [b"x", 3]
     text = np.array(["a"])
     assert tl_data.default_convert(text) is text
+
+
+def test_functions_of_one_type():
+    batches = {
+        collation.collate_float_fn: ([0.5, 2], tl_core.float64),
+        collation.collate_int_fn: ([1, 2], tl_core.int64),
+        collation.collate_numpy_scalar_fn: ([np.int8(1), np.int8(2)], tl_core.int8),
+        collation.collate_numpy_array_fn: (
+            [np.ones(2, np.float32), np.zeros(2, np.float32)],
+            tl_core.float32,
+        ),
+        collation.collate_tensor_fn: ([tl_core.ones(2), tl_core.zeros(2)], tl_core.float32),
+    }
+    for function, (batch, dtype) in batches.items():
+        tensor = function(batch, collate_fn_map=None)
+        assert tensor.dtype == dtype and tensor.tolist() == [np.asarray(each).tolist() for each in batch]
+    texts = ["a", "b"]
+    assert collation.collate_str_fn(texts) is texts
+    with pytest.raises(TypeError, match="found <U1"):
+        collation.collate_numpy_array_fn([np.array(["a"])])
+
+
+def test_rows_of_one_array():
+    arrays = [np.arange(6.0).reshape(2, 3) + i for i in range(2)]
+    np.testing.assert_array_equal(collation.join_arrays(arrays), np.stack(arrays))
+    out = np.empty((2, 2, 3))
+    assert collation.join_arrays(arrays, out=out) is not None
+    np.testing.assert_array_equal(out, np.stack(arrays))
+    assert collation.join_arrays([np.array(1), np.array(2)]).tolist() == [1, 2]
+    for other in (np.zeros((2, 3), np.float32), np.zeros((3, 2)), np.zeros((2, 3)).astype(">f8")):
+        assert collation.join_arrays([other, arrays[0]]) is None
+
+
+def test_containers_of_the_type_of_an_example():
+    ordered = collections.OrderedDict(a=1, b=2)
+    items = {"a": 3, "b": 4}
+    mapping = collation.like_mapping(ordered, items)
+    assert type(mapping) is collections.OrderedDict and mapping == items and ordered["a"] == 1
+    assert type(collation.like_mapping(types.MappingProxyType({}), items)) is types.MappingProxyType
+    pair = Pair([1, 2])
+    pair.name = "label"
+    sequence = collation.like_sequence(pair, [3, 4])
+    assert type(sequence) is Pair and sequence == [3, 4] and sequence.name == "label" and pair == [1, 2]
+    assert collation.like_sequence((1, 2), [3, 4]) == [3, 4] == collation.like_sequence(range(2), [3, 4])
+
+
+def test_numpy_has_its_entries_before_those_of_numbers():
+    collation.know_numpy()
+    keys = list(default_collate_fn_map)
+    assert (
+        keys.index(np.ndarray) < keys.index(float)
+        and default_collate_fn_map[float] is collation.collate_float_fn
+    )

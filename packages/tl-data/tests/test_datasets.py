@@ -8,6 +8,7 @@ from samples import Numbers, Stream, plain
 
 import tl_core
 import tl_data
+from tl_data import dataset
 
 X = tl_core.arange(30).view(10, 3)
 Y = tl_core.arange(10)
@@ -149,3 +150,45 @@ def test_random_split_errors():
         tl_data.random_split(range(4), [-0.5, 1.5])
     with pytest.warns(UserWarning, match="Length of split at index 1 is 0"):
         tl_data.random_split(range(1), [0.5, 0.5])
+
+
+class Many(tl_data.Dataset):
+    """Ten times the key, one by one or at once."""
+
+    def __getitem__(self, key):
+        return key * 10
+
+    def __getitems__(self, keys):
+        return [(key * 10, "at once") for key in keys]
+
+    def __getbatch__(self, keys):
+        return sum(keys)
+
+
+class One(Many):
+    """A subclass that overrides the single sample."""
+
+    def __getitem__(self, key):
+        return -key
+
+
+def test_methods_for_many_keys():
+    assert dataset.samples_of(Many(), [1, 2]) == [(10, "at once"), (20, "at once")]
+    assert dataset.samples_of(One(), [1, 2]) == [-1, -2] == dataset.samples_of({1: -1, 2: -2}, [1, 2])
+    assert dataset.batch_of(Many(), [1, 2]) == 3
+    assert dataset.batch_of(One(), [1, 2]) is NotImplemented is dataset.batch_of([1], [0])
+    assert dataset.bulk_method(One(), "__getitems__") is None is dataset.bulk_method([1], "__getitems__")
+    assert dataset.bulk_method(Many(), "__getbatch__")([3, 4]) == 7
+
+
+def test_the_class_that_defines_an_attribute():
+    assert dataset.definer(One, "__getitem__") is One and dataset.definer(One, "__getitems__") is Many
+    assert dataset.definer(One, "__add__") is tl_data.Dataset and dataset.definer(One, "missing") is None
+
+
+def test_elements_are_dropped():
+    numbers = iter(range(5))
+    dataset.skip(numbers, 3)
+    assert next(numbers) == 3
+    dataset.skip(numbers, 9)
+    assert list(numbers) == []
