@@ -8,6 +8,8 @@ import pytest
 
 import tl_core as tl
 from tl_core import array_api as xp
+from tl_core.array_api import info as info_of_namespace
+from tl_core.array_api import promotion, searching
 
 np = pytest.importorskip("numpy", reason="the references are numpy's")
 
@@ -214,3 +216,42 @@ def test_unsigned_integers_are_searched_for():
     for dtype, most in ((tl.uint16, 2**16 - 1), (tl.uint32, 2**32 - 1), (tl.uint64, 2**64 - 1)):
         line = tl.tensor([0, 5, most], dtype=dtype)
         assert xp.searchsorted(line, tl.tensor([most, 4, 5], dtype=dtype)).tolist() == [2, 1, 1]
+
+
+def test_axes():
+    x = np.arange(6).reshape(2, 3)
+    t = tl.tensor(x)
+    assert xp.matrix_transpose(t).tolist() == x.T.tolist()
+    assert xp.permute_dims(t, (1, 0)).tolist() == x.transpose(1, 0).tolist()
+    assert xp.expand_dims(t, 1).tolist() == np.expand_dims(x, 1).tolist()
+    assert [part.tolist() for part in xp.unstack(t, axis=1)] == [[0, 3], [1, 4], [2, 5]]
+    with pytest.raises(IndexError):
+        xp.expand_dims(t, 4)
+
+
+def test_unique_inverse():
+    x = np.array([5, 3, 5, 7, 3])
+    values, inverse = np.unique(x, return_inverse=True)
+    result = xp.unique_inverse(tl.tensor(x))
+    assert isinstance(result, searching.UniqueInverse) and result._fields == ("values", "inverse_indices")
+    assert result.values.tolist() == values.tolist() and result.inverse_indices.tolist() == inverse.tolist()
+    assert isinstance(xp.unique_counts(tl.tensor(x)), searching.UniqueCounts)
+    assert xp.unique_counts(tl.tensor(x)).counts.tolist() == [2, 2, 1]
+    everything = xp.unique_all(tl.tensor(x))
+    assert isinstance(everything, searching.UniqueAll) and everything.indices.tolist() == [1, 0, 3]
+
+
+def test_limits_of_types():
+    single, byte = xp.finfo(tl.float32), xp.iinfo(tl.int8)
+    assert isinstance(single, promotion.FloatInfo) and isinstance(byte, promotion.IntInfo)
+    assert (single.bits, single.eps, single.max) == (32, 2.0**-23, (2 - 2.0**-23) * 2.0**127)
+    assert (single.min, single.smallest_normal) == (-single.max, 2.0**-126)
+    assert (byte.bits, byte.max, byte.min) == (8, 127, -128)
+
+
+def test_namespace_info():
+    info = info_of_namespace.NamespaceInfo()
+    assert info.capabilities()["boolean indexing"] and info.default_device() == tl.device("cpu")
+    assert info.default_dtypes()["complex floating"] is tl.complex64
+    assert set(info.dtypes(kind="complex floating")) == {"complex64", "complex128"}
+    assert set(info.dtypes(kind="bool")) == {"bool"}

@@ -1,12 +1,14 @@
 """Nested containers and their leaves."""
 
 import dataclasses
+import types
 from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import pytest
 
 import tl_core as tl
 from tl_core import pytree
+from tl_core.pytree import kinds, paths, trees
 
 Point = namedtuple("Point", ["x", "y"])
 TREES = [
@@ -214,3 +216,38 @@ def test_what_is_not_registered_for_files_is_refused():
         with pytest.raises(ValueError, match="Both to_dumpable_context and from_dumpable_context"):
             pytree.register_pytree_node(Half, lambda x: ([], None), lambda xs, c: Half(), **options)
     assert Half not in pytree.SUPPORTED_NODES
+
+
+def test_paths_of_leaves():
+    tree = {"a": [1, (2,)], "b": 3}
+    pairs, spec = paths.tree_flatten_with_path(tree)
+    assert [leaf for _, leaf in pairs] == [1, 2, 3] and spec == pytree.tree_structure(tree)
+    assert ["".join(map(str, path)) for path, _ in pairs] == ["['a'][0]", "['a'][1][0]", "['b']"]
+    assert pairs[2][0] == (paths.MappingKey("b"),)
+    assert all(paths.key_get(tree, path) is leaf for path, leaf in pairs)
+    sums = paths.tree_map_with_path(lambda path, x, y: (len(path), x + y), tree, tree)
+    assert sums == {"a": [(2, 2), ((3, 4),)], "b": (1, 6)}
+    attribute = paths.GetAttrKey("x")
+    assert str(attribute) == ".x" and attribute.get(Point(7, 8)) == 7
+
+
+def test_leaves_of_calls():
+    assert trees.arg_tree_leaves(1, [2], key=(3,)) == [1, 2, 3]
+    leaves = trees.tree_iter([1, (2, None)])
+    assert next(leaves) == 1 and next(leaves) == 2
+
+
+def test_leaves_for_containers():
+    spec = pytree.tree_structure([[0, 0], (0,)])
+    assert trees.broadcast_leaves([1, (2,)], spec) == [1, 1, 2]
+    assert trees.broadcast_leaves(5, spec) == [5, 5, 5]
+    assert trees.broadcast_leaves([1, 2, 3], spec) is None
+    assert trees.broadcast_leaves([1, [2]], spec) is None
+
+
+def test_fields():
+    flatten, unflatten = kinds.by_fields(types.SimpleNamespace, ["x", "y"])
+    children, context = flatten(types.SimpleNamespace(x=[1], y=None))
+    assert children == [[1]] and unflatten([2], context) == types.SimpleNamespace(x=2, y=None)
+    flatten, _ = kinds.by_fields(types.SimpleNamespace, ["x", "y"], keep_none=True)
+    assert flatten(types.SimpleNamespace(x=1, y=None))[0] == [1, None]

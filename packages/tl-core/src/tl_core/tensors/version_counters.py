@@ -18,7 +18,7 @@ def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
         versions: a count for each.
 
     Raises:
-        ValueError: there are more of the one than of the other.
+        RuntimeError: the numbers of tensors and of versions differ. Then no version changes.
 
     Example:
         >>> import tl_core
@@ -27,6 +27,8 @@ def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
         >>> x._version
         0
     """
+    if len(tensors) != len(versions):
+        raise RuntimeError(f"expected a version for each of {len(tensors)} tensors, got {len(versions)}")
     for tensor, version in zip(tensors, versions, strict=True):
         _C._set_version(tensor, version)
 
