@@ -6,8 +6,18 @@ import pytest
 
 import tl_core as tl
 from tl_core.operators.packets import aten
-from tl_core.subclasses import fake_cache, fake_impl, fake_rules, fake_tensor, fake_utils, meta_utils
-from tl_core.subclasses import operator_facts, tensor_structures, tracing_context, wrappers
+from tl_core.subclasses import (
+    fake_cache,
+    fake_impl,
+    fake_rules,
+    fake_tensor,
+    fake_utils,
+    meta_utils,
+    operator_facts,
+    tensor_structures,
+    tracing_context,
+    wrappers,
+)
 from tl_core.subclasses.fake_converter import FakeTensorConverter
 from tl_core.subclasses.fake_mode import FakeTensorMode
 from tl_core.subclasses.real_run import RealRun
@@ -111,7 +121,9 @@ def test_aliases():
 
 def test_facts_of_operators():
     facts = operator_facts.facts_of(aten.add_.Tensor)
-    assert isinstance(facts, operator_facts.OperatorFacts) and operator_facts.facts_of(aten.add_.Tensor) is facts
+    assert (
+        isinstance(facts, operator_facts.OperatorFacts) and operator_facts.facts_of(aten.add_.Tensor) is facts
+    )
     x, y = tl.ones(2), tl.ones(2)
     assert facts.names == ["self", "other", "alpha"] and facts.written == [0]
     assert [t is x for t in facts.written_arguments((x, y), {})] == [True]
@@ -145,7 +157,7 @@ def test_contexts_of_fake_implementations():
     kernel = fake_impl.FakeKernel("ns::op", lambda x: (x, fake_impl.get_ctx()))
     with fake_impl.set_ctx_getter(lambda: context):
         assert kernel(2) == (2, context)
-    with pytest.raises(RuntimeError, match="ns::op .*data-dependent shape"):
+    with pytest.raises(RuntimeError, match=r"ns::op .*data-dependent shape"):
         kernel(2)
 
 

@@ -6,7 +6,16 @@ import pytest
 
 import tl_core as tl
 from tl_core import _C, overrides
-from tl_core.dispatch import autocast, context_managers, fallbacks, keys, layers, modes, queries, registrations
+from tl_core.dispatch import (
+    autocast,
+    context_managers,
+    fallbacks,
+    keys,
+    layers,
+    modes,
+    queries,
+    registrations,
+)
 from tl_core.dispatch.keys import DispatchKey, DispatchKeySet
 from tl_core.operators.packets import aten
 from tl_core.subclasses.fake_mode import FakeTensorMode, active_fake_mode
@@ -129,7 +138,9 @@ def test_handlers_of_functions():
 
 
 def test_context_decorator():
-    double = context_managers.context_decorator(tl.inference_mode, lambda x: (x, tl.is_inference_mode_enabled()))
+    double = context_managers.context_decorator(
+        tl.inference_mode, lambda x: (x, tl.is_inference_mode_enabled())
+    )
     assert double(3) == (3, True) and not tl.is_inference_mode_enabled()
 
     def steps():

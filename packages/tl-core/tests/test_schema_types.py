@@ -109,7 +109,9 @@ def test_signatures():
     assert list(signature.parameters) == ["self", "other", "alpha"]
     assert signature.parameters["alpha"].kind is inspect.Parameter.KEYWORD_ONLY
     assert signature.parameters["alpha"].default == 1
-    assert list(signatures.signature_of(parser.parse_schema("ns::f(int from) -> int")).parameters) == ["from_"]
+    assert list(signatures.signature_of(parser.parse_schema("ns::f(int from) -> int")).parameters) == [
+        "from_"
+    ]
 
 
 def test_operators():
