@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import tl_core as tl
 from tl_nn import functional as F
+from tl_nn.functional import grouped_products
 
 WHOLE, ROWS = F.ScalingType.TensorWise, F.ScalingType.RowWise
 
@@ -103,3 +105,30 @@ def test_scales_that_do_not_fit():
         F.scaled_mm(a, b, [one, one], [ROWS, WHOLE], [one, one], [ROWS, WHOLE])
     with pytest.raises(RuntimeError, match="Bias must be size 4 but got 5"):
         F.scaled_mm(a, b, one, WHOLE, one, WHOLE, bias=tl.ones(5))
+
+
+def test_products_of_groups():
+    rng = np.random.default_rng(0)
+    a, b, ends = rng.normal(size=(5, 3)), rng.normal(size=(2, 3, 4)), tl.tensor([2, 5], dtype=tl.int32)
+    expected = np.concatenate([a[:2] @ b[0], a[2:] @ b[1]])
+    np.testing.assert_allclose(grouped_products.product_of_groups(tl.tensor(a), tl.tensor(b), ends), expected)
+    c = rng.normal(size=(5, 4))
+    inner = np.stack([a[:2].T @ c[:2], a[2:].T @ c[2:]])
+    np.testing.assert_allclose(grouped_products.product_of_groups(tl.tensor(a).T, tl.tensor(c), ends), inner)
+    with pytest.raises(RuntimeError, match="must not decrease"):
+        grouped_products.product_of_groups(tl.tensor(a), tl.tensor(b), ends.flip(0))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "ends", "text"),
+    [
+        (((3,), (3, 4)), None, "2 or 3d"),
+        (((5, 3), (2, 3, 4)), None, "offsets"),
+        (((5, 3), (2, 4, 4)), [2, 5], "contraction dimension"),
+        (((5, 3), (2, 3, 4)), [[2, 5]], "1D"),
+    ],
+)
+def test_refused_groups(shapes, ends, text):
+    a, b = (tl.ones(shape) for shape in shapes)
+    with pytest.raises(RuntimeError, match=text):
+        grouped_products.check_groups(a, b, None if ends is None else tl.tensor(ends, dtype=tl.int32))
