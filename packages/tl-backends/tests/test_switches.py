@@ -1,8 +1,13 @@
 """Switches: what is set is read back, wherever it is looked for, and only values of the right type are taken."""
 
+import sys
+import types
+
 import pytest
 
 from tl_backends.backends import cuda, cudnn, mha, mkldnn, nnpack, opt_einsum, quantized, xnnpack
+from tl_backends.precision import FloatPrecision
+from tl_backends.switch import Fixed, Switch, assign, attach, check_type, overridden
 from tl_core import get_float32_matmul_precision, set_float32_matmul_precision
 from tl_core.settings import switches
 
@@ -207,3 +212,55 @@ def test_tensor_float_is_the_precision_of_products():
         assert get_float32_matmul_precision() == "highest"
     finally:
         set_float32_matmul_precision("highest")
+
+
+class Settings:
+    """Attributes that are descriptors."""
+
+    loud = Switch("example.backends.loud", False)
+    mode = Switch("example.backends.mode", "auto", ("auto", "greedy"))
+    version = Fixed("example.version", 3)
+    precision = FloatPrecision("example.precision")
+
+
+def test_descriptors():
+    settings = Settings()
+    settings.loud, settings.mode = True, "greedy"
+    assert switches.get("example.backends.loud") is True and settings.mode == "greedy"
+    with pytest.raises(RuntimeError, match=r"example\.backends\.loud expects a bool, but got int: 1"):
+        settings.loud = 1
+    with pytest.raises(RuntimeError, match="must be one of 'auto', 'greedy', but got 'slow'"):
+        settings.mode = "slow"
+    with pytest.raises(RuntimeError, match="always 3"):
+        settings.version = 4
+    assert settings.version == 3
+    check_type("example", int, 1)
+    with pytest.raises(RuntimeError, match="example expects a int, but got bool"):
+        check_type("example", int, True)
+
+
+def test_descriptor_of_precision():
+    settings, before = Settings(), get_float32_matmul_precision()
+    try:
+        for shown, name in ("bf16", "medium"), ("tf32", "high"), ("ieee", "highest"):
+            settings.precision = shown
+            assert get_float32_matmul_precision() == name and settings.precision == shown
+        with pytest.raises(RuntimeError, match=r"example\.precision must be one of 'ieee'"):
+            settings.precision = "fp8"
+    finally:
+        set_float32_matmul_precision(before)
+
+
+def test_attributes_of_modules(monkeypatch):
+    module = types.ModuleType("example_switches")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    attach(module.__name__, loud=Switch("example.backends.volume", 1))
+    module.other = "text"
+    assert assign(module.__name__, {"loud": 5, "other": None}) == (1, "text")
+    assert switches.get("example.backends.volume") == module.loud == 5 and module.other == "text"
+    with overridden(module.__name__, {"loud": 7}):
+        assert module.loud == 7
+    assert module.loud == 5
+    with pytest.raises(KeyError), overridden(module.__name__, {"loud": 7}):
+        raise KeyError
+    assert module.loud == 5
