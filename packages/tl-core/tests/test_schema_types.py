@@ -25,10 +25,14 @@ EMPTY = "aten::empty(int[] size, *, Device? device=None) -> Tensor"
         (types.AwaitType(INT), "Await(int)"),
         (types.ClassType("project.Tokenizer"), "project.Tokenizer"),
         (types.DictType(named_type("str"), INT), "Dict(str, int)"),
-        (types.FutureType(INT), "Future(int)"),
+        (types.FutureType(INT), "Future[int]"),
+        (types.ListType(types.FutureType(types.ListType(INT))), "Future[int[]][]"),
+        (types.DictType(INT, types.FutureType(INT)), "Dict(int, Future(int))"),
+        (types.OptionalType(types.RRefType(INT)), "RRef[int]?"),
+        (types.UnionType([INT, named_type("str")]), "Union(int, str)"),
         (types.ListType(types.ListType(INT)), "int[][]"),
         (types.OptionalType(TENSOR), "Tensor?"),
-        (types.RRefType(INT), "RRef(int)"),
+        (types.RRefType(INT), "RRef[int]"),
         (types.TupleType([INT, TENSOR]), "(int, Tensor)"),
         (types.VarType("t"), "t"),
     ],
@@ -43,7 +47,7 @@ def test_elements_of_types():
     assert types.ListType.ofTensors() == types.ListType(TENSOR) != types.ListType(INT)
     assert types.OptionalType.ofTensor().getElementType() == TENSOR
     assert types.FutureType(INT).getElementType() == INT
-    union = types.UnionType(INT, named_type("float"))
+    union = types.UnionType([INT, named_type("float")])
     assert union.kind() == "UnionType" and list(union.elements) == [INT, named_type("float")]
     with pytest.raises(KeyError):
         named_type("no such word")
@@ -62,6 +66,15 @@ def test_numbers_of_dtypes():
     dtypes = tl.uint8, tl.int64, tl.float16, tl.float32, tl.complex128, tl.bool, tl.bfloat16
     assert [function_schema.dtype_number(d) for d in dtypes] == [0, 4, 5, 6, 10, 11, 15]
     assert function_schema.dtype_number("float32") == -1
+
+
+def test_schemas_of_containers():
+    text = "ns::f(Future(int)[] a, Union(int, str) b, Tuple(int, Tensor) c, RRef(int)? d) -> Await(int)"
+    schema = parser.parse_schema(text)
+    assert str(schema) == text.replace("Tuple(", "(")
+    assert [a.type.str() for a in schema.arguments] == [
+        "Future[int][]", "Union(int, str)", "(int, Tensor)", "RRef[int]?",
+    ]  # fmt: skip
 
 
 def test_aliases():

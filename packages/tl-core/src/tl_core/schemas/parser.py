@@ -37,8 +37,8 @@ _PARAMETRIC = {
     "Await": AwaitType,
     "RRef": RRefType,
     "Dict": DictType,
-    "Union": UnionType,
 }
+_OF_SEVERAL = {"Tuple": TupleType, "Union": UnionType}
 _HINTS = {
     **dict.fromkeys(("int64_t", "int32_t", "long"), ". Use `SymInt` or `int`"),
     "double": ". Use `float`",
@@ -165,8 +165,8 @@ class _Parser:
         if self.accept("("):
             return TupleType(self.types(")"))
         word = self.word("a type")
-        if word == "Tuple" and self.peek() in "([":
-            return TupleType(self.types({"(": ")", "[": "]"}[self.take()]))
+        if word in _OF_SEVERAL and self.peek() and self.peek() in "([":
+            return _OF_SEVERAL[word](self.types({"(": ")", "[": "]"}[self.take()]))
         if word in _PARAMETRIC and self.peek() and self.peek() in "([":
             return _PARAMETRIC[word](*self.types({"(": ")", "[": "]"}[self.take()]))
         if word.startswith("__torch__."):

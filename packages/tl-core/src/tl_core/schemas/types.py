@@ -143,6 +143,9 @@ class OptionalType(Type):
         """The type of what isn't None."""
         return self.elements[0]
 
+    def str(self) -> Text:
+        return self.elements[0].str() + "?"
+
     def schema_text(self, alias: Text = "") -> Text:
         return self.elements[0].schema_text(alias) + "?"
 
@@ -199,6 +202,9 @@ class ListType(Type):
         """The type of an element."""
         return self.elements[0]
 
+    def str(self) -> Text:
+        return self.elements[0].str() + "[]"
+
     def schema_text(self, alias: Text = "") -> Text:
         return f"{self.elements[0].schema_text(alias)}[{self.size or ''}]"
 
@@ -249,24 +255,15 @@ class DictType(_Parametric):
         return self.elements[1]
 
 
-class FutureType(_Parametric):
-    """A result that is still to come.
-
-    Example:
-        >>> from tl_core.schemas.types import named_type
-        >>> from tl_core.schemas.types import FutureType
-        >>> FutureType(named_type("int")).str()
-        'Future(int)'
-    """
-
-    name = "Future"
+class _SingleElement(_Parametric):
+    """A name with one type in parentheses."""
 
     def getElementType(self) -> Type:
         """The type of the result."""
         return self.elements[0]
 
 
-class AwaitType(FutureType):
+class AwaitType(_SingleElement):
     """A result that is made when somebody waits for it.
 
     Example:
@@ -279,6 +276,22 @@ class AwaitType(FutureType):
     name = "Await"
 
 
+class FutureType(_SingleElement):
+    """A result that is still to come.
+
+    Example:
+        >>> from tl_core.schemas.types import named_type
+        >>> from tl_core.schemas.types import FutureType
+        >>> FutureType(named_type("int")).str()
+        'Future[int]'
+    """
+
+    name = "Future"
+
+    def str(self) -> Text:
+        return f"{self.name}[{self.elements[0].str()}]"
+
+
 class RRefType(FutureType):
     """A value of another process.
 
@@ -286,7 +299,7 @@ class RRefType(FutureType):
         >>> from tl_core.schemas.types import named_type
         >>> from tl_core.schemas.types import RRefType
         >>> RRefType(named_type("int")).str()
-        'RRef(int)'
+        'RRef[int]'
     """
 
     name = "RRef"
@@ -298,11 +311,14 @@ class UnionType(_Parametric):
     Example:
         >>> from tl_core.schemas.types import named_type
         >>> from tl_core.schemas.types import UnionType
-        >>> UnionType(named_type("int"), named_type("float")).kind()
-        'UnionType'
+        >>> UnionType([named_type("int"), named_type("float")]).str()
+        'Union(int, float)'
     """
 
     name = "Union"
+
+    def __init__(self, elements: Any) -> None:
+        super().__init__(*elements)
 
 
 class TupleType(_Parametric):
@@ -319,6 +335,9 @@ class TupleType(_Parametric):
 
     def __init__(self, elements: Any = ()) -> None:
         super().__init__(*elements)
+
+    def str(self) -> Text:
+        return f"({', '.join(e.str() for e in self.elements)})"
 
     def schema_text(self, alias: Text = "") -> Text:
         return f"({', '.join(e.schema_text() for e in self.elements)}){alias}"
