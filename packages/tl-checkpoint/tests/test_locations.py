@@ -64,7 +64,7 @@ def test_packages_by_their_priority(packages):
     assert locations.restore_location(storage, "cpu") is storage
 
 
-def test_places_that_are_not_there(packages):
+def test_devices_that_are_not_there(packages):
     storage = tl.ones(2).untyped_storage()
     assert locations.restore_location(storage, "meta").device.type == "meta"
     with pytest.raises(RuntimeError, match="deserialize object on a CUDA device"):

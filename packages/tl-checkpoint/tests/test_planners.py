@@ -179,7 +179,7 @@ def test_results_of_writes(tmp_path):
     assert (tmp_path / result.storage_data.relative_path).stat().st_size >= result.storage_data.length
 
 
-def test_a_metadata_file_has_the_places_of_entries():
+def test_a_metadata_file_has_the_positions_of_entries():
     index = MetadataIndex("weight", (0,))
     extent = StorageInfo("__0_0.distcp", 0, 8, crc32=5)
     assert extent.__getstate__() == {"relative_path": "__0_0.distcp", "offset": 0, "length": 8, "crc32": 5}
