@@ -277,7 +277,7 @@ ROWS = [
             "window=None, bool center=True, str pad_mode='reflect', bool normalized=False, bool? "
             "onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor"
         ),
-        shape="spectra(self, n_fft, hop_length, window, center, onesided, return_complex)",
+        shape="spectra(self, n_fft, hop_length, window, center, pad_mode, onesided, return_complex)",
         autocast="float32",
         doc=(
             "The short-time Fourier transform: spectra of overlapping pieces of a signal, each multiplied by "

@@ -569,7 +569,14 @@ def fourier(shape: Sizes, sizes: Any, dims: Any, kind: str = "full") -> Sizes:
 
 # ---- windows of images ---------------------------------------------------------------------------------------------
 def spectra(
-    signal: Any, size: int, hop: Any, window: Any, center: bool, onesided: Any, as_complex: bool | None
+    signal: Any,
+    size: int,
+    hop: Any,
+    window: Any,
+    center: bool,
+    mode: str,
+    onesided: Any,
+    as_complex: bool | None,
 ) -> Sizes:
     """The shape of the spectra of overlapping pieces of a signal: frequencies, then times."""
     half = (
@@ -577,7 +584,11 @@ def spectra(
         if onesided is None
         else onesided
     )
-    length = signal.shape[-1] + (2 * (size // 2) if center else 0)
+    length, pad = signal.shape[-1], size // 2
+    if center:
+        require(mode not in ("reflect", "circular") or pad < length + (mode == "circular"))
+        length = length + 2 * pad
+    require(length >= size)
     times = 1 + (length - size) // (size // 4 if hop is None else hop)
     pairs = [2] if as_complex is False else []
     return [*signal.shape[:-1], size // 2 + 1 if half else size, times, *pairs]
