@@ -94,9 +94,7 @@ def test_half_precision_is_computed_in_float32():
 
 
 def test_a_decomposition_is_entered_by_name(monkeypatch):
-    table = {}
-    monkeypatch.setattr(registry, "FUNCTIONS", table)
-    assert registry.decomposes("a.default", "b.default")(abs) is abs and table == {
-        "a.default": abs,
-        "b.default": abs,
-    }
+    for name in ("a.default", "b.default"):
+        monkeypatch.setitem(registry.FUNCTIONS, name, None)
+    assert registry.decomposes("a.default", "b.default")(abs) is abs
+    assert registry.FUNCTIONS["a.default"] is registry.FUNCTIONS["b.default"] is abs
