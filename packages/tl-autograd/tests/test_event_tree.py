@@ -64,6 +64,8 @@ def test_memory_has_another_number_after_its_release():
     assert (seen.dtype, seen.layout, seen.storage_data_ptr) == (tl.float32, tl.strided, A)
     assert number == 1.5 and several[0].id not in (seen.id, again.id) and plain == [1, 2] and text is None
     assert two.inputs[1].id is None is two.inputs[1].storage_data_ptr
+    *_, after = tree.build_tree([*events[:3], event(Kind.OPERATOR, "after", 4, 5, values=(tensor(A),))], 0)
+    assert after.extra_fields.inputs[0].id not in (seen.id, several[0].id)
 
 
 def test_calls_of_python_functions_name_their_callers():

@@ -115,3 +115,10 @@ def test_events_of_other_threads_are_no_children():
     events = EventList([FunctionEvent(0, "a", 1, 0.0, 9.0), FunctionEvent(1, "b", 2, 1.0, 2.0)])
     events._build_tree()
     assert events[0].cpu_children == [] and events.self_cpu_time_total == 10.0
+
+
+def test_the_longer_of_two_events_with_one_start_is_outside():
+    events = EventList([FunctionEvent(0, "inner", 1, 0.0, 2.0), FunctionEvent(1, "outer", 1, 0.0, 9.0)])
+    events._build_tree()
+    inner, outer = events
+    assert inner.cpu_parent is outer and outer.cpu_children == [inner] and outer.cpu_parent is None

@@ -102,7 +102,7 @@ def test_filters_and_dtypes_are_restored():
     [
         ("import json.decoder, os\nfrom math import pi\nif __name__ == '__main__':\n    import csv\n", True),
         ("import json.decoder, os\nfrom math import pi\n", False),
-        ("from . import near\nimport json.decoder, os\nfrom math import pi\n", False),
+        ("from . import near\nfrom .near import far\nimport json.decoder, os\nfrom math import pi\n", False),
     ],
 )
 def test_the_main_program(monkeypatch, tmp_path, source, importable):
