@@ -302,6 +302,9 @@ def test_tasks_run_in_order():
     with pytest.raises(ZeroDivisionError):
         tasks.raise_failure()
     assert tasks.raise_failure() is None
+    with pytest.raises(ZeroDivisionError):
+        tasks.submit(lambda: 1 / 0).result(10)
+    assert tasks.raise_failure() is None
 
 
 class Group:
