@@ -16,6 +16,7 @@ __all__ = [
     "innermost_off",
     "is_handled",
     "is_programs",
+    "leaves",
     "modes_in_force",
     "modes_off",
     "no_dispatch",
@@ -189,7 +190,16 @@ def is_handled(args: tuple[Any, ...]) -> bool:
     return not _C._is_layer_excluded(_C._LAYER_PYTHON) and (_users_mode() or any(map(_handles, args)))
 
 
-def _leaves(args: Iterable[Any]) -> Iterator[Any]:
+def leaves(args: Iterable[Any]) -> Iterator[Any]:
+    """The arguments of an operator, and the items of those that are lists.
+
+    Args:
+        args: the arguments.
+
+    Example:
+        >>> list(leaves((1, [2, 3])))
+        [1, 2, 3]
+    """
     for a in args:
         if isinstance(a, (list, tuple)):
             yield from a
@@ -208,7 +218,7 @@ def ask_handlers(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
     Returns:
         The handler's answer; NotImplemented where nobody handles it.
     """
-    handling = {type(a): a for a in _leaves((*args, *(kwargs or {}).values())) if _handles(a)}
+    handling = {type(a): a for a in leaves((*args, *(kwargs or {}).values())) if _handles(a)}
     ordered = sorted(handling, key=lambda t: -len(t.__mro__))  # subclasses before their bases
     call = func, tuple(ordered), args, kwargs or {}
     if _users_mode():

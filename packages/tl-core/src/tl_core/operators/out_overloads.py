@@ -5,80 +5,57 @@ They compute the result and copy it. The name, the arguments and the rule of dty
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import tl_core
 from tl_core._C import Tensor
-from tl_core.dispatch.modes import ask_handlers, ask_recorder, is_handled
+from tl_core.dispatch.modes import ask_handlers, ask_recorder, is_handled, leaves
 from tl_core.functions.out_tensors import write_results
 from tl_core.operators.composites import CompositeOperator
 from tl_core.operators.out_forms import OUT_FORMS, OutForm
 from tl_core.operators.packets import OpOverload, OpOverloadPacket
+from tl_core.schemas.function_schema import AliasInfo, Argument, FunctionSchema, is_list
 
 __all__ = ["OutOperator", "names_of", "overload_of"]
 
-_SCHEMA = re.compile(r"([^(]*)\((.*)\) -> (.*)")
 _OPTIONS = ("dtype", "layout", "device", "pin_memory")
-
-
-def _arguments(text: str) -> list[str]:
-    """The arguments of a schema; a comma in brackets separates none."""
-    return re.findall(r"(?:[^,(\[]|\([^)]*\)|\[[^\]]*\])+", text)
-
-
-def _name(argument: str) -> str:
-    return argument.partition("=")[0].split(" ")[-1]
 
 
 class _Layout:
     """The schema of an overload with out tensors, by that of the overload whose results it writes.
 
     Args:
-        schema: the schema of the latter.
+        base: the schema of the latter.
         form: the description of the former.
         name: the name of the former, with its overload.
     """
 
-    def __init__(self, schema: str, form: OutForm, name: str) -> None:
-        match = _SCHEMA.fullmatch(schema)
-        assert match is not None, schema
-        arguments = [a.strip() for a in _arguments(match[2])]
-        self.makes_tensor = "pin_memory" in map(_name, arguments)
+    def __init__(self, base: FunctionSchema, form: OutForm, name: str) -> None:
+        arguments = base.arguments
+        self.makes_tensor = any(a.name == "pin_memory" for a in arguments)
         if self.makes_tensor:
-            arguments = [a for a in arguments if _name(a) not in _OPTIONS]
-        results = [r.strip() for r in match[3].removeprefix("(").removesuffix(")").split(",")]
-        self.is_list = results[0].startswith("Tensor[]")
-        self.names = form.names or self._usual_names(name, len(results))
-        letters = [c for c in "abcdefghijkl" if f"({c}!)" not in match[2]]
-        aliases = [f"Tensor({c}!){'[]' * self.is_list}" for c in letters[: len(self.names)]]
-        outs = [f"{alias} {own}" for alias, own in zip(aliases, self.names, strict=True)]
-        star = [] if "*" in arguments else ["*"]
-        while arguments and arguments[-1] == "*":
-            arguments.pop()
-            star = ["*"]
-        returned = "()" if self.is_list else self._return_types(aliases, results)
-        self.schema = f"{name}({', '.join([*arguments, *star, *outs])}) -> {returned}"
+            arguments = [a for a in arguments if a.name not in _OPTIONS]
+        self.is_list = is_list(base.returns[0].real_type)
+        self.names = form.names or self._usual_names(name, len(base.returns))
+        used = {letter for a in arguments if a.alias_info for letter in a.alias_info.before_set}
+        letters = [letter for letter in "abcdefghijkl" if letter not in used]
+        outs = [
+            Argument(own, result.real_type, kwarg_only=True, alias_info=AliasInfo(True, {letter}, {letter}))
+            for own, result, letter in zip(self.names, base.returns, letters, strict=False)
+        ]
+        results = [
+            Argument(result.name, out.real_type, alias_info=out.alias_info)
+            for result, out in zip(base.returns, outs, strict=True)
+        ]
+        own, _, overload = name.partition(".")
+        schema = FunctionSchema(own, overload, [*arguments, *outs], [] if self.is_list else results)
+        self.schema = str(schema)
 
     @staticmethod
     def _usual_names(name: str, count: int) -> tuple[str, ...]:
         if count > 1:
             return tuple(f"out{i}" for i in range(count))
         return ("grad_input",) if name.endswith(".grad_input") else ("out",)
-
-    @staticmethod
-    def _return_types(aliases: Sequence[str], results: Sequence[str]) -> str:
-        named = [alias + r.removeprefix("Tensor") for alias, r in zip(aliases, results, strict=True)]
-        return named[0] if len(named) == 1 else f"({', '.join(named)})"
-
-
-def _tensors(values: Any) -> Iterator[Tensor]:
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from _tensors(value)
 
 
 class OutOperator(CompositeOperator):
@@ -92,7 +69,7 @@ class OutOperator(CompositeOperator):
     """
 
     def __init__(self, packet: OpOverloadPacket, overload: str, base: OpOverload, form: OutForm) -> None:
-        layout = _Layout(base._schema_text, form, f"{packet.__name__}.{overload}")
+        layout = _Layout(base._schema, form, f"{packet.__name__}.{overload}")
         super().__init__(packet, overload, layout.schema, self._write)
         self._base, self._rule = base, form.rule
         self._outs, self._makes_tensor, self._is_list = layout.names, layout.makes_tensor, layout.is_list
@@ -128,7 +105,9 @@ class OutOperator(CompositeOperator):
         return list(listed)
 
     def _refuse_gradients(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if tl_core.is_grad_enabled() and any(t.requires_grad for t in _tensors((*args, *kwargs.values()))):
+        if tl_core.is_grad_enabled() and any(
+            isinstance(t, Tensor) and t.requires_grad for t in leaves((*args, *kwargs.values()))
+        ):
             raise RuntimeError(
                 f"{self.overloadpacket.__name__}(): functions with out=... arguments don't support automatic "
                 "differentiation, but one of the arguments requires grad."
