@@ -15,7 +15,7 @@ import tl_core
 from tl_core.base.row_facts import declare
 from tl_core.operators import packets
 from tl_core.operators.packets import PACKETS, OpOverloadPacket
-from tl_core.operators.python_operator import PythonOperator
+from tl_core.operators.python_operator import Overloads, PythonOperator, PythonPacket
 
 __all__ = ["CompositeOperator", "CompositePacket", "add", "function"]
 
@@ -54,25 +54,10 @@ class CompositeOperator(PythonOperator):
         return self(*args, **kwargs)
 
 
-class CompositePacket(OpOverloadPacket):
-    """All overloads of one name; a call takes the first that has room for its arguments.
+class CompositePacket(PythonPacket):
+    """All overloads of one name; a call takes the first that has room for its arguments."""
 
-    Args:
-        name: the name.
-        overloads: schemas and functions by the overloads' names.
-        namespace: the namespace of the operators.
-    """
-
-    def __init__(
-        self, name: str, overloads: dict[str, tuple[str, Callable[..., Any]]], namespace: str = "aten"
-    ) -> None:
-        # Not OpOverloadPacket's, which looks kernels up.
-        self.__name__, self._namespace = name, namespace
-        self.__qualname__, self.__module__ = name, f"torch._ops.{namespace}"
-        self._qualified_op_name = f"{namespace}::{name}"
-        self._overload_names = list(overloads)
-        for overload, (schema, function) in overloads.items():
-            setattr(self, overload, CompositeOperator(self, overload, schema, function))
+    _kind = CompositeOperator
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         for name in self._overload_names[:-1]:
@@ -95,12 +80,12 @@ def add(rows: Iterable[tuple[str, Callable[..., Any]]], namespace: str = "aten",
     """
     for kind, operators in facts.items():
         declare(kind, *operators.split())
-    by_name: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {}
+    by_name: dict[str, Overloads] = {}
     for schema, function in rows:
         base, _, overload = schema.partition("(")[0].partition(".")
         by_name.setdefault(base, {})[overload or "default"] = schema, function
     for name, overloads in by_name.items():
-        PACKETS[f"{namespace}::{name}"] = CompositePacket(name, overloads, namespace)
+        PACKETS[f"{namespace}::{name}"] = CompositePacket(namespace, name, overloads)
 
 
 def __getattr__(name: str) -> OpOverloadPacket:

@@ -62,22 +62,24 @@ class PythonOperator(OpOverload):
 class PythonPacket(OpOverloadPacket):
     """The overloads of an operator of Python. A call takes the first.
 
+    A derived class may have another class of overloads.
+
     Args:
         namespace: the namespace.
         name: the name.
         overloads: schemas and functions by the overloads' names.
     """
 
-    def __init__(
-        self, namespace: str, name: str, overloads: dict[str, tuple[str, Callable[..., Any]]]
-    ) -> None:
+    _kind: type[PythonOperator] = PythonOperator
+
+    def __init__(self, namespace: str, name: str, overloads: Overloads) -> None:
         # Not OpOverloadPacket's, which looks kernels up.
         self.__name__, self._namespace = name, namespace
         self.__qualname__, self.__module__ = name, f"torch._ops.{namespace}"
         self._qualified_op_name = f"{namespace}::{name}"
         self._overload_names = list(overloads)
         for overload, (schema, function) in overloads.items():
-            setattr(self, overload, PythonOperator(self, overload, schema, function))
+            setattr(self, overload, self._kind(self, overload, schema, function))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return getattr(self, self._overload_names[0])(*args, **kwargs)
