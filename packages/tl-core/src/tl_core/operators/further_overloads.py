@@ -6,6 +6,7 @@ import functools
 
 from tl_core.operators import number_functions, number_overloads, out_overloads, tensor_overloads
 from tl_core.operators.composites import CompositeOperator
+from tl_core.operators.names import overloads_by_packet
 from tl_core.operators.packets import OpOverload, OpOverloadPacket
 
 __all__ = ["names_of", "overload_of"]
@@ -19,12 +20,7 @@ _TABLES = (
 @functools.cache
 def _names() -> dict[str, list[str]]:
     """The overloads of both tables by packet."""
-    names: dict[str, list[str]] = {}
-    for rows, _ in _TABLES:
-        for full in rows():
-            base, _, overload = full.partition(".")
-            names.setdefault(base, []).append(overload or "default")
-    return names
+    return overloads_by_packet(full for rows, _ in _TABLES for full in rows())
 
 
 def names_of(packet: OpOverloadPacket) -> list[str]:

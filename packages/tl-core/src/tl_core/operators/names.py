@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from tl_core import _C
 from tl_core.operators import packets as ops
 
-__all__ = ["lookup_op", "native_name", "parse_namespace", "qualified_name"]
+__all__ = ["lookup_op", "native_name", "overloads_by_packet", "parse_namespace", "qualified_name"]
 
 
 def parse_namespace(qualname: str) -> tuple[str, str]:
@@ -66,3 +67,20 @@ def qualified_name(op: Any, caller: str) -> str:
     if isinstance(op, str):
         return op
     raise ValueError(f"{caller}(op): got unexpected type for op: {type(op)}")
+
+
+def overloads_by_packet(names: Iterable[str]) -> dict[str, list[str]]:
+    """The names of overloads, by the packet that has them.
+
+    Args:
+        names: the names of operators, such as `add.Scalar`.
+
+    Example:
+        >>> overloads_by_packet(["add.Scalar", "add.out", "relu"])
+        {'add': ['Scalar', 'out'], 'relu': ['default']}
+    """
+    overloads: dict[str, list[str]] = {}
+    for full in names:
+        packet, _, overload = full.partition(".")
+        overloads.setdefault(packet, []).append(overload or "default")
+    return overloads

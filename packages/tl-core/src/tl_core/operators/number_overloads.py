@@ -11,6 +11,7 @@ from typing import Any
 
 import tl_core
 from tl_core.operators.composites import CompositeOperator
+from tl_core.operators.names import overloads_by_packet
 from tl_core.operators.packets import OpOverload, OpOverloadPacket, aten
 from tl_core.operators.second_names import first_name
 
@@ -89,12 +90,7 @@ def _function(name: str) -> Callable[..., Any]:
 
 @functools.cache
 def _names() -> dict[str, list[str]]:
-    """The overloads by packet."""
-    names: dict[str, list[str]] = {}
-    for full in _schemas():
-        base, _, overload = full.partition(".")
-        names.setdefault(base, []).append(overload)
-    return names
+    return overloads_by_packet(_schemas())
 
 
 def names_of(packet: OpOverloadPacket) -> list[str]:
