@@ -35,12 +35,16 @@ class NumberOperator(CompositeOperator):
         (3.0, nan)
     """
 
+    @functools.cached_property
+    def _types(self) -> dict[str, str]:
+        """The types of the arguments, as schemas write them."""
+        return {a.name: a.real_type.schema_text() for a in self._schema.arguments}
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        types = {a.name: a.real_type.schema_text() for a in self._schema.arguments}
         for name, value in bound.arguments.items():
-            bound.arguments[name] = self._convert(name, types[name], value)
+            bound.arguments[name] = self._convert(name, self._types[name], value)
         return self._function(*bound.args, **bound.kwargs)
 
     def _convert(self, name: str, kind: str, value: Any) -> Any:
@@ -217,14 +221,17 @@ def _equal_lists(a: list[Any], b: list[Any]) -> bool:
     return len(a) == len(b) and all(bool(x == y) for x, y in zip(a, b, strict=True))
 
 
+def _unequal_lists(a: list[Any], b: list[Any]) -> bool:
+    return not _equal_lists(a, b)
+
+
 def _comparisons() -> Iterator[tuple[str, Callable[..., Any]]]:
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         function = getattr(operator, name)
         yield from ((schema, function) for schema in _pairs(name, _REAL, "bool"))
         yield f"{name}(Scalar a, Scalar b) -> bool", function
         yield f"{name}.str(str a, str b) -> bool", function
-    unequal: Callable[..., bool] = lambda a, b: not _equal_lists(a, b)  # noqa: E731
-    for name, of_lists in (("eq", _equal_lists), ("ne", unequal)):
+    for name, of_lists in (("eq", _equal_lists), ("ne", _unequal_lists)):
         function = getattr(operator, name)
         for kind in ("complex", "float_complex", "complex_float", "bool"):
             yield next(_pairs(name, (kind,), "bool")), function
