@@ -650,7 +650,6 @@ HOMES = {
     "tl_quantization.range_observers": "ao.quantization.observer",
     "tl_quantization.rangeless_observers": "ao.quantization.observer",
 }
-# The façade names of the modules.
 # Rooms of the core. PyTorch has no modules of these names, so a room has no façade name but for the rows of `MODULES`.
 ROOMS = tuple(
     f"{CORE}.{room}"
@@ -659,6 +658,7 @@ ROOMS = tuple(
         *("schemas", "settings", "symbolic", "tensors"),
     )
 )
+# The façade names of the modules.
 FACADE: dict[str, str | None] = {
     **dict.fromkeys(ROOMS),
     CORE: "",

@@ -351,13 +351,8 @@ class _OpNamespace:
         return f"<torch.ops.{self.__name__}>"
 
 
-_OF_FUNCTIONS = (
-    "aten",
-    "prim",
-    "prims",
-    "profiler",
-    "mkldnn",
-)  # namespaces of operators that are functions of Python
+# The namespaces of operators that are functions of Python.
+_OF_FUNCTIONS = ("aten", "prim", "prims", "profiler", "mkldnn")
 # Operators that are functions of Python, by full name: `aten::sym_size`.
 PACKETS: dict[str, OpOverloadPacket] = {}
 
