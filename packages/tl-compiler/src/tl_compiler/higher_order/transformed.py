@@ -37,15 +37,19 @@ def is_differentiated(mode: ProxyTorchDispatchMode, operands: Any) -> bool:
     return recorded and any(isinstance(x, Tensor) and x.requires_grad for x in tree_leaves(operands))
 
 
+def _functionalize_levels() -> list[Any]:
+    return [level for level in get_interpreter_stack() or () if level.key() is TransformType.Functionalize]
+
+
 def is_functionalized() -> bool:
     """Whether the call is inside of `functionalize`."""
-    return any(level.key() is TransformType.Functionalize for level in get_interpreter_stack() or ())
+    return bool(_functionalize_levels())
 
 
 def remove_argument() -> str:
     """The argument `remove` of the innermost `functionalize`."""
-    kinds = [level for level in get_interpreter_stack() or () if level.key() is TransformType.Functionalize]
-    return "mutations_and_views" if kinds and kinds[-1].batchSize() else "mutations"
+    levels = _functionalize_levels()
+    return "mutations_and_views" if levels and levels[-1].batchSize() else "mutations"
 
 
 class _Call(tl_autograd.Function):
