@@ -137,16 +137,16 @@ def _distribute(a: Expr, b: Expr) -> Expr:
     left_all = [*((t, c) for t, c in left.items()), (Integer(1), x)]
     right_all = [*((t, c) for t, c in right.items()), (Integer(1), y)]
     products = (scale(mul(s, t), c * d) for s, c in left_all for t, d in right_all if c != 0 and d != 0)
-    return reduce(add, products, Integer(0))  # type: ignore[arg-type]
+    return reduce(add, products, sympify(0))
 
 
 def _quotient(a: Expr, b: Expr) -> Expr | None:
     """`a / b` where it is an expression without a remainder."""
-    if isinstance(a, Sum):
-        parts = [_quotient(scale(t, c), b) if len(a.terms) > 1 or a.constant else None for t, c in a.terms]
-        if len(a.terms) > 1 or a.constant:
-            parts += [_quotient(Integer(int(a.constant)), b)] if a.constant else []
-            return None if any(p is None for p in parts) else reduce(add, parts, Integer(0))  # type: ignore[arg-type]
+    if isinstance(a, Sum) and (len(a.terms) > 1 or a.constant):
+        parts = [_quotient(scale(t, c), b) for t, c in a.terms]
+        parts += [_quotient(Integer(int(a.constant)), b)] if a.constant else []
+        exact = [p for p in parts if p is not None]
+        return reduce(add, exact, sympify(0)) if len(exact) == len(parts) else None
     (x, top), (y, below) = _split(a), _split(b)
     if not (isinstance(x, int) and isinstance(y, int)) or y == 0 or x % y:
         return None
@@ -184,10 +184,12 @@ def floor_div(a: Expr, b: Expr) -> Expr:
     ):
         return floor_div(a.args[0], mul(a.args[1], b))
     if isinstance(b, Integer) and isinstance(a, Sum):
-        multiples = {t: c // b.value for t, c in a.terms if isinstance(c, int) and c % b.value == 0}
+        multiples: dict[Expr, Number] = {
+            t: c // b.value for t, c in a.terms if isinstance(c, int) and c % b.value == 0
+        }
         if multiples:
             rest = _sum_of({t: c for t, c in a.terms if t not in multiples}, a.constant)
-            return add(_sum_of(multiples, 0), floor_div(rest, b))  # type: ignore[arg-type]
+            return add(_sum_of(multiples, 0), floor_div(rest, b))
     common = math.gcd(_content(a), _content(b))
     if common > 1:
         top, below = _quotient(a, Integer(common)), _quotient(b, Integer(common))

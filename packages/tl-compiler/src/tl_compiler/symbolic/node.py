@@ -361,9 +361,7 @@ def _arithmetic(make: Callable[[Expr, Expr], Expr]) -> Callable[[SymNode, SymNod
     def method(self: SymNode, other: SymNode) -> SymNode:
         kind = float if float in (self.pytype, other.pytype) else int
         a, b = (
-            (self.sym_float(), other.sym_float())
-            if kind is float
-            else (self._as_number(), other._as_number())  # type: ignore[attr-defined]
+            (self.sym_float(), other.sym_float()) if kind is float else (_as_number(self), _as_number(other))
         )
         return self._node(make(a.expr, b.expr), kind)
 
@@ -390,7 +388,6 @@ def _as_number(self: SymNode) -> SymNode:
     return self.sym_int() if self.pytype is bool else self
 
 
-SymNode._as_number = _as_number  # type: ignore[attr-defined]
 _ARITHMETIC: dict[str, Callable[[Expr, Expr], Expr]] = {
     "add": operator.add,
     "sub": operator.sub,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import tl_core
@@ -102,15 +103,18 @@ class SizeNodes:
         for i, n in enumerate(t.symbolic.sizes):
             if isinstance(n, SymInt):
                 e = n.node._expr
-                self._dimensions[id(n.node)] = n.node, lambda i=i, e=e: self.node_of_size(node, i, e)  # type: ignore[misc]
+                read = partial(self.node_of_size, node, i, e)
+                self._dimensions[id(n.node)] = n.node, read
                 if isinstance(e, Symbol):
-                    self.add_source(e, lambda i=i, s=e: self.node_of_size(node, i, s))  # type: ignore[misc]
-                elif isinstance(e, Sum) and len(e.terms) == 1 and isinstance(e.terms[0][0], Symbol):
+                    self.add_source(e, read)
+                elif isinstance(e, Sum):
                     self._track_affine(e, node, i)
 
     def _track_affine(self, e: Sum, node: Node, i: int) -> None:
-        """Stores the symbol of a size such as 2 s + 1."""
+        """Stores the symbol of a size such as 2 s + 1. Other sums name none."""
         (symbol, factor), constant = e.terms[0], e.constant
+        if len(e.terms) > 1 or not isinstance(symbol, Symbol):
+            return
 
         def read() -> Node:
             size = self.node_of_size(node, i, e)
@@ -118,7 +122,7 @@ class SizeNodes:
                 size = self._call(operator.sub, (size, constant), e - constant)
             return size if factor == 1 else self._call(operator.floordiv, (size, factor), symbol)
 
-        self.add_source(symbol, read)  # type: ignore[arg-type]
+        self.add_source(symbol, read)
 
     def add_source(self, symbol: Symbol, read: Callable[[], Node]) -> None:
         """Stores a source of a symbol, unless the symbol has one.
