@@ -19,7 +19,7 @@ CORE = ROOT / "packages" / "tl-core"
 sys.path.insert(0, str(CORE))
 
 from opgen import collect, name_rules, stored_dtypes  # noqa: E402 - needs the path above
-from opgen.facts import has_data_shape  # noqa: E402
+from opgen.facts import has_data_shape  # noqa: E402 - needs the path above
 from opgen.row import Row  # noqa: E402
 from opgen.shape_rules import implied  # noqa: E402
 

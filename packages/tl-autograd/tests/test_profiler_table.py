@@ -14,7 +14,7 @@ TABLE = """\
     mul        26.67%       4.000us        26.67%       4.000us       4.000us             1  
 -------  ------------  ------------  ------------  ------------  ------------  ------------  
 Self CPU time total: 15.000us
-"""  # noqa: W291
+"""  # noqa: W291 - PyTorch ends lines with spaces
 
 
 def add_and_mul(**fields):

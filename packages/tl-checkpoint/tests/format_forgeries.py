@@ -48,7 +48,7 @@ def forge_header(data: bytes, rng: random.Random) -> bytes:
     try:
         (length,) = struct.unpack("<Q", data[:8])
         head = json.loads(data[8 : 8 + length])
-    except Exception:
+    except Exception:  # no header: json and struct raise many types
         return flip(data, rng)
     head.pop("__metadata__", None)
     name = rng.choice(list(head) or ["x"])

@@ -22,7 +22,7 @@ def one_input(data: bytes) -> None:
     for load in LOADS:
         try:
             load(data)
-        except fuzz.fuzzing.ANNOUNCED as error:
+        except fuzz.fuzzing.ANNOUNCED as error:  # the answer to a damaged file
             if isinstance(error, fuzz.tl.OutOfMemoryError):
                 raise
 

@@ -19,8 +19,8 @@ if not (CORE / "opgen").is_dir():
     pytest.skip(
         "the rows are in tl-core's sources, which are not beside these tests", allow_module_level=True
     )
-from opgen import collect  # noqa: E402
-from shape_calls import CALLS, drawn  # noqa: E402
+from opgen import collect  # noqa: E402 - needs the path above
+from shape_calls import CALLS, drawn  # noqa: E402 - needs the path above
 
 EXAMPLE = 8
 UNSET = ("empty", "new_empty", "resize", "_unsafe_masked")  # rows whose elements nothing sets
@@ -150,5 +150,5 @@ def accepts(program: RowProgram) -> bool:
             return False
         program.function(*program.inputs(EXAMPLE))
     except (RuntimeError, ValueError, IndexError, TypeError, NotImplementedError, AttributeError):
-        return False
+        return False  # the operator refuses arguments that were drawn without regard to its conditions
     return True

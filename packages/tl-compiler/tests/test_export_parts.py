@@ -200,7 +200,10 @@ def test_errors_have_a_kind():
 
 def test_lists_of_nodes():
     graph = fx.symbolic_trace(lambda x: (x + 1).neg().neg()).graph
-    is_method = lambda n: n.op == "call_method"  # noqa: E731
+
+    def is_method(node):
+        return node.op == "call_method"
+
     first = node_lists.nodes_first(graph.nodes, is_method)
     assert first.name == "neg" and node_lists.nodes_first(graph.nodes).name == "x"
     assert node_lists.nodes_first(graph.nodes, lambda n: False) is None

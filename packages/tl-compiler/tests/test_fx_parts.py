@@ -362,7 +362,10 @@ def test_patterns_and_their_replacements():
 def test_matchers_have_settings():
     module, by_name = trace(lambda x: (x + 1) + 2)
     pattern = fx.symbolic_trace(lambda x: x + 5).graph
-    find = lambda **settings: matcher_utils.SubgraphMatcher(pattern, **settings).match(module.graph)  # noqa: E731
+
+    def find(**settings):
+        return matcher_utils.SubgraphMatcher(pattern, **settings).match(module.graph)
+
     assert find() == [] and len(find(ignore_literals=True)) == 2
     first = find(ignore_literals=True)[0]
     assert isinstance(first, matcher_utils.InternalMatch) and len(first.placeholder_nodes) == 1

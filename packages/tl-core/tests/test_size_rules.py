@@ -7,7 +7,7 @@ import pytest
 import tl_core as tl
 from tl_core.operators import shape_functions as sizes
 
-np = pytest.importorskip("numpy")
+np = pytest.importorskip("numpy", reason="the references are numpy's")
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (3, 4), (3, 4, 5), (2, 3, 4, 5)])

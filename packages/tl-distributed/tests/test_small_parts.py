@@ -27,10 +27,9 @@ SECOND = 10**9
 
 
 def test_containers_keep_their_types():
-    double = lambda t: t * 2  # noqa: E731
     x = tl.ones(2)
     ordered = collections.OrderedDict(a=x)
-    result = _apply_to_tensors(double, [x, (x, 3), Pair(x, "text"), ordered, {1, 2}, None])
+    result = _apply_to_tensors(lambda t: t * 2, [x, (x, 3), Pair(x, "text"), ordered, {1, 2}, None])
     assert [type(part) for part in result] == [
         tl.Tensor,
         tuple,
@@ -163,14 +162,12 @@ def test_the_traffic_of_a_group_that_is_alone():
 
 def test_the_state_of_an_optimizer_of_gradients():
     parameters = [tl.ones(2), tl.ones(3)]
-    make = lambda: FunctionalOptimizer(nn.optim.SGD, parameters, lr=0.5, momentum=0.5)  # noqa: E731
-    optimizer = make()
+    optimizer, again = (FunctionalOptimizer(nn.optim.SGD, parameters, lr=0.5, momentum=0.5) for _ in range(2))
     optimizer.step([tl.ones(2), None])
     state = optimizer.state_dict()
     assert [*state["state"]] == [0] and tl.equal(state["state"][0]["momentum_buffer"], tl.ones(2))
     assert state["param_groups"][0]["lr"] == 0.5 and len(state["param_groups"][0]["params"]) == 2
     assert tl.equal(parameters[0], tl.full((2,), 0.5)) and tl.equal(parameters[1], tl.ones(3))
-    again = make()
     again.load_state_dict(state)
     again.step([tl.ones(2), None])
     assert tl.equal(parameters[0], tl.full((2,), 0.5 - 0.5 * 1.5))  # the momentum goes on

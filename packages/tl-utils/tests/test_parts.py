@@ -77,7 +77,7 @@ def test_products_powers_and_bytes():
     assert fuzzer.prod([2, 3, 4]) == 24 and fuzzer.prod([], 5) == 5 and fuzzer.prod([2**40] * 3) == 2**120
     assert [fuzzer.dtype_size(d) for d in (tl.bool, tl.float16, tl.float64, tl.complex128)] == [1, 2, 8, 16]
     assert spectral.power_range(81, 3) == (1, 3, 9, 27, 81) and spectral.power_range(1, 7) == (1,)
-    numpy = pytest.importorskip("numpy")
+    numpy = pytest.importorskip("numpy", reason="the fuzzer draws with numpy")
     state = numpy.random.RandomState(0)
     dim = sizes.dimensions({1: 0.5, 3: 0.5})
     assert dim.name == "dim" and {dim.sample(state) for _ in range(40)} == {1, 3}
@@ -105,14 +105,14 @@ def test_tables_and_results():
 
 
 def test_halves_as_bits():
-    tensors = pytest.importorskip("tl_utils.tensorboard.tensors")
+    tensors = pytest.importorskip("tl_utils.tensorboard.tensors", reason="needs the extra tensorboard")
     values = {0.0: 0, 1.0: 0x3C00, -2.0: 0xC000, 65504.0: 0x7BFF, math.inf: 0x7C00}
     assert {value: tensors.half_to_int(value) for value in values} == values
     assert {tensors.int_to_half(bits): bits for bits in values.values()} == values
 
 
 def test_curves_of_precision_and_recall():
-    pytest.importorskip("tensorboard")
+    pytest.importorskip("tensorboard", reason="needs the extra tensorboard")
     import numpy
 
     from tl_utils.tensorboard import charts
@@ -140,7 +140,7 @@ def test_curves_of_precision_and_recall():
 
 
 def test_histograms():
-    pytest.importorskip("tensorboard")
+    pytest.importorskip("tensorboard", reason="needs the extra tensorboard")
     import numpy
 
     from tl_utils.tensorboard import summary
@@ -162,8 +162,8 @@ def test_histograms():
 
 
 def test_pictures():
-    pytest.importorskip("tensorboard")
-    image_module = pytest.importorskip("PIL.Image")
+    pytest.importorskip("tensorboard", reason="needs the extra tensorboard")
+    image_module = pytest.importorskip("PIL.Image", reason="pictures are decoded by Pillow")
     import numpy
 
     from tl_utils.tensorboard import images

@@ -121,7 +121,7 @@ class HistogramObserver(UniformQuantizationObserverBase):
         counts = self.histogram.repeat_interleave(_PARTS) / _PARTS
         return tl_core.bincount(bins, counts, self.bins)
 
-    def calculate_qparams(self) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+    def calculate_qparams(self) -> tuple[Tensor, Tensor]:  # type: ignore[override]  # no keywords
         """The scale and the zero point of the best range."""
         low, high = self.min_val, self.max_val
         if float(low) < float(high):

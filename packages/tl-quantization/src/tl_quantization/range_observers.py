@@ -84,7 +84,7 @@ class MinMaxObserver(UniformQuantizationObserverBase):
         self.min_val.copy_(tl_core.minimum(x.amin(), self.min_val))
         self.max_val.copy_(tl_core.maximum(x.amax(), self.max_val))
 
-    def calculate_qparams(self) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+    def calculate_qparams(self) -> tuple[Tensor, Tensor]:  # type: ignore[override]  # no keywords
         """The scale and the zero point for the observed range."""
         return self._calculate_qparams(self.min_val, self.max_val)
 

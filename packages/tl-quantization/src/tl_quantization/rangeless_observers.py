@@ -57,7 +57,7 @@ class FixedQParamsObserver(ObserverBase):
         """The tensor itself."""
         return X
 
-    def calculate_qparams(self) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+    def calculate_qparams(self) -> tuple[Tensor, Tensor]:  # type: ignore[override]  # no keywords
         """The fixed scale and zero point."""
         return self.scale, self.zero_point
 
@@ -101,7 +101,7 @@ class PlaceholderObserver(ObserverBase):
         """The tensor itself."""
         return x
 
-    def calculate_qparams(self) -> Any:  # type: ignore[override]
+    def calculate_qparams(self) -> Any:  # type: ignore[override]  # no keywords
         """Raises an error: this observer records no range."""
         raise RuntimeError(
             "calculate_qparams should not be called for PlaceholderObserver: it watches nothing"
@@ -134,7 +134,7 @@ class RecordingObserver(ObserverBase):
         self.tensor_val.append(x.clone())
         return x
 
-    def calculate_qparams(self) -> Any:  # type: ignore[override]
+    def calculate_qparams(self) -> Any:  # type: ignore[override]  # no keywords
         """Raises: a record has no scale."""
         raise RuntimeError("calculate_qparams should not be called for RecordingObserver")
 
@@ -164,7 +164,7 @@ class NoopObserver(ObserverBase):
         """The tensor itself."""
         return x
 
-    def calculate_qparams(self) -> Any:  # type: ignore[override]
+    def calculate_qparams(self) -> Any:  # type: ignore[override]  # no keywords
         """Raises an error: this observer records no range."""
         raise RuntimeError("calculate_qparams should not be called for NoopObserver")
 
@@ -185,6 +185,6 @@ class ReuseInputObserver(ObserverBase):
         """The tensor itself."""
         return x
 
-    def calculate_qparams(self) -> Any:  # type: ignore[override]
+    def calculate_qparams(self) -> Any:  # type: ignore[override]  # no keywords
         """Raises an error: the input's observer has the scale."""
         raise RuntimeError("calculate_qparams should not be called for ReuseInputObserver")

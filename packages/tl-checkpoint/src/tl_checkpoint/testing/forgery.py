@@ -43,7 +43,7 @@ def forge_pickle(data: bytes, rng: random.Random) -> bytes:
     """
     try:
         starts = [at for _, _, at in pickletools.genops(data)]
-    except Exception:
+    except Exception:  # no pickle: pickletools raises many types
         return flip(data, rng) if data else b"."
     pieces = [data[a:b] for a, b in zip(starts, [*starts[1:], len(data)], strict=True)]
     for _ in range(rng.choice([1, 1, 2, 4])):
@@ -83,7 +83,7 @@ def forge_archive(data: bytes, rng: random.Random) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             records = {i.filename.partition("/")[2]: archive.read(i) for i in archive.infolist()}
-    except Exception:
+    except Exception:  # no archive: zipfile raises many types
         return flip(data, rng)
     records.pop(MANIFEST, None)
     pickles = [name for name in records if name.endswith(".pkl")]

@@ -274,7 +274,7 @@ def run_batch(files: list[GoodFile], seed: int, numbers: range) -> tuple[Counter
     with tempfile.TemporaryFile() as output:
         child = os.fork()
         if child == 0:
-            with contextlib.suppress(BaseException):
+            with contextlib.suppress(BaseException):  # nothing may return into the parent's code
                 _load_batch(files, seed, numbers, progress, output.fileno())
                 os._exit(0)
             os._exit(78)

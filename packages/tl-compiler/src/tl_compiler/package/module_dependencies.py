@@ -270,7 +270,7 @@ def _source_of(module: ModuleType) -> str | None:
     if loader is not None and hasattr(loader, "get_source"):
         try:
             text = loader.get_source(name)
-        except ImportError:
+        except ImportError:  # the loader has no code: the file may
             text = None
         if text is not None:
             return str(text)

@@ -260,7 +260,7 @@ def _left(method: BasePruningMethod, mask: Tensor) -> Any:
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1
     if method.PRUNING_TYPE == "structured":
-        dim = method.dim % mask.dim()  # type: ignore[attr-defined]
+        dim = method.dim % mask.dim()  # type: ignore[attr-defined]  # structured methods have it
         dims = [d for d in range(mask.dim()) if d != dim]
         channels = mask.sum(dims) != 0
         return tuple([slice(None)] * dim + [channels])
@@ -289,7 +289,7 @@ class Identity(BasePruningMethod):
         return default_mask
 
     @classmethod
-    def apply(cls, module: Module, name: str) -> Any:  # type: ignore[override]
+    def apply(cls, module: Module, name: str) -> Any:  # type: ignore[override]  # names its arguments
         """Register mask and original without pruning."""
         return super().apply(module, name)
 
@@ -347,7 +347,7 @@ class RandomUnstructured(_Unstructured):
         return tl_core.rand_like(t)
 
     @classmethod
-    def apply(cls, module: Module, name: str, amount: Any) -> Any:  # type: ignore[override]
+    def apply(cls, module: Module, name: str, amount: Any) -> Any:  # type: ignore[override]  # names its arguments
         """Prune a parameter. See `random_unstructured`."""
         return super().apply(module, name, amount=amount)
 
@@ -374,7 +374,7 @@ class L1Unstructured(_Unstructured):
         return t.abs()
 
     @classmethod
-    def apply(  # type: ignore[override]
+    def apply(  # type: ignore[override]  # names its arguments
         cls, module: Module, name: str, amount: Any, importance_scores: Tensor | None = None
     ) -> Any:
         """Prune a parameter. See `l1_unstructured`."""
@@ -430,7 +430,7 @@ class RandomStructured(_Structured):
         return self._with_slices(default_mask, indices)
 
     @classmethod
-    def apply(cls, module: Module, name: str, amount: Any, dim: int = -1) -> Any:  # type: ignore[override]
+    def apply(cls, module: Module, name: str, amount: Any, dim: int = -1) -> Any:  # type: ignore[override]  # names its arguments
         """Prune a parameter. See `random_structured`."""
         return super().apply(module, name, amount=amount, dim=dim)
 
@@ -472,7 +472,7 @@ class LnStructured(_Structured):
         return self._with_slices(default_mask, norms.topk(slices - count)[1])
 
     @classmethod
-    def apply(  # type: ignore[override]
+    def apply(  # type: ignore[override]  # names its arguments
         cls,
         module: Module,
         name: str,
@@ -513,6 +513,6 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
     @classmethod
-    def apply(cls, module: Module, name: str, mask: Tensor) -> Any:  # type: ignore[override]
+    def apply(cls, module: Module, name: str, mask: Tensor) -> Any:  # type: ignore[override]  # names its arguments
         """Prune a parameter. See `custom_from_mask`."""
         return super().apply(module, name, mask=mask)
