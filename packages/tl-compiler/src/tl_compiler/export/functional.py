@@ -166,15 +166,13 @@ class _Functional:
         arguments = [node.kwargs[name] for name in outs]
         is_list = isinstance(arguments[0], (list, tuple))
         destinations: list[Any] = list(arguments[0]) if is_list else arguments
-        if not is_list and len(outs) == 1:
-            values = [call]
-        else:
-            values = [self._item(call, i, d) for i, d in enumerate(destinations)]
+        is_single = len(outs) == 1 and not is_list
+        values = [call] if is_single else [self._item(call, i, d) for i, d in enumerate(destinations)]
         self._cast(values, _dtypes_of(node, functional, outs), destinations)
         for destination, value in zip(destinations, values, strict=True):
             self._set(self._real(destination), value)
-        self.nodes[node] = self.now[node] = values[0] if len(values) == 1 and not is_list else call
-        if len(values) == 1 and not is_list:
+        self.nodes[node] = self.now[node] = values[0] if is_single else call
+        if is_single:
             self.aliases[node] = self._real(destinations[0])
 
     def _cast(self, values: list[Node], dtypes: list[Any], destinations: list[Node]) -> None:
