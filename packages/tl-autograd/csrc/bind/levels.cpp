@@ -99,6 +99,20 @@ PyObject* level_numbered_function(PyObject*, PyObject* number) {
 
 PyObject* transforms_active(PyObject*, PyObject*) { return PyBool_FromLong(levels().top != nullptr); }
 
+// concerns_levels(arguments): whether a level is active, or a tensor in the tuple is a wrapper
+PyObject* concerns_levels(PyObject*, PyObject* arguments) {
+  return guarded([&] {
+    bool concerned = levels().top != nullptr;
+    const Py_ssize_t n = PyTuple_Check(arguments) ? PyTuple_GET_SIZE(arguments) : 0;
+    for (Py_ssize_t i = 0; i < n && !concerned; ++i) {
+      const TlTensor* t = tensor_or_null(PyTuple_GET_ITEM(arguments, i));
+      const Entry* e = t ? entry_of(t) : nullptr;
+      concerned = e && e->level;
+    }
+    return PyBool_FromLong(concerned);
+  });
+}
+
 // follow(tensor, serial): the tensor at a level that differentiates with respect to it
 PyObject* follow(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   return guarded([&] {
@@ -327,6 +341,7 @@ PyMethodDef kFunctions[] = {
     {"replay_tape", method(replay_tape), METH_FASTCALL, nullptr},
     {"clean_tape", clean_tape, METH_O, nullptr},
     {"transforms_active", transforms_active, METH_NOARGS, nullptr},
+    {"concerns_levels", concerns_levels, METH_O, nullptr},
     {"follow", method(follow), METH_FASTCALL, nullptr},
     {"without_tangents", without_tangents, METH_O, nullptr},
     {"wrap_for_gradients", method(wrap_for_gradients_function), METH_FASTCALL, nullptr},

@@ -210,8 +210,11 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Calls `forward` and records it. Inside of a transform, the level of the transform calls it."""
-        if in_transform:
+        """Calls `forward` and records it. Inside of a transform, the level of the transform calls it.
+
+        Arguments that wrap tensors of an ended transform become these tensors.
+        """
+        if _C.concerns_levels(args):
             return in_transform[0](cls, args, kwargs)
         return apply_recorded(cls, args, kwargs)
 
@@ -224,7 +227,7 @@ class _SingleLevelFunction(Function):
         return apply_recorded(cls, args, kwargs)
 
 
-# The function that `apply` calls once there are transforms. `func`, which begins all transforms, registers it.
+# The function that `apply` calls for levels and wrappers of levels. `func`, which begins all transforms, registers it.
 in_transform: list[Callable[[Any, tuple, dict], Any]] = []
 
 
