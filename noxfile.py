@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 from tools.clients.suites.table import SUITES  # noqa: E402 - needs the path above
 from tools.clients.suites.table import requirements as suite_requirements  # noqa: E402 - needs the path above
 from tools.clients.table import CLIENTS, requirements  # noqa: E402 - needs the path above
-from tools.packages import Package, packages  # noqa: E402
+from tools.packages import Package, dist_of, packages  # noqa: E402
 from tools.wheels import build, build_environment, wheels  # noqa: E402
 
 nox.options.sessions = ["tests"]
@@ -32,6 +32,7 @@ nox.options.error_on_missing_interpreters = True
 RUFF = "ruff==0.17.*"
 CLANG_FORMAT = "clang-format==23.1.*"
 MYPY = "mypy==2.4.*"
+TOWNCRIER = "towncrier==26.9.*"
 SPHINX = ["sphinx>=8", "myst-parser>=4", "furo>=2025.1"]
 EDITABLES = "editables>=0.5,<1"  # what hatchling asks for beside the declared requirements
 PEER = "torch==2.13.0"
@@ -44,9 +45,10 @@ def install(session: nox.Session, dists: list[str], extras: dict[str, str], sani
     every, chosen = packages(), []
     more = {d for dist, extra in extras.items() for d in every[dist].extra_dependencies(extra) if d in every}
     for wheel in wheels([*dists, *more], sanitize):
-        dist = wheel.name.split("-")[0].replace("_", "-")
+        dist = dist_of(wheel)
         chosen.append(f"{wheel}[{extras[dist]}]" if dist in extras else str(wheel))
-    session.run_install("python", "-m", "pip", "uninstall", "--quiet", "--yes", *packages(), silent=True)
+    names = [package.distribution for package in every.values()]
+    session.run_install("python", "-m", "pip", "uninstall", "--quiet", "--yes", *names, silent=True)
     session.install(*chosen)
 
 
@@ -108,7 +110,7 @@ for _name in ALONE:
 @nox.session
 def tools(session: nox.Session) -> None:
     """The tests of the repository's own tools."""
-    session.install("pytest>=8")
+    session.install("pytest>=8", TOWNCRIER)
     report = report_file(session)
     session.run("python", "-m", "pytest", f"--junitxml={report}", "tools/tests", *session.posargs)
     count_skips(session, report)
@@ -150,6 +152,7 @@ def check(session: nox.Session) -> None:
         ["python", "-m", "tools.python_lengths"],
         ["python", "-m", "tools.format_rows", "--check"],
         ["python", "-m", "tools.package_tables"],
+        ["python", "-m", "tools.pyprojects"],
         ["python", "-m", "tools.module_tables"],
         ["python", "-m", "tools.operator_rules"],
         ["python", "-m", "tools.device_stubs"],

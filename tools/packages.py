@@ -13,6 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tools.project import project
+
 ROOT = Path(__file__).resolve().parent.parent
 MB = 1_000_000
 
@@ -144,7 +146,12 @@ class Package:
 
     @property
     def dist(self) -> str:
-        """The name people install."""
+        """The name of the folder, by which tools and pages call the package."""
+        return self.folder.name
+
+    @property
+    def distribution(self) -> str:
+        """The name that people install."""
         return str(self.settings["project"]["name"])
 
     @property
@@ -177,7 +184,7 @@ class Package:
 
     @property
     def dependencies(self) -> list[str]:
-        """The distributions it always needs."""
+        """The packages of this repository, by `dist`, and the other distributions that it always needs."""
         return [_name(text) for text in self.settings["project"].get("dependencies", [])]
 
     @property
@@ -186,7 +193,7 @@ class Package:
         return dict(self.settings["project"].get("optional-dependencies", {}))
 
     def extra_dependencies(self, extra: str) -> list[str]:
-        """The distributions that one of its extras needs."""
+        """The packages and other distributions that one of its extras needs."""
         return [_name(text) for text in self.extras[extra]]
 
     @property
@@ -196,7 +203,12 @@ class Package:
 
 
 def _name(requirement: str) -> str:
-    return re.split(r"[\s\[<>=!~;]", requirement, maxsplit=1)[0]
+    return project().dist(re.split(r"[\s\[<>=!~;]", requirement, maxsplit=1)[0])
+
+
+def dist_of(archive: Path) -> str:
+    """The package of a wheel or a source distribution: `tl_core-0.1.0-….whl` → `tl-core`."""
+    return project().dist(archive.name.split("-")[0].replace("_", "-"))
 
 
 def packages(root: Path = ROOT) -> dict[str, Package]:

@@ -188,7 +188,7 @@ def _circles(needs: dict[str, list[Need]]) -> Iterator[tuple[str, str]]:
 def violations(root: Path = ROOT) -> Iterator[Found]:
     """Every import that breaks a rule."""
     every = packages(root)
-    family = {p.dist.replace("-", "_"): p.import_name for p in every.values()}
+    family = {p.distribution.replace("-", "_"): p.import_name for p in every.values()}
     paths = {module_name(f, p.source): f for p in every.values() for f in sorted(p.source.rglob("*.py"))}
     readers = {module: read(file, module) for module, file in paths.items()}
     needs = {module: list(_needs(reader, readers)) for module, reader in readers.items()}

@@ -6,7 +6,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from tools.packages import MB, TABLE, TOTAL_CEILING
+from tools.packages import MB, TABLE, TOTAL_CEILING, dist_of
 from tools.wheels import wheels
 
 
@@ -27,7 +27,7 @@ def report(sizes: dict[str, int], ceilings: dict[str, int], total: int) -> tuple
 
 def main() -> int:
     """Prints the sizes; the exit status is 1 if a ceiling is broken."""
-    built = {w.name.split("-")[0].replace("_", "-"): unpacked(w) for w in wheels(sys.argv[1:] or None)}
+    built = {dist_of(w): unpacked(w) for w in wheels(sys.argv[1:] or None)}
     lines, good = report(built, {dist: d.ceiling for dist, d in TABLE.items()}, TOTAL_CEILING)
     print("\n".join(lines))
     return 0 if good else 1

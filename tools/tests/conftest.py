@@ -32,7 +32,7 @@ class Repository:
         folder = self.root / "packages" / dist
         (folder / "src" / name).mkdir(parents=True)
         text = PYPROJECT.format(dist=dist, name=name, dependencies=dependencies, extras=extras)
-        (folder / "pyproject.toml").write_text(text)
+        (folder / "pyproject.toml").write_text(text.replace("'", '"'))
         (folder / "src" / name / "version.py").write_text('__version__ = "0.1.0"\n')
         (folder / "src" / name / "__init__.py").write_text("")
         return folder

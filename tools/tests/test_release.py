@@ -2,10 +2,24 @@
 
 import pytest
 
-from tools import release, wheels
+from tools import wheels
 from tools.affected import affected
 from tools.packages import Package, packages
+from tools.project import Project
+from tools.release import versions
 from tools.sizes import report
+
+FACTS = Project("tl-", "https://host.example/tl", ("3.11",))
+
+
+TOWNCRIER = """
+[tool.towncrier]
+name = "tl-core"
+directory = "changes"
+filename = "CHANGELOG.md"
+title_format = "## {version} ({project_date})"
+start_string = "<!-- releases -->\\n"
+"""
 
 
 @pytest.fixture
@@ -16,23 +30,60 @@ def core(repository):
 
 
 def test_the_version_is_written_where_it_stands(core):
-    release.set_version(core, release.next_version(core, "0.2.0"))
+    versions.set_version(core, versions.next_version(core, "0.2.0"))
     assert core.version == "0.2.0"
 
 
 @pytest.mark.parametrize("version", ["0.1.0", "0.0.9", "1.0", "0.2.0rc1", "v0.2.0"])
 def test_versions_that_are_none_or_not_newer_are_refused(core, version):
-    with pytest.raises(release.ReleaseError, match=version):
-        release.next_version(core, version)
+    with pytest.raises(versions.ReleaseError, match=version):
+        versions.next_version(core, version)
 
 
 def test_a_release_needs_something_to_tell(core):
-    with pytest.raises(release.ReleaseError, match="changes/ is empty"):
-        release.prepare(core, "0.2.0")
+    with pytest.raises(versions.ReleaseError, match="changes/ is empty"):
+        versions.prepare(core, "0.2.0")
 
 
 def test_a_tag_that_agrees_names_its_package(core):
-    assert release.verify("tl-core-v0.1.0", {"tl-core": core}) is core
+    assert versions.verify("tl-core-v0.1.0", {"tl-core": core}, FACTS) is core
+
+
+def test_a_placeholder_for_the_address_is_refused(core):
+    facts = Project("tl-", "https://host.invalid/tl", ("3.11",))
+    with pytest.raises(versions.ReleaseError, match="placeholder"):
+        versions.verify("tl-core-v0.1.0", {"tl-core": core}, facts)
+
+
+def test_a_name_that_an_index_refuses_is_refused(repository):
+    folder = repository.package("tl-data", "tl_data", [])
+    (folder / "CHANGELOG.md").write_text("# Changes\n\n## 0.1.0 (2026-11-01)\n\n- First.\n")
+    with pytest.raises(versions.ReleaseError, match="looks like tidata"):
+        versions.verify("tl-data-v0.1.0", {"tl-data": Package(folder)}, FACTS)
+
+
+def test_the_notes_of_a_release_are_its_section(core):
+    text = "# Changes\n\n## 0.2.0 (2026-12-01)\n\n- New.\n\n## 0.1.0 (2026-11-01)\n\n- Old.\n"
+    (core.folder / "CHANGELOG.md").write_text(text)
+    assert [versions.section(core, v) for v in ("0.2.0", "0.1.0")] == ["- New.", "- Old."]
+
+
+def test_the_present_version_is_prepared_until_the_changelog_has_it(core):
+    (core.folder / "CHANGELOG.md").write_text("# Changes\n")
+    assert versions.next_version(core, "0.1.0") == "0.1.0"
+
+
+def test_a_release_writes_the_bounds_of_others(repository):
+    core = Package(repository.root / "packages" / "tl-core")
+    settings = core.folder / "pyproject.toml"
+    settings.write_text(settings.read_text() + TOWNCRIER)
+    (core.folder / "CHANGELOG.md").write_text("# Changes\n\n<!-- releases -->\n")
+    repository.write("tl-core/changes/+one.feature.md", "A first function.\n")
+    assert versions.prepare(core, "0.2.0") == ["tl-autograd", "tl-all"]
+    text = (repository.root / "packages" / "tl-autograd" / "pyproject.toml").read_text()
+    assert 'dependencies = ["tl-core>=0.2,<0.3"]' in text
+    assert "A first function." in versions.section(core, "0.2.0")
+    assert not list((core.folder / "changes").glob("*.md"))
 
 
 @pytest.mark.parametrize(
@@ -44,14 +95,14 @@ def test_a_tag_that_agrees_names_its_package(core):
     ],
 )
 def test_a_tag_that_disagrees_is_refused(core, tag, message):
-    with pytest.raises(release.ReleaseError, match=message):
-        release.verify(tag, {"tl-core": core})
+    with pytest.raises(versions.ReleaseError, match=message):
+        versions.verify(tag, {"tl-core": core}, FACTS)
 
 
 def test_a_tag_without_a_section_in_the_changelog_is_refused(core):
     (core.folder / "CHANGELOG.md").write_text("# Changes\n")
-    with pytest.raises(release.ReleaseError, match="no section"):
-        release.verify("tl-core-v0.1.0", {"tl-core": core})
+    with pytest.raises(versions.ReleaseError, match="no section"):
+        versions.verify("tl-core-v0.1.0", {"tl-core": core}, FACTS)
 
 
 EVERY = [
