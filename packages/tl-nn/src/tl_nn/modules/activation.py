@@ -1,4 +1,4 @@
-"""Activation functions as layers."""
+"""Activation functions as layers: those with pieces of straight lines, and the names of all."""
 
 from __future__ import annotations
 
@@ -11,8 +11,27 @@ from tl_core import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from .base_activation import _MaybeInPlace
 from .module import Module
-from .multihead_attention import MultiheadAttention as MultiheadAttention  # its documented path is here
+
+# Their documented path is here.
+from .multihead_attention import MultiheadAttention as MultiheadAttention
+from .smooth_activations import (
+    CELU,
+    ELU,
+    GELU,
+    GLU,
+    SELU,
+    LogSigmoid,
+    Mish,
+    Sigmoid,
+    SiLU,
+    Softplus,
+    Softsign,
+    Tanh,
+    Tanhshrink,
+)
+from .softmax import LogSoftmax, Softmax, Softmax2d, Softmin
 
 __all__ = [
     "CELU",
@@ -46,26 +65,27 @@ __all__ = [
 ]
 
 
-class _MaybeInPlace(Module):
-    """An activation without other settings than whether it changes its input.
+class ReLU(_MaybeInPlace):
+    r"""The rectified linear unit: `max(x, 0)` of each element.
+
+    Formula:
+        .. math::
+
+            \mathrm{ReLU}(x) = \max(x, 0)
 
     Args:
-        inplace (bool): Whether the input itself is changed.
-    """
+        inplace (bool): Whether the result overwrites the input. The default is False.
 
-    __constants__ = ["inplace"]
-    inplace: bool
+    Shape:
+        - Input: `(*)`, any shape.
+        - Output: `(*)`, the shape of the input.
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
-
-
-class ReLU(_MaybeInPlace):
-    """`max(x, 0)`.
+    Notes:
+        - The derivative at 0 is 0. NaN stays NaN, with derivative 1.
+        - Integer types are accepted. Bool and complex types raise NotImplementedError.
+        - With `inplace=True` the backward pass reads the result instead of the input, so the layer needs no memory
+          of its own.
+        - Source: Nair and Hinton, Rectified Linear Units Improve Restricted Boltzmann Machines, 2010.
 
     Example:
         >>> import tl_core, tl_nn
@@ -78,50 +98,27 @@ class ReLU(_MaybeInPlace):
         return F.relu(input, self.inplace)
 
 
-class SiLU(_MaybeInPlace):
-    """`x * sigmoid(x)`, also called swish.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.SiLU()(tl_core.tensor([-1.0, 0.0, 1.0]))
-        tensor([-0.2689,  0.0000,  0.7311])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The activation of each element."""
-        return F.silu(input, self.inplace)
-
-
-class Mish(_MaybeInPlace):
-    """`x * tanh(softplus(x))`.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.Mish()(tl_core.tensor([-1.0, 0.0, 1.0]))
-        tensor([-0.3034,  0.0000,  0.8651])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The activation of each element."""
-        return F.mish(input, self.inplace)
-
-
-class SELU(_MaybeInPlace):
-    """A scaled exponential unit that keeps zero mean and unit variance. See `tl_nn.functional.selu`.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.SELU()(tl_core.tensor([-1.0, 0.0, 1.0]))
-        tensor([-1.1113,  0.0000,  1.0507])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The activation of each element."""
-        return F.selu(input, self.inplace)
-
-
 class Hardsigmoid(_MaybeInPlace):
-    """`min(max(x + 3, 0), 6) / 6`.
+    r"""A piecewise linear sigmoid: `min(max(x + 3, 0), 6) / 6` of each element.
+
+    Formula:
+        .. math::
+
+            \mathrm{Hardsigmoid}(x) =
+            \begin{cases} 0 & x \le -3 \\ 1 & x \ge 3 \\ x / 6 + 1/2 & \text{otherwise} \end{cases}
+
+    Args:
+        inplace (bool): Whether the result overwrites the input. The default is False.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Output: `(*)`, the shape of the input.
+
+    Notes:
+        - The input has a floating-point type. The kernel computes float16 and bfloat16 in float32 and rounds the
+          result once.
+        - The derivative is 1/6 between -3 and 3. It is 0 outside and at both corners.
+        - Source: Howard et al., Searching for MobileNetV3, 2019.
 
     Example:
         >>> import tl_core, tl_nn
@@ -135,7 +132,27 @@ class Hardsigmoid(_MaybeInPlace):
 
 
 class Hardswish(_MaybeInPlace):
-    """`x * min(max(x + 3, 0), 6) / 6`.
+    r"""A piecewise approximation of `SiLU`: `x * min(max(x + 3, 0), 6) / 6` of each element.
+
+    Formula:
+        .. math::
+
+            \mathrm{Hardswish}(x) =
+            \begin{cases} 0 & x \le -3 \\ x & x \ge 3 \\ x \, (x + 3) / 6 & \text{otherwise} \end{cases}
+
+    Args:
+        inplace (bool): Whether the result overwrites the input. The default is False.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Output: `(*)`, the shape of the input.
+
+    Notes:
+        - The input has a floating-point type. The kernel computes float16 and bfloat16 in float32 and rounds the
+          result once.
+        - The derivative is 0 at x = -3 and 1 at x = 3.
+        - Zeros of inputs below -3 have a negative sign. Negative infinity gives NaN.
+        - Source: Howard et al., Searching for MobileNetV3, 2019.
 
     Example:
         >>> import tl_core, tl_nn
@@ -149,12 +166,28 @@ class Hardswish(_MaybeInPlace):
 
 
 class Hardtanh(Module):
-    """`min(max(x, min_val), max_val)`.
+    r"""A piecewise linear tanh: `min(max(x, min_val), max_val)` of each element.
+
+    Formula:
+        .. math::
+
+            \mathrm{Hardtanh}(x) = \min\bigl(\max(x, \mathrm{min\_val}), \mathrm{max\_val}\bigr)
 
     Args:
-        min_val, max_val (float): The bounds.
-        inplace (bool): Whether the input itself is changed.
-        min_value, max_value (float, optional): Older names of the bounds.
+        min_val, max_val (float): The bounds. The defaults are -1 and 1.
+
+        inplace (bool): Whether the result overwrites the input. The default is False.
+
+        min_value, max_value (float, optional): Older names of the bounds. They emit a FutureWarning.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Output: `(*)`, the shape of the input.
+
+    Notes:
+        - The derivative is 1 strictly between the bounds and 0 elsewhere, the bounds included. NaN stays NaN.
+        - Integer types are accepted. A bool input raises RuntimeError.
+        - Source: Collobert, Large Scale Machine Learning, 2004.
 
     Raises:
         AssertionError: If `max_val` doesn't exceed `min_val`.
@@ -203,10 +236,24 @@ def _resolve_renamed(old: str, old_value: float | None, new: str, value: float) 
 
 
 class ReLU6(Hardtanh):
-    """`min(max(x, 0), 6)`.
+    r"""A rectified linear unit with the upper bound 6: `min(max(x, 0), 6)` of each element.
+
+    Formula:
+        .. math::
+
+            \mathrm{ReLU6}(x) = \min(\max(x, 0), 6)
 
     Args:
-        inplace (bool): Whether the input itself is changed.
+        inplace (bool): Whether the result overwrites the input. The default is False.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Output: `(*)`, the shape of the input.
+
+    Notes:
+        - The derivative is 1 strictly between 0 and 6 and 0 elsewhere, both corners included. NaN stays NaN.
+        - The bound keeps activations in a range that 8-bit numbers resolve well.
+        - Source: Krizhevsky, Convolutional Deep Belief Networks on CIFAR-10, 2010.
 
     Example:
         >>> import tl_core, tl_nn
@@ -222,12 +269,27 @@ class ReLU6(Hardtanh):
 
 
 class Threshold(Module):
-    """`x` where it exceeds a threshold, else a fixed value.
+    r"""Replaces each element that does not exceed a threshold by a constant.
+
+    Formula:
+        .. math::
+
+            y = \begin{cases} x & x > \mathrm{threshold} \\ \mathrm{value} & \text{otherwise} \end{cases}
 
     Args:
         threshold (float): The threshold.
         value (float): The replacement of elements up to the threshold.
         inplace (bool): Whether the input itself is changed.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Output: `(*)`, the shape of the input.
+
+    Notes:
+        - An element equal to the threshold is replaced. The derivative is 1 above the threshold and 0 for replaced
+          elements.
+        - NaN stays NaN.
+        - The function has a jump at the threshold unless `value` equals `threshold`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -255,11 +317,28 @@ class Threshold(Module):
 
 
 class LeakyReLU(Module):
-    """`x` where it is positive, else `negative_slope * x`.
+    r"""A rectified linear unit with a small slope for negative elements.
+
+    Formula:
+        .. math::
+
+            \mathrm{LeakyReLU}(x) = \begin{cases} x & x > 0 \\ \mathrm{negative\_slope} \cdot x & x \le 0 \end{cases}
 
     Args:
-        negative_slope (float): The slope for negative elements.
-        inplace (bool): Whether the input itself is changed.
+        negative_slope (float): The factor of negative elements. The default is 0.01.
+
+        inplace (bool): Whether the result overwrites the input. The default is False.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Output: `(*)`, the shape of the input.
+
+    Notes:
+        - The input has a floating-point type. The kernel computes float16 and bfloat16 in float32 and rounds the
+          result once.
+        - The derivative at 0 is `negative_slope`.
+        - `init.calculate_gain("leaky_relu", negative_slope)` returns the matching gain of an initialization.
+        - Source: Maas, Hannun and Ng, Rectifier Nonlinearities Improve Neural Network Acoustic Models, 2013.
 
     Example:
         >>> import tl_core, tl_nn
@@ -284,63 +363,34 @@ class LeakyReLU(Module):
         return f"negative_slope={self.negative_slope}" + (", inplace=True" if self.inplace else "")
 
 
-class _Exponential(Module):
-    """An activation that approaches `-alpha` for negative elements.
-
-    Args:
-        alpha (float): The limit.
-        inplace (bool): Whether the input itself is changed.
-    """
-
-    __constants__ = ["alpha", "inplace"]
-    alpha: float
-    inplace: bool
-
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
-
-    def extra_repr(self) -> str:
-        return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
-
-
-class ELU(_Exponential):
-    """`x` where it is positive, else `alpha * (exp(x) - 1)`.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.ELU()(tl_core.tensor([-1.0, 0.0, 1.0]))
-        tensor([-0.6321,  0.0000,  1.0000])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The activation of each element."""
-        return F.elu(input, self.alpha, self.inplace)
-
-
-class CELU(_Exponential):
-    """`x` where it is positive, else `alpha * (exp(x / alpha) - 1)`.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.CELU(alpha=2.0)(tl_core.tensor([-1.0, 0.0, 1.0]))
-        tensor([-0.7869,  0.0000,  1.0000])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The activation of each element."""
-        return F.celu(input, self.alpha, self.inplace)
-
-
 class RReLU(Module):
-    """`x` where it is positive, else `x` times a slope: drawn for each element in training, else their mean.
+    r"""A leaky rectified linear unit whose slope for negative elements is random in training.
+
+    Formula:
+        .. math::
+
+            \mathrm{RReLU}(x) = \begin{cases} x & x > 0 \\ a \, x & x \le 0 \end{cases}
+
+        In training each element has its own slope `a`, uniform on [`lower`, `upper`). In evaluation `a` is `(lower
+        + upper) / 2`.
 
     Args:
-        lower, upper (float): Each slope is uniform on [lower, upper).
-        inplace (bool): Whether the input itself is changed.
+        lower, upper (float): The bounds of the random factors. The defaults are 1/8 and 1/3.
 
-    Source: Xu et al., Empirical Evaluation of Rectified Activations in Convolutional Network, 2015.
+        inplace (bool): Whether the result overwrites the input. The default is False.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Output: `(*)`, the shape of the input.
+
+    Notes:
+        - The factors come from the default random generator, so `manual_seed` reproduces them. The backward pass
+          uses the factors of the forward pass.
+        - The derivative at 0 is the element's slope.
+        - Source: Xu et al., Empirical Evaluation of Rectified Activations in Convolutional Network, 2015.
+
+    Raises:
+        RuntimeError: If `lower` exceeds `upper`, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -365,73 +415,40 @@ class RReLU(Module):
         return f"lower={self.lower}, upper={self.upper}" + (", inplace=True" if self.inplace else "")
 
 
-class GELU(Module):
-    """`x` times the probability that a standard normal number is smaller than `x`.
-
-    Args:
-        approximate (str): "none" for the exact function, "tanh" for an approximation by the hyperbolic tangent.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.GELU(approximate="tanh")(tl_core.tensor([-1.0, 0.0, 1.0]))
-        tensor([-0.1588,  0.0000,  0.8412])
-    """
-
-    __constants__ = ["approximate"]
-    approximate: str
-
-    def __init__(self, approximate: str = "none") -> None:
-        super().__init__()
-        self.approximate = approximate
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The activation of each element."""
-        return F.gelu(input, approximate=self.approximate)
-
-    def extra_repr(self) -> str:
-        return f"approximate={self.approximate!r}"
-
-
-class Softplus(Module):
-    """`log(1 + exp(beta * x)) / beta`, and `x` itself where `beta * x` exceeds a threshold.
-
-    Args:
-        beta (float): How sharp the corner at 0 is.
-        threshold (float): From where on the function is taken as straight.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.Softplus(beta=2.0)(tl_core.tensor([0.0, 50.0]))
-        tensor([ 0.3466, 50.0000])
-    """
-
-    __constants__ = ["beta", "threshold"]
-    beta: float
-    threshold: float
-
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        super().__init__()
-        self.beta = beta
-        self.threshold = threshold
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The activation of each element."""
-        return F.softplus(input, self.beta, self.threshold)
-
-    def extra_repr(self) -> str:
-        return f"beta={self.beta}, threshold={self.threshold}"
-
-
 class PReLU(Module):
-    """`x` where it is positive, else `weight * x` with a learned weight.
+    r"""A leaky rectified linear unit with a learned factor for negative elements.
+
+    Formula:
+        .. math::
+
+            \mathrm{PReLU}(x) = \begin{cases} x & x > 0 \\ a \, x & x \le 0 \end{cases}
+
+        `a` is `weight`, or its element of the channel.
 
     Args:
-        num_parameters (int): 1, or the number of channels, which are dimension 1 of the input.
-        init (float): The initial weight.
-        device, dtype (optional): Of the weight.
+        num_parameters (int): 1 for one slope, or the number of channels for one slope each. The default is 1.
+
+        init (float): The initial slope. The default is 0.25.
+
+        device, dtype (optional): The device and the type of the weight. None selects the defaults.
+
+    Shape:
+        - Input: `(*)`, or `(N, C, *)` with one slope for each of the C channels, which are dimension 1. The channel
+          size of an input of 1 dimension is 1.
+        - Output: the shape of the input.
 
     Attributes:
-        weight : Parameter, shape (num_parameters,)
+        weight (Parameter, shape (num_parameters,)): The factors of negative elements, `init` at first.
+
+    Notes:
+        - The derivative at 0 is the slope. The gradient of a slope is the sum of its negative inputs times their
+          gradients.
+        - Input and weight have the same type. Other pairs raise RuntimeError.
+        - Weight decay pulls the weight to 0, the plain `ReLU`. The authors train them without it.
+        - Source: He et al., Delving Deep into Rectifiers, 2015.
+
+    Raises:
+        RuntimeError: If the number of channels differs from `num_parameters` and `num_parameters` isn't 1.
 
     Example:
         >>> import tl_core, tl_nn
@@ -464,76 +481,6 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-class Sigmoid(Module):
-    """`1 / (1 + exp(-x))`.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.Sigmoid()(tl_core.tensor([-1.0, 0.0, 1.0]))
-        tensor([0.2689, 0.5000, 0.7311])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The activation of each element."""
-        return F.sigmoid(input)
-
-
-class Tanh(Module):
-    """The hyperbolic tangent.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.Tanh()(tl_core.tensor([-1.0, 0.0, 1.0]))
-        tensor([-0.7616,  0.0000,  0.7616])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The activation of each element."""
-        return F.tanh(input)
-
-
-class LogSigmoid(Module):
-    """`log(1 / (1 + exp(-x)))`.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.LogSigmoid()(tl_core.tensor([-100.0, 0.0]))
-        tensor([-100.0000,   -0.6931])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The activation of each element."""
-        return F.logsigmoid(input)
-
-
-class Tanhshrink(Module):
-    """`x - tanh(x)`.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.Tanhshrink()(tl_core.tensor([-1.0, 0.0, 1.0]))
-        tensor([-0.2384,  0.0000,  0.2384])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The activation of each element."""
-        return F.tanhshrink(input)
-
-
-class Softsign(Module):
-    """`x / (1 + |x|)`.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.Softsign()(tl_core.tensor([-3.0, 0.0, 1.0]))
-        tensor([-0.7500,  0.0000,  0.5000])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The activation of each element."""
-        return F.softsign(input)
-
-
 class _Shrink(Module):
     """An activation that is 0 around 0.
 
@@ -553,7 +500,24 @@ class _Shrink(Module):
 
 
 class Hardshrink(_Shrink):
-    """`x` where its absolute value exceeds `lambd`, else 0.
+    r"""Sets elements whose absolute value does not exceed a limit to 0.
+
+    Formula:
+        .. math::
+
+            \mathrm{Hardshrink}(x) = \begin{cases} x & |x| > \lambda \\ 0 & \text{otherwise} \end{cases}
+
+    Args:
+        lambd (float): The limit `λ`. The default is 0.5.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Output: `(*)`, the shape of the input.
+
+    Notes:
+        - An element equal to the limit becomes 0. The derivative is 1 where the element stays and 0 where it
+          becomes 0.
+        - The function has jumps at both limits. `Softshrink` has none. NaN stays NaN.
 
     Example:
         >>> import tl_core, tl_nn
@@ -567,7 +531,27 @@ class Hardshrink(_Shrink):
 
 
 class Softshrink(_Shrink):
-    """`x` moved towards 0 by `lambd`, at most to 0.
+    r"""Moves each element towards 0 by a constant, at most to 0.
+
+    Formula:
+        .. math::
+
+            \mathrm{Softshrink}(x) =
+            \begin{cases} x - \lambda & x > \lambda \\ x + \lambda & x < -\lambda \\ 0 & \text{otherwise} \end{cases}
+
+    Args:
+        lambd (float): The constant `λ`, at least 0. The default is 0.5.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Output: `(*)`, the shape of the input.
+
+    Notes:
+        - The function is the proximal operator of `λ |x|`, the step of sparse coding by ISTA.
+        - The derivative is 1 where the result isn't 0. At the limits it is 0. NaN stays NaN.
+
+    Raises:
+        RuntimeError: If `lambd` is negative, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -578,115 +562,3 @@ class Softshrink(_Shrink):
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
         return F.softshrink(input, self.lambd)
-
-
-class _AlongDim(Module):
-    """An activation along one dimension.
-
-    Args:
-        dim (int): The dimension.
-    """
-
-    __constants__ = ["dim"]
-    dim: int | None
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "dim" not in self.__dict__:
-            self.dim = None
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
-
-
-class Softmax(_AlongDim):
-    """`exp(x) / sum(exp(x))` along a dimension.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.Softmax(dim=0)(tl_core.zeros(2))
-        tensor([0.5000, 0.5000])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Numbers from 0 to 1 that sum to 1 along the dimension."""
-        return F.softmax(input, self.dim, _stacklevel=5)
-
-
-class LogSoftmax(_AlongDim):
-    """The logarithm of `Softmax`.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.LogSoftmax(dim=-1)(tl_core.tensor([0.0, 0.0, 0.0, 0.0]))
-        tensor([-1.3863, -1.3863, -1.3863, -1.3863])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The logarithms."""
-        return F.log_softmax(input, self.dim, _stacklevel=5)
-
-
-class Softmin(_AlongDim):
-    """`Softmax` of the negated input.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.Softmin(dim=0)(tl_core.tensor([0.0, 1.0]))
-        tensor([0.7311, 0.2689])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Numbers from 0 to 1 that sum to 1 along the dimension."""
-        return F.softmin(input, self.dim, _stacklevel=5)
-
-
-class Softmax2d(Module):
-    """`Softmax` over the channels of an image of shape (N, C, H, W) or (C, H, W).
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.Softmax2d()(tl_core.zeros(1, 2, 1, 1)).flatten()
-        tensor([0.5000, 0.5000])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Numbers from 0 to 1 that sum to 1 over the channels.
-
-        Raises:
-            ValueError: If the input doesn't have 3 or 4 dimensions.
-        """
-        if input.dim() not in (3, 4):
-            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
-        return F.softmax(input, -3, _stacklevel=5)
-
-
-class GLU(Module):
-    """`a * sigmoid(b)`, with `a` and `b` the two halves of the input along a dimension.
-
-    Args:
-        dim (int): The dimension, of an even size.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.GLU()(tl_core.zeros(4, 2)).shape
-        torch.Size([4, 1])
-    """
-
-    __constants__ = ["dim"]
-    dim: int
-
-    def __init__(self, dim: int = -1) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The gated half."""
-        return F.glu(input, self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
