@@ -636,6 +636,7 @@ HOMES = {
     "tl_nn.modules.backward_hook": "utils.hooks",
     "tl_nn.modules.base_activation": "nn.modules.activation",
     "tl_nn.modules.base_loss": "nn.modules.loss",
+    "tl_nn.modules.class_losses": "nn.modules.loss",
     "tl_nn.modules.margin_losses": "nn.modules.loss",
     "tl_nn.modules.multihead_attention": "nn.modules.activation",
     "tl_nn.modules.smooth_activations": "nn.modules.activation",

@@ -22,20 +22,49 @@ class _ASMoutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Log-probabilities of many classes, of which the rare ones form clusters (Grave et al., 2016).
+    r"""An approximation of softmax over many classes, which computes rare classes in clusters of smaller layers.
 
-    The classes are sorted by how often they occur, the most frequent first.
+    Class numbers are sorted by frequency, the most frequent first. The classes before the first cutoff are in the
+    head. Each further cutoff begins a cluster, for which the head has one more output.
+
+    Formula:
+        .. math::
+
+            \ln p(y \mid x) = \begin{cases} \ln h_y(x) & y < \mathrm{cutoffs}_0 \\
+            \ln h_{k}(x) + \ln t^{(k)}_{y}(x) & y \text{ in cluster } k \end{cases}
+
+        `h` is the softmax of the head over its classes and the clusters, `t^(k)` the softmax of cluster `k` over
+        its classes. The loss is the mean of `-ln p` over the batch.
 
     Args:
         in_features (int): The size of the input.
         n_classes (int): The number of classes.
-        cutoffs (sequence of int): Where the clusters begin: classes before the first one have no cluster.
-        div_value (float): The ratio of the number of features of a cluster to the next cluster's.
-        head_bias (bool): Whether the frequent classes and clusters have biases.
-        device, dtype (optional): Of the parameters.
+        cutoffs (sequence of int): The first class of each cluster, increasing, from 1 to `n_classes - 1`.
+        div_value (float): The factor by which the features of a cluster shrink from cluster to cluster. The default
+            is 4.
+        head_bias (bool): Whether the head has a bias. The default is False.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+
+    Shape:
+        - Input: `(N, in_features)` or `(in_features,)`.
+        - Target: `(N,)` or `()`, classes from 0 to `n_classes - 1`.
+        - Output: a pair `output`, `(N,)` or `()`, the log-probability of each target, and `loss`, `()`.
+
+    Attributes:
+        head (Linear): From `in_features` to `cutoffs[0] + len(cutoffs)`.
+        tail (ModuleList): For cluster `k`, counted from 0, two linear layers without biases, from `in_features`
+            over `in_features // div_value ** (k + 1)` features to the cluster's classes.
+
+    Notes:
+        - A call computes a cluster only for the samples whose target is in it. `log_prob` computes all classes.
+          `predict` computes the clusters unless the head's best output is a class for all samples.
+        - Parameters have the initial distribution of `Linear`.
+        - The loss of an empty batch is NaN.
+        - Source: Grave et al., Efficient Softmax Approximation for GPUs, 2016.
 
     Raises:
-        ValueError: If `cutoffs` aren't increasing positive numbers below `n_classes`.
+        ValueError: If `cutoffs` aren't increasing integers from 1 to `n_classes - 1`.
+        RuntimeError: If the shapes don't fit, or a target isn't a class, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn

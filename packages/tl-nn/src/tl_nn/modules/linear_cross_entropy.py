@@ -15,20 +15,44 @@ __all__ = ["LinearCrossEntropyLoss"]
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """The cross entropy of a linear layer's scores. See `tl_nn.functional.linear_cross_entropy`.
+    r"""The cross entropy of the scores of a linear layer, which belongs to the loss.
+
+    Formula:
+        .. math::
+
+            L = \mathrm{CrossEntropy}(W x + b, y)
+
+        `W` and `b` are the weight and the bias of `linear`, `x` are the features and `y` the target.
+        `CrossEntropyLoss` has the formula of the cross entropy.
 
     Args:
-        in_features (int): The size of the input.
-        num_classes (int): The number of classes.
-        out_features (tuple of int): Further dimensions, for each place of which there is a loss.
-        bias (bool): Whether scores have a bias.
-        device, dtype (optional): Of the layer's parameters.
+        in_features (int): The size of the features.
+        num_classes (int): The number of classes C.
+        out_features (tuple of int): Further dimensions d1, ..., dK of the scores, with a loss for each index. The
+            default is none.
+        bias (bool): Whether the layer has a bias. The default is False.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
         reduction, weight, label_smoothing: See `CrossEntropyLoss`.
-        ignore_index (int, optional): Targets of this value are ignored, by default -100.
-        options: Accepted for compatibility: there is one way to compute it.
+        ignore_index (int, optional): A target of this value does not count. None selects -100.
+        options: Accepted for compatibility: there is one way to compute the loss.
+
+    Shape:
+        - Input: `(N, in_features)`, or `(in_features,)` without further dimensions.
+        - Target: `(N, d1, ..., dK)` or `()`, classes, or probabilities of shape `(N, C, d1, ..., dK)` or `(C,)`.
+        - Output: `()`, or the shape of a target of classes with `reduction="none"`.
 
     Attributes:
-        linear (Linear): The layer.
+        linear (Linear): The layer, from `in_features` to `C * d1 * ... * dK`, with the initial distribution of
+            `Linear`.
+        weight (Tensor, shape (C,), or None): The factors of the classes, a buffer.
+
+    Notes:
+        - The scores are computed as one tensor, of `N * C * d1 * ... * dK` elements. Numerics are those of
+          `CrossEntropyLoss`.
+
+    Raises:
+        RuntimeError: If a shape doesn't fit, or `ignore_index` meets probabilities, when the loss is called.
+        IndexError: If a target is neither a class nor `ignore_index`.
 
     Example:
         >>> import tl_core, tl_nn

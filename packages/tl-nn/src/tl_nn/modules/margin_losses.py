@@ -25,12 +25,34 @@ __all__ = [
 
 
 class SoftMarginLoss(_Loss):
-    """`log(1 + exp(-target * input))` for targets of 1 and -1. See `soft_margin_loss`.
+    r"""The logistic loss of scores for targets of 1 and -1, reduced.
+
+    Formula:
+        .. math::
+
+            \ell_n = \ln\bigl(1 + e^{-y_n x_n}\bigr)
+
+        `x` is the input, `y` the target, and `n` an element of them. The result is the mean, the sum or the tensor
+        of all `ℓ`, as `reduction` selects.
 
     Args:
-        size_average: deprecated, with `reduce`: whether losses are averaged.
-        reduce: deprecated: whether losses are reduced at all.
-        reduction: "mean", "sum" or "none", which leaves a loss for each element.
+        size_average, reduce (bool, optional): Older spellings of `reduction`. They emit a warning.
+        reduction (str): "mean" for the mean of all losses, "sum" for their sum, "none" for one loss of each
+            element. The default is "mean".
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Target: `(*)`, the shape of the input.
+        - Output: `()`, or `(*)` with `reduction="none"`.
+
+    Notes:
+        - The loss is `BCEWithLogitsLoss` with targets -1 and 1 instead of 0 and 1. It is computed as `-ln σ(y x)`,
+          finite for finite scores of any size.
+        - Other targets aren't refused: they scale the score.
+        - The mean of no elements is NaN, their sum 0.
+
+    Raises:
+        ValueError: If `reduction` is another name.
 
     Example:
         >>> import tl_core, tl_nn
@@ -44,12 +66,33 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """The margin loss of several target classes against all other classes. See `multilabel_margin_loss`.
+    r"""The hinge loss of several target classes against all other classes of a sample, reduced.
+
+    Formula:
+        .. math::
+
+            \ell = \frac{1}{C} \sum_{j \in Y} \sum_{i \notin Y} \max\bigl(0, 1 - (x_j - x_i)\bigr)
+
+        `x` contains the scores of a sample's C classes. `Y` are the target classes: the elements of the target
+        before the first -1. The result is the mean, the sum or the tensor of all `ℓ`, as `reduction` selects.
 
     Args:
-        size_average: deprecated, with `reduce`: whether losses are averaged.
-        reduce: deprecated: whether losses are reduced at all.
-        reduction: "mean", "sum" or "none", which leaves a loss for each sample.
+        size_average, reduce (bool, optional): Older spellings of `reduction`. They emit a warning.
+        reduction (str): "mean" for the mean of all losses, "sum" for their sum, "none" for one loss of each sample.
+            The default is "mean".
+
+    Shape:
+        - Input: `(N, C)` or `(C,)`.
+        - Target: the shape of the input, int64. Each row lists classes and ends with -1, unless it lists C classes.
+        - Output: `()`, or `(N,)` or `()` with `reduction="none"`.
+
+    Notes:
+        - Samples may have different numbers of classes. Elements after the first -1 are ignored.
+        - The mean of an empty batch is 0.
+
+    Raises:
+        RuntimeError: If the shapes differ, the target isn't int64, or a target isn't a class.
+        ValueError: If `reduction` is another name.
 
     Example:
         >>> import tl_core, tl_nn
@@ -64,11 +107,35 @@ class MultiLabelMarginLoss(_Loss):
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """The mean binary cross entropy of the scores of all classes. See `multilabel_soft_margin_loss`.
+    r"""The mean binary cross entropy of the scores of all classes of a sample, reduced.
+
+    Formula:
+        .. math::
+
+            \ell = -\frac{1}{C} \sum_{c=1}^{C} w_c \, \bigl( y_c \ln \sigma(x_c) +
+            (1 - y_c) \ln(1 - \sigma(x_c)) \bigr)
+
+        `x` contains the scores of a sample's C classes, `y` is 1 for the classes that apply and 0 for others, `w`
+        is `weight` or 1, and `σ` the logistic sigmoid. The result is the mean, the sum or the tensor of all `ℓ`, as
+        `reduction` selects.
 
     Args:
-        weight (Tensor, shape (C,), optional): A factor for each class.
-        size_average, reduce, reduction: See `L1Loss`.
+        weight (Tensor, shape (C,), optional): A factor for each class. The loss stores it as a buffer.
+        size_average, reduce (bool, optional): Older spellings of `reduction`. They emit a warning.
+        reduction (str): "mean" for the mean of all losses, "sum" for their sum, "none" for one loss of each sample.
+            The default is "mean".
+
+    Shape:
+        - Input: `(N, C)`, or `(*, C)`.
+        - Target: the shape of the input.
+        - Output: `()`, or `(N,)` or `(*)` with `reduction="none"`.
+
+    Notes:
+        - Finite scores of any size give finite losses. `BCEWithLogitsLoss` is the same loss before the mean over
+          classes.
+
+    Raises:
+        ValueError: If `reduction` is another name.
 
     Example:
         >>> import tl_core, tl_nn
@@ -82,17 +149,39 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """The margin loss of the target class against all other classes. See `multi_margin_loss`.
+    r"""The hinge loss of the target class against all other classes, reduced.
+
+    Formula:
+        .. math::
+
+            \ell = \frac{w_y}{C} \sum_{i \ne y} \max(0, \mathrm{margin} - x_y + x_i)^{p}
+
+        `x` contains the scores of a sample's C classes, `y` is the target class, `w` is `weight` or 1. The result
+        is the mean, the sum or the tensor of all `ℓ`, as `reduction` selects.
 
     Args:
-        p (int): The exponent, 1 or 2.
-        margin (float): The distance from which on a class is far enough.
-        weight (Tensor, shape (C,), optional): A factor for each class.
-        size_average, reduce, reduction: See `L1Loss`.
+        p (int): The exponent, 1 or 2. The default is 1.
+        margin (float): The required distance of the target's score to the others. The default is 1.
+        weight (Tensor, shape (C,), optional): A factor for the samples of each class. The loss stores it as a
+            buffer.
+        size_average, reduce (bool, optional): Older spellings of `reduction`. They emit a warning.
+        reduction (str): "mean" for the mean of all losses, "sum" for their sum, "none" for one loss of each sample.
+            The default is "mean".
+
+    Shape:
+        - Input: `(N, C)` or `(C,)`.
+        - Target: `(N,)` or `()`, int64 from 0 to C - 1.
+        - Output: `()`, or `(N,)` or `()` with `reduction="none"`.
+
+    Notes:
+        - The mean divides by the number of samples, not by the sum of the weights. The mean of an empty batch is 0.
+        - Source: Crammer and Singer, On the Algorithmic Implementation of Multiclass Kernel-based Vector Machines,
+          2001, who take the largest term instead of the sum.
 
     Raises:
-        ValueError: If `p` is another number.
+        ValueError: If `p` or `reduction` is something else.
         AssertionError: If `weight` isn't a vector.
+        RuntimeError: If the shapes don't fit, the target isn't int64, or a target isn't a class.
 
     Example:
         >>> import tl_core, tl_nn
@@ -151,11 +240,35 @@ class _MarginLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_MarginLoss):
-    """Distances for targets of 1, and the rest to a margin for targets of -1. See `hinge_embedding_loss`.
+    r"""The distance of similar pairs, and the rest of the distance to a margin for dissimilar pairs, reduced.
+
+    Formula:
+        .. math::
+
+            \ell_n = \begin{cases} x_n & y_n = 1 \\ \max(0, \mathrm{margin} - x_n) & y_n = -1 \end{cases}
+
+        `x` is the input, `y` the target, and `n` an element of them. The result is the mean, the sum or the tensor
+        of all `ℓ`, as `reduction` selects.
 
     Args:
-        margin (float): The distance from which on a pair is far enough.
-        size_average, reduce, reduction: See `L1Loss`.
+        margin (float): The distance from which on a dissimilar pair costs nothing. The default is 1.
+        size_average, reduce (bool, optional): Older spellings of `reduction`. They emit a warning.
+        reduction (str): "mean" for the mean of all losses, "sum" for their sum, "none" for one loss of each
+            element. The default is "mean".
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Target: `(*)`, the shape of the input.
+        - Output: `()`, or `(*)` with `reduction="none"`.
+
+    Notes:
+        - The input contains distances, as of `PairwiseDistance`. Negative numbers give negative losses for `y = 1`.
+        - Targets other than 1 and -1 aren't refused: both terms are added.
+        - The derivative at `x = margin` is -1.
+        - Source: Hadsell, Chopra and LeCun, Dimensionality Reduction by Learning an Invariant Mapping, 2006.
+
+    Raises:
+        ValueError: If `reduction` is another name.
 
     Example:
         >>> import tl_core, tl_nn
@@ -179,11 +292,35 @@ class HingeEmbeddingLoss(_MarginLoss):
 
 
 class CosineEmbeddingLoss(_MarginLoss):
-    """The loss of the similarity of pairs of vectors. See `cosine_embedding_loss`.
+    r"""The loss of the angle between the vectors of similar and of dissimilar pairs, reduced.
+
+    Formula:
+        .. math::
+
+            \ell = \begin{cases} 1 - \cos(x_1, x_2) & y = 1 \\ \max(0, \cos(x_1, x_2) - \mathrm{margin}) & y =
+            -1 \end{cases}
+
+        `x_1` and `x_2` are the vectors of a pair and `y` is its target. The result is the mean, the sum or the
+        tensor of all `ℓ`, as `reduction` selects.
 
     Args:
-        margin (float): The cosine, from -1 to 1, below which a pair is different enough.
-        size_average, reduce, reduction: See `L1Loss`.
+        margin (float): The cosine, from -1 to 1, up to which a dissimilar pair costs nothing. The default is 0.
+        size_average, reduce (bool, optional): Older spellings of `reduction`. They emit a warning.
+        reduction (str): "mean" for the mean of all losses, "sum" for their sum, "none" for one loss of each pair.
+            The default is "mean".
+
+    Shape:
+        - Inputs: `(N, D)` or `(D,)`.
+        - Target: `(N,)` or `()`, 1 or -1.
+        - Output: `()`, or the shape of the target with `reduction="none"`.
+
+    Notes:
+        - 1e-12 is added to squared lengths: a vector of zeros has cosine 0 and a finite gradient.
+        - A pair with another target than 1 and -1 has loss 0.
+
+    Raises:
+        RuntimeError: If the target doesn't have one dimension less than the inputs.
+        ValueError: If `reduction` is another name.
 
     Example:
         >>> import tl_core, tl_nn
@@ -198,11 +335,35 @@ class CosineEmbeddingLoss(_MarginLoss):
 
 
 class MarginRankingLoss(_MarginLoss):
-    """The loss of the order of two numbers. See `margin_ranking_loss`.
+    r"""The loss of pairs of numbers in the wrong order, reduced.
+
+    Formula:
+        .. math::
+
+            \ell_n = \max\bigl(0, -y_n (x_{1, n} - x_{2, n}) + \mathrm{margin}\bigr)
+
+        `x_1` and `x_2` are the inputs. The target `y` is 1 where the first is to be the larger one, -1 where the
+        second is. The result is the mean, the sum or the tensor of all `ℓ`, as `reduction` selects.
 
     Args:
-        margin (float): By how much it should.
-        size_average, reduce, reduction: See `L1Loss`.
+        margin (float): The difference from which on a pair in the right order costs nothing. The default is 0.
+        size_average, reduce (bool, optional): Older spellings of `reduction`. They emit a warning.
+        reduction (str): "mean" for the mean of all losses, "sum" for their sum, "none" for one loss of each pair.
+            The default is "mean".
+
+    Shape:
+        - Inputs: `(*)`, of the same number of dimensions.
+        - Target: `(*)`, of that number of dimensions, 1 or -1.
+        - Output: `()`, or `(*)` with `reduction="none"`.
+
+    Notes:
+        - At the kink, where the two terms sum to 0, the derivative is that of the term. Equal inputs with the
+          default margin are pushed apart.
+        - Sizes of 1 are broadcast.
+
+    Raises:
+        RuntimeError: If the numbers of dimensions differ.
+        ValueError: If `reduction` is another name.
 
     Example:
         >>> import tl_core, tl_nn
@@ -217,17 +378,41 @@ class MarginRankingLoss(_MarginLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """The loss of anchors that are nearer to the negative vector than to the positive one. See `triplet_margin_loss`.
+    r"""The loss of anchors that are not nearer to a positive than to a negative vector by a margin, reduced.
+
+    Formula:
+        .. math::
+
+            \ell = \max\bigl(0, d(a, p) - d(a, n) + \mathrm{margin}\bigr), \qquad
+            d(u, v) = \lVert u - v + \mathrm{eps} \rVert_p
+
+        `a`, `p` and `n` are the anchor, the positive and the negative vector. The result is the mean, the sum or
+        the tensor of all `ℓ`, as `reduction` selects.
 
     Args:
-        margin (float): By how much they should be nearer.
-        p (float): The exponent of the distance.
-        eps (float): Added to differences, against infinite gradients.
-        swap (bool): Whether the negative's distance to the positive counts if it is the smaller one.
-        size_average, reduce, reduction: See `L1Loss`.
+        margin (float): The required difference of the two distances, above 0. The default is 1.
+        p (float): The exponent of the distance. The default is 2.
+        eps (float): The summand of each difference, against infinite gradients. The default is 1e-6.
+        swap (bool): Whether the distance of positive and negative counts if it is less than that of anchor and
+            negative. The default is False.
+        size_average, reduce (bool, optional): Older spellings of `reduction`. They emit a warning.
+        reduction (str): "mean" for the mean of all losses, "sum" for their sum, "none" for one loss of each
+            triplet. The default is "mean".
+
+    Shape:
+        - Anchor, positive, negative: `(N, D)`, `(D,)` or `(*, D)`.
+        - Output: `()`, or `(N,)`, `()` or `(*)` with `reduction="none"`.
+
+    Notes:
+        - With `swap`, the smaller of `d(a, n)` and `d(p, n)` counts as the negative's distance, which makes more
+          triplets hard.
+        - A triplet that satisfies the margin has loss and gradient 0.
+        - Source: Balntas et al., Learning Shallow Convolutional Feature Descriptors with Triplet Losses, 2016.
+          Schroff et al., FaceNet, 2015.
 
     Raises:
-        ValueError: If `margin` isn't positive.
+        ValueError: If `margin` isn't positive, or `reduction` is another name.
+        RuntimeError: If the numbers of dimensions differ.
 
     Example:
         >>> import tl_core, tl_nn
@@ -270,17 +455,39 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """`TripletMarginLoss` with any distance. See `triplet_margin_with_distance_loss`.
+    r"""`TripletMarginLoss` with any distance, reduced.
+
+    Formula:
+        .. math::
+
+            \ell = \max\bigl(0, d(a, p) - d(a, n) + \mathrm{margin}\bigr)
+
+        `a`, `p` and `n` are the anchor, the positive and the negative vector, `d` is `distance_function`. The
+        result is the mean, the sum or the tensor of all `ℓ`, as `reduction` selects.
 
     Args:
-        distance_function (callable, optional): Returns the distances of two tensors, by default of
-            `PairwiseDistance`.
-        margin (float): By how much anchors should be nearer to the positive.
-        swap (bool): Whether the negative's distance to the positive counts if it is the smaller one.
-        reduction (str): "none", "mean" or "sum".
+        distance_function (callable, optional): Returns the distances of two tensors, one for each pair of vectors.
+            None selects `PairwiseDistance`.
+        margin (float): The required difference of the two distances, above 0. The default is 1.
+        swap (bool): Whether the distance of positive and negative counts if it is less than that of anchor and
+            negative. The default is False.
+        reduction (str): "mean" for the mean of all losses, "sum" for their sum, "none" for one loss of each
+            triplet. The default is "mean".
+
+    Shape:
+        - Anchor, positive, negative: any shapes that the distance accepts, of the same number of dimensions.
+        - Output: `()`, or the shape of the distances with `reduction="none"`.
+
+    Notes:
+        - With `swap`, the smaller of `d(a, n)` and `d(p, n)` counts as the negative's distance, which makes more
+          triplets hard.
+        - A triplet that satisfies the margin has loss and gradient 0.
+        - Cosine distance, `1 - cosine_similarity`, is a usual choice. The loss only asks for a differentiable
+          function.
 
     Raises:
-        ValueError: If `margin` isn't positive.
+        ValueError: If `margin` isn't positive, or `reduction` is another name.
+        RuntimeError: If the numbers of dimensions differ.
 
     Example:
         >>> import tl_core, tl_nn
