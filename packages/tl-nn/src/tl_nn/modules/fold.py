@@ -13,11 +13,45 @@ __all__ = ["Fold", "Unfold"]
 
 
 class Unfold(Module):
-    """Takes sliding blocks out of inputs of shape (N, C, H, W): one column for each block.
+    r"""Takes sliding blocks out of images, one column for each block.
+
+    Formula:
+        .. math::
+
+            y_{n, \, (c, k), \, p} =
+            x_{n, c, \, p \cdot \mathrm{stride} - \mathrm{padding} + k \cdot \mathrm{dilation}}
+
+        `p` is the position of a block and `k` an offset in it, vectors of two numbers counted from 0. Rows are
+        ordered by channel and then by offset, columns by position, both row by row. Elements outside of the input
+        are 0.
 
     Args:
-        kernel_size, dilation, padding, stride (int or tuple): The size of a block, the distance of its elements,
-            the zeros added on both sides, the distance of blocks. One number for both dimensions or one for each.
+        kernel_size (int or tuple of two): The extent of a block.
+        dilation (int or tuple of two): The distance of the elements of a block. The default is 1.
+        padding (int or tuple of two): The number of zeros added at both ends of each spatial dimension. The default
+            is 0.
+        stride (int or tuple of two): The distance of the blocks. The default is 1.
+
+    Shape:
+        - Input: `(N, C, H, W)` or `(C, H, W)`.
+        - Output: `(N, C * prod(kernel_size), L)` or `(C * prod(kernel_size), L)`, with the number of blocks
+
+        .. math::
+
+            L = \prod_{d} \left( \left\lfloor \frac{S_d + 2 \cdot \mathrm{padding}_d - \mathrm{dilation}_d \cdot
+            (\mathrm{kernel\_size}_d - 1) - 1}{\mathrm{stride}_d} \right\rfloor + 1 \right)
+
+        Here `S` is `(H, W)` and `d` one of the two dimensions.
+
+    Notes:
+        - A convolution is the product of its weight, as a matrix, with the columns:
+          `weight.flatten(1) @ unfold(x)`. `Conv2d` computes it without the copies.
+        - Integer types are not accepted.
+        - Elements that several blocks contain are copied, and their gradient is the sum over the copies. `Fold` is
+          this sum.
+
+    Raises:
+        RuntimeError: If no block fits, or the input has another number of dimensions, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -46,11 +80,43 @@ class Unfold(Module):
 
 
 class Fold(Unfold):
-    """Adds sliding blocks up to a tensor of shape (N, C, *output_size): the transpose of `Unfold`.
+    r"""Adds sliding blocks up to images: the transpose of `Unfold`.
+
+    Formula:
+        .. math::
+
+            y_{n, c, q} =
+            \sum_{(p, k) \, : \; p \cdot \mathrm{stride} - \mathrm{padding} + k \cdot \mathrm{dilation} = q}
+            x_{n, \, (c, k), \, p}
+
+        `p` is the position of a block, `k` an offset in it and `q` a position of the output.
 
     Args:
-        output_size (int or tuple): The spatial size of the result.
-        kernel_size, dilation, padding, stride (int or tuple): See `Unfold`.
+        output_size (int or tuple of two): The height and width of the output.
+        kernel_size (int or tuple of two): The extent of a block.
+        dilation (int or tuple of two): The distance of the elements of a block. The default is 1.
+        padding (int or tuple of two): The number of zeros added at both ends of each spatial dimension. The default
+            is 0.
+        stride (int or tuple of two): The distance of the blocks. The default is 1.
+
+    Shape:
+        - Input: `(N, C * prod(kernel_size), L)` or `(C * prod(kernel_size), L)`, with the number of blocks
+
+        .. math::
+
+            L = \prod_{d} \left( \left\lfloor \frac{S_d + 2 \cdot \mathrm{padding}_d - \mathrm{dilation}_d \cdot
+            (\mathrm{kernel\_size}_d - 1) - 1}{\mathrm{stride}_d} \right\rfloor + 1 \right)
+
+        Here `S` is `output_size` and `d` one of the two dimensions.
+
+        - Output: `(N, C, *output_size)` or `(C, *output_size)`.
+
+    Notes:
+        - Overlapping blocks are added, so `Fold(Unfold(x))` is `x` times the number of blocks that contain each
+          element. Divide by the fold of the unfolded ones to invert `Unfold`.
+
+    Raises:
+        RuntimeError: If the input has another number of rows or columns, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn

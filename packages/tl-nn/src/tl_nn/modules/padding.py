@@ -102,12 +102,36 @@ class _CircularPadNd(_Pad):
 
 
 class ConstantPad1d(_ConstantPadNd):
-    """Pads inputs of shape (N, C, W) or (C, W) with one value.
+    r"""Pads sequences with one value.
+
+    Formula:
+        .. math::
+
+            y_i = \begin{cases} x_{i - l} & 0 \le i - l < S \\ \mathrm{value} & \text{otherwise} \end{cases}
+
+        `i` is a position of the output, `l` the padding at the beginning of the dimension and `S` the size of the
+        input.
 
     Args:
-        padding (int or tuple): For both sides of all spatial dimensions, or for each side: the last dimension
-            first, as in `(left, right, top, bottom)`. Negative numbers remove elements.
+        padding (int or tuple of two): The number of elements added at all ends, or at each end: `(left, right)`.
+            Negative numbers remove elements.
         value (float): The value.
+
+    Shape:
+        - Input: `(*, W)`, with at least the spatial dimension.
+        - Output: `(*, W_out)`, with
+
+        .. math::
+
+            W_{\mathrm{out}} = W + \mathrm{left} + \mathrm{right}
+
+    Notes:
+        - Every element type is accepted. The value is converted to it, for integers by dropping its fraction.
+        - The gradient of an element is that of its copy. Elements that negative padding removes have gradient 0.
+
+    Raises:
+        RuntimeError: If negative padding leaves a negative size, or the input has too few dimensions, when the
+            layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -119,7 +143,37 @@ class ConstantPad1d(_ConstantPadNd):
 
 
 class ConstantPad2d(_ConstantPadNd):
-    """Pads inputs of shape (N, C, H, W) or (C, H, W) with one value. See `ConstantPad1d`.
+    r"""Pads images with one value.
+
+    Formula:
+        .. math::
+
+            y_i = \begin{cases} x_{i - l} & 0 \le i - l < S \\ \mathrm{value} & \text{otherwise} \end{cases}
+
+        `i` is a position of the output, `l` the padding at the beginning of the dimension and `S` the size of the
+        input. Each spatial dimension follows this rule.
+
+    Args:
+        padding (int or tuple of four): The number of elements added at all ends, or at each end:
+            `(left, right, top, bottom)`. Negative numbers remove elements.
+        value (float): The value.
+
+    Shape:
+        - Input: `(*, H, W)`, with at least the spatial dimensions.
+        - Output: `(*, H_out, W_out)`, with
+
+        .. math::
+
+            H_{\mathrm{out}} = H + \mathrm{top} + \mathrm{bottom} \qquad
+            W_{\mathrm{out}} = W + \mathrm{left} + \mathrm{right}
+
+    Notes:
+        - Every element type is accepted. The value is converted to it, for integers by dropping its fraction.
+        - The gradient of an element is that of its copy. Elements that negative padding removes have gradient 0.
+
+    Raises:
+        RuntimeError: If negative padding leaves a negative size, or the input has too few dimensions, when the
+            layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -133,7 +187,38 @@ class ConstantPad2d(_ConstantPadNd):
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with one value. See `ConstantPad1d`.
+    r"""Pads volumes with one value.
+
+    Formula:
+        .. math::
+
+            y_i = \begin{cases} x_{i - l} & 0 \le i - l < S \\ \mathrm{value} & \text{otherwise} \end{cases}
+
+        `i` is a position of the output, `l` the padding at the beginning of the dimension and `S` the size of the
+        input. Each spatial dimension follows this rule.
+
+    Args:
+        padding (int or tuple of six): The number of elements added at all ends, or at each end:
+            `(left, right, top, bottom, front, back)`. Negative numbers remove elements.
+        value (float): The value.
+
+    Shape:
+        - Input: `(*, D, H, W)`, with at least the spatial dimensions.
+        - Output: `(*, D_out, H_out, W_out)`, with
+
+        .. math::
+
+            D_{\mathrm{out}} = D + \mathrm{front} + \mathrm{back} \qquad
+            H_{\mathrm{out}} = H + \mathrm{top} + \mathrm{bottom} \qquad
+            W_{\mathrm{out}} = W + \mathrm{left} + \mathrm{right}
+
+    Notes:
+        - Every element type is accepted. The value is converted to it, for integers by dropping its fraction.
+        - The gradient of an element is that of its copy. Elements that negative padding removes have gradient 0.
+
+    Raises:
+        RuntimeError: If negative padding leaves a negative size, or the input has too few dimensions, when the
+            layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -145,7 +230,35 @@ class ConstantPad3d(_ConstantPadNd):
 
 
 class ZeroPad1d(_ZeroPadNd):
-    """Pads inputs of shape (N, C, W) or (C, W) with zeros. See `ConstantPad1d`.
+    r"""Pads sequences with zeros.
+
+    Formula:
+        .. math::
+
+            y_i = \begin{cases} x_{i - l} & 0 \le i - l < S \\ 0 & \text{otherwise} \end{cases}
+
+        `i` is a position of the output, `l` the padding at the beginning of the dimension and `S` the size of the
+        input.
+
+    Args:
+        padding (int or tuple of two): The number of elements added at all ends, or at each end: `(left, right)`.
+            Negative numbers remove elements.
+
+    Shape:
+        - Input: `(*, W)`, with at least the spatial dimension.
+        - Output: `(*, W_out)`, with
+
+        .. math::
+
+            W_{\mathrm{out}} = W + \mathrm{left} + \mathrm{right}
+
+    Notes:
+        - Every element type is accepted.
+        - A convolution pads with zeros itself, with equal numbers at both ends and without this copy: see `Conv1d`.
+
+    Raises:
+        RuntimeError: If negative padding leaves a negative size, or the input has too few dimensions, when the
+            layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -157,7 +270,36 @@ class ZeroPad1d(_ZeroPadNd):
 
 
 class ZeroPad2d(_ZeroPadNd):
-    """Pads inputs of shape (N, C, H, W) or (C, H, W) with zeros. See `ConstantPad1d`.
+    r"""Pads images with zeros.
+
+    Formula:
+        .. math::
+
+            y_i = \begin{cases} x_{i - l} & 0 \le i - l < S \\ 0 & \text{otherwise} \end{cases}
+
+        `i` is a position of the output, `l` the padding at the beginning of the dimension and `S` the size of the
+        input. Each spatial dimension follows this rule.
+
+    Args:
+        padding (int or tuple of four): The number of elements added at all ends, or at each end:
+            `(left, right, top, bottom)`. Negative numbers remove elements.
+
+    Shape:
+        - Input: `(*, H, W)`, with at least the spatial dimensions.
+        - Output: `(*, H_out, W_out)`, with
+
+        .. math::
+
+            H_{\mathrm{out}} = H + \mathrm{top} + \mathrm{bottom} \qquad
+            W_{\mathrm{out}} = W + \mathrm{left} + \mathrm{right}
+
+    Notes:
+        - Every element type is accepted.
+        - A convolution pads with zeros itself, with equal numbers at both ends and without this copy: see `Conv2d`.
+
+    Raises:
+        RuntimeError: If negative padding leaves a negative size, or the input has too few dimensions, when the
+            layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -170,7 +312,37 @@ class ZeroPad2d(_ZeroPadNd):
 
 
 class ZeroPad3d(_ZeroPadNd):
-    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with zeros. See `ConstantPad1d`.
+    r"""Pads volumes with zeros.
+
+    Formula:
+        .. math::
+
+            y_i = \begin{cases} x_{i - l} & 0 \le i - l < S \\ 0 & \text{otherwise} \end{cases}
+
+        `i` is a position of the output, `l` the padding at the beginning of the dimension and `S` the size of the
+        input. Each spatial dimension follows this rule.
+
+    Args:
+        padding (int or tuple of six): The number of elements added at all ends, or at each end:
+            `(left, right, top, bottom, front, back)`. Negative numbers remove elements.
+
+    Shape:
+        - Input: `(*, D, H, W)`, with at least the spatial dimensions.
+        - Output: `(*, D_out, H_out, W_out)`, with
+
+        .. math::
+
+            D_{\mathrm{out}} = D + \mathrm{front} + \mathrm{back} \qquad
+            H_{\mathrm{out}} = H + \mathrm{top} + \mathrm{bottom} \qquad
+            W_{\mathrm{out}} = W + \mathrm{left} + \mathrm{right}
+
+    Notes:
+        - Every element type is accepted.
+        - A convolution pads with zeros itself, with equal numbers at both ends and without this copy: see `Conv3d`.
+
+    Raises:
+        RuntimeError: If negative padding leaves a negative size, or the input has too few dimensions, when the
+            layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -182,7 +354,38 @@ class ZeroPad3d(_ZeroPadNd):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """Pads inputs of shape (N, C, W) or (C, W) with a reflection at the edge. See `ConstantPad1d`.
+    r"""Pads sequences with their mirror image, without a second copy of the edge.
+
+    Formula:
+        .. math::
+
+            y_i = x_{r(i - l)}, \qquad r(j) =
+            \begin{cases} -j & j < 0 \\ j & 0 \le j < S \\ 2 (S - 1) - j & j \ge S \end{cases}
+
+        `i` is a position of the output, `l` the padding at the beginning of the dimension and `S` the size of the
+        input.
+
+    Args:
+        padding (int or tuple of two): The number of elements added at all ends, or at each end: `(left, right)`.
+            Negative numbers remove elements.
+
+    Shape:
+        - Input: `(N, C, W)` or `(C, W)`.
+        - Output: `(N, C, W_out)` or `(C, W_out)`, with
+
+        .. math::
+
+            W_{\mathrm{out}} = W + \mathrm{left} + \mathrm{right}
+
+    Notes:
+        - The padding is less than the size of its dimension, because one mirror image has no more elements.
+        - The gradient of an element is the sum of the gradients of its copies.
+        - All types but bool are accepted. The batch may have size 0.
+
+    Raises:
+        RuntimeError: If a padding is as large as its dimension or larger, or negative padding leaves a negative
+            size, when the layer is called.
+        NotImplementedError: If the input has another number of dimensions, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -194,7 +397,39 @@ class ReflectionPad1d(_ReflectionPadNd):
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """Pads inputs of shape (N, C, H, W) or (C, H, W) with a reflection at the edge. See `ConstantPad1d`.
+    r"""Pads images with their mirror image, without a second copy of the edge.
+
+    Formula:
+        .. math::
+
+            y_i = x_{r(i - l)}, \qquad r(j) =
+            \begin{cases} -j & j < 0 \\ j & 0 \le j < S \\ 2 (S - 1) - j & j \ge S \end{cases}
+
+        `i` is a position of the output, `l` the padding at the beginning of the dimension and `S` the size of the
+        input. Each spatial dimension follows this rule.
+
+    Args:
+        padding (int or tuple of four): The number of elements added at all ends, or at each end:
+            `(left, right, top, bottom)`. Negative numbers remove elements.
+
+    Shape:
+        - Input: `(N, C, H, W)` or `(C, H, W)`.
+        - Output: `(N, C, H_out, W_out)` or `(C, H_out, W_out)`, with
+
+        .. math::
+
+            H_{\mathrm{out}} = H + \mathrm{top} + \mathrm{bottom} \qquad
+            W_{\mathrm{out}} = W + \mathrm{left} + \mathrm{right}
+
+    Notes:
+        - The padding is less than the size of its dimension, because one mirror image has no more elements.
+        - The gradient of an element is the sum of the gradients of its copies.
+        - All types but bool are accepted. The batch may have size 0.
+
+    Raises:
+        RuntimeError: If a padding is as large as its dimension or larger, or negative padding leaves a negative
+            size, when the layer is called.
+        NotImplementedError: If the input has another number of dimensions, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -208,7 +443,40 @@ class ReflectionPad2d(_ReflectionPadNd):
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with a reflection at the edge. See `ConstantPad1d`.
+    r"""Pads volumes with their mirror image, without a second copy of the edge.
+
+    Formula:
+        .. math::
+
+            y_i = x_{r(i - l)}, \qquad r(j) =
+            \begin{cases} -j & j < 0 \\ j & 0 \le j < S \\ 2 (S - 1) - j & j \ge S \end{cases}
+
+        `i` is a position of the output, `l` the padding at the beginning of the dimension and `S` the size of the
+        input. Each spatial dimension follows this rule.
+
+    Args:
+        padding (int or tuple of six): The number of elements added at all ends, or at each end:
+            `(left, right, top, bottom, front, back)`. Negative numbers remove elements.
+
+    Shape:
+        - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        - Output: `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`, with
+
+        .. math::
+
+            D_{\mathrm{out}} = D + \mathrm{front} + \mathrm{back} \qquad
+            H_{\mathrm{out}} = H + \mathrm{top} + \mathrm{bottom} \qquad
+            W_{\mathrm{out}} = W + \mathrm{left} + \mathrm{right}
+
+    Notes:
+        - The padding is less than the size of its dimension, because one mirror image has no more elements.
+        - The gradient of an element is the sum of the gradients of its copies.
+        - All types but bool are accepted. The batch may have size 0.
+
+    Raises:
+        RuntimeError: If a padding is as large as its dimension or larger, or negative padding leaves a negative
+            size, when the layer is called.
+        NotImplementedError: If the input has another number of dimensions, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -220,7 +488,36 @@ class ReflectionPad3d(_ReflectionPadNd):
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    """Pads inputs of shape (N, C, W) or (C, W) with the value at the edge. See `ConstantPad1d`.
+    r"""Pads sequences with copies of the element at the edge.
+
+    Formula:
+        .. math::
+
+            y_i = x_{\min(\max(i - l, \, 0), \, S - 1)}
+
+        `i` is a position of the output, `l` the padding at the beginning of the dimension and `S` the size of the
+        input.
+
+    Args:
+        padding (int or tuple of two): The number of elements added at all ends, or at each end: `(left, right)`.
+            Negative numbers remove elements.
+
+    Shape:
+        - Input: `(N, C, W)` or `(C, W)`.
+        - Output: `(N, C, W_out)` or `(C, W_out)`, with
+
+        .. math::
+
+            W_{\mathrm{out}} = W + \mathrm{left} + \mathrm{right}
+
+    Notes:
+        - The padding has no upper limit.
+        - The gradient of an element at the edge is the sum of the gradients of its copies.
+        - All types but bool are accepted. The batch may have size 0.
+
+    Raises:
+        RuntimeError: If negative padding leaves a negative size, when the layer is called.
+        NotImplementedError: If the input has another number of dimensions, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -232,7 +529,37 @@ class ReplicationPad1d(_ReplicationPadNd):
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """Pads inputs of shape (N, C, H, W) or (C, H, W) with the value at the edge. See `ConstantPad1d`.
+    r"""Pads images with copies of the element at the edge.
+
+    Formula:
+        .. math::
+
+            y_i = x_{\min(\max(i - l, \, 0), \, S - 1)}
+
+        `i` is a position of the output, `l` the padding at the beginning of the dimension and `S` the size of the
+        input. Each spatial dimension follows this rule.
+
+    Args:
+        padding (int or tuple of four): The number of elements added at all ends, or at each end:
+            `(left, right, top, bottom)`. Negative numbers remove elements.
+
+    Shape:
+        - Input: `(N, C, H, W)` or `(C, H, W)`.
+        - Output: `(N, C, H_out, W_out)` or `(C, H_out, W_out)`, with
+
+        .. math::
+
+            H_{\mathrm{out}} = H + \mathrm{top} + \mathrm{bottom} \qquad
+            W_{\mathrm{out}} = W + \mathrm{left} + \mathrm{right}
+
+    Notes:
+        - The padding has no upper limit.
+        - The gradient of an element at the edge is the sum of the gradients of its copies.
+        - All types but bool are accepted. The batch may have size 0.
+
+    Raises:
+        RuntimeError: If negative padding leaves a negative size, when the layer is called.
+        NotImplementedError: If the input has another number of dimensions, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -246,7 +573,38 @@ class ReplicationPad2d(_ReplicationPadNd):
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with the value at the edge. See `ConstantPad1d`.
+    r"""Pads volumes with copies of the element at the edge.
+
+    Formula:
+        .. math::
+
+            y_i = x_{\min(\max(i - l, \, 0), \, S - 1)}
+
+        `i` is a position of the output, `l` the padding at the beginning of the dimension and `S` the size of the
+        input. Each spatial dimension follows this rule.
+
+    Args:
+        padding (int or tuple of six): The number of elements added at all ends, or at each end:
+            `(left, right, top, bottom, front, back)`. Negative numbers remove elements.
+
+    Shape:
+        - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        - Output: `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`, with
+
+        .. math::
+
+            D_{\mathrm{out}} = D + \mathrm{front} + \mathrm{back} \qquad
+            H_{\mathrm{out}} = H + \mathrm{top} + \mathrm{bottom} \qquad
+            W_{\mathrm{out}} = W + \mathrm{left} + \mathrm{right}
+
+    Notes:
+        - The padding has no upper limit.
+        - The gradient of an element at the edge is the sum of the gradients of its copies.
+        - All types but bool are accepted. The batch may have size 0.
+
+    Raises:
+        RuntimeError: If negative padding leaves a negative size, when the layer is called.
+        NotImplementedError: If the input has another number of dimensions, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -258,7 +616,37 @@ class ReplicationPad3d(_ReplicationPadNd):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Pads inputs of shape (N, C, W) or (C, W) with the values of the other end. See `ConstantPad1d`.
+    r"""Pads sequences with the elements of the other end, as on a ring.
+
+    Formula:
+        .. math::
+
+            y_i = x_{(i - l) \bmod S}
+
+        `i` is a position of the output, `l` the padding at the beginning of the dimension and `S` the size of the
+        input.
+
+    Args:
+        padding (int or tuple of two): The number of elements added at all ends, or at each end: `(left, right)`.
+            Negative numbers remove elements.
+
+    Shape:
+        - Input: `(N, C, W)` or `(C, W)`.
+        - Output: `(N, C, W_out)` or `(C, W_out)`, with
+
+        .. math::
+
+            W_{\mathrm{out}} = W + \mathrm{left} + \mathrm{right}
+
+    Notes:
+        - The padding is at most the size of its dimension: the ring is passed once.
+        - The gradient of an element is the sum of the gradients of its copies.
+        - Every element type is accepted. The batch may have size 0.
+
+    Raises:
+        RuntimeError: If a padding exceeds the size of its dimension, or negative padding leaves a negative size,
+            when the layer is called.
+        NotImplementedError: If the input has another number of dimensions, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -270,7 +658,38 @@ class CircularPad1d(_CircularPadNd):
 
 
 class CircularPad2d(_CircularPadNd):
-    """Pads inputs of shape (N, C, H, W) or (C, H, W) with the values of the other end. See `ConstantPad1d`.
+    r"""Pads images with the elements of the other end, as on a ring.
+
+    Formula:
+        .. math::
+
+            y_i = x_{(i - l) \bmod S}
+
+        `i` is a position of the output, `l` the padding at the beginning of the dimension and `S` the size of the
+        input. Each spatial dimension follows this rule.
+
+    Args:
+        padding (int or tuple of four): The number of elements added at all ends, or at each end:
+            `(left, right, top, bottom)`. Negative numbers remove elements.
+
+    Shape:
+        - Input: `(N, C, H, W)` or `(C, H, W)`.
+        - Output: `(N, C, H_out, W_out)` or `(C, H_out, W_out)`, with
+
+        .. math::
+
+            H_{\mathrm{out}} = H + \mathrm{top} + \mathrm{bottom} \qquad
+            W_{\mathrm{out}} = W + \mathrm{left} + \mathrm{right}
+
+    Notes:
+        - The padding is at most the size of its dimension: the ring is passed once.
+        - The gradient of an element is the sum of the gradients of its copies.
+        - Every element type is accepted. The batch may have size 0.
+
+    Raises:
+        RuntimeError: If a padding exceeds the size of its dimension, or negative padding leaves a negative size,
+            when the layer is called.
+        NotImplementedError: If the input has another number of dimensions, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -285,7 +704,39 @@ class CircularPad2d(_CircularPadNd):
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with the values of the other end. See `ConstantPad1d`.
+    r"""Pads volumes with the elements of the other end, as on a ring.
+
+    Formula:
+        .. math::
+
+            y_i = x_{(i - l) \bmod S}
+
+        `i` is a position of the output, `l` the padding at the beginning of the dimension and `S` the size of the
+        input. Each spatial dimension follows this rule.
+
+    Args:
+        padding (int or tuple of six): The number of elements added at all ends, or at each end:
+            `(left, right, top, bottom, front, back)`. Negative numbers remove elements.
+
+    Shape:
+        - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        - Output: `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`, with
+
+        .. math::
+
+            D_{\mathrm{out}} = D + \mathrm{front} + \mathrm{back} \qquad
+            H_{\mathrm{out}} = H + \mathrm{top} + \mathrm{bottom} \qquad
+            W_{\mathrm{out}} = W + \mathrm{left} + \mathrm{right}
+
+    Notes:
+        - The padding is at most the size of its dimension: the ring is passed once.
+        - The gradient of an element is the sum of the gradients of its copies.
+        - Every element type is accepted. The batch may have size 0.
+
+    Raises:
+        RuntimeError: If a padding exceeds the size of its dimension, or negative padding leaves a negative size,
+            when the layer is called.
+        NotImplementedError: If the input has another number of dimensions, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
