@@ -1,6 +1,7 @@
 """The HTML pages: what stands in them, and that a browser shows it where there is one."""
 
 import base64
+import itertools
 import json
 import os
 import re
@@ -46,18 +47,30 @@ def profiled():
     return prof
 
 
+def signed(number):
+    return -(number + 1) // 2 if number % 2 else number // 2
+
+
 def columns_of(page):
     head = json.loads(page.scripts["head"])
     packed = base64.b64decode(page.scripts["data"])
     packed = zlib.decompress(packed) if head["compressed"] else packed
-    sizes = {"f8": 8, "f4": 4, "u4": 4, "i4": 4, "u2": 2, "u1": 1}
-    codes = {"f8": "d", "f4": "f", "u4": "I", "i4": "i", "u2": "H", "u1": "B"}
-    found, at = {}, 0
-    for name, kind in head["columns"]:
-        length = sizes[kind] * head["count"]
-        found[name] = list(memoryview(packed[at : at + length]).cast(codes[kind]))
-        at += -(-length // 8) * 8
-    return head, found
+    count, columns, at = head["count"], {}, 0
+    for name, width, coding in head["columns"]:
+        planes = [packed[at + k * count : at + (k + 1) * count] for k in range(width)]
+        at += width * count
+        numbers = [
+            sum(byte << 8 * k for k, byte in enumerate(number)) for number in zip(*planes, strict=True)
+        ]
+        if coding == "differences":
+            numbers = list(itertools.accumulate(map(signed, numbers)))
+        elif coding == "distances":
+            numbers = [i - signed(n) for i, n in enumerate(numbers)]
+        elif coding == "zigzag":
+            numbers = [signed(n) for n in numbers]
+        columns[name] = numbers
+    assert at == len(packed)
+    return head, columns
 
 
 def test_the_page_holds_every_event_and_refers_to_nothing(profiled, tmp_path):
@@ -70,9 +83,12 @@ def test_the_page_holds_every_event_and_refers_to_nothing(profiled, tmp_path):
     head, columns = columns_of(page)
     names = [head["names"][n] for n in columns["name"]]
     assert names.count("aten::mm") == 9 and any(n == "step </script> 2" for n in names)
-    assert len(columns["kind"]) == head["count"] == len(profiled.profiler.kineto_results.recorded)
+    recorded = profiled.profiler.kineto_results.recorded
+    events = [e for e in recorded if "runpy" not in e.name and e.name != "<built-in function exec>"]
+    assert len(columns["kind"]) == head["count"] == len(events)
+    assert columns["kind"] == [int(e.kind) for e in events]
     assert sum(b for b in columns["bytes"] if b > 0) >= 3 * 16 * 16 * 4
-    assert all(s >= 0 for s in columns["start"]) and head["duration_us"] > max(columns["start"])
+    assert all(s >= 0 for s in columns["start"]) and head["duration_us"] > max(columns["start"]) / 1e3
     assert any("test_report.py" in line for line in head["lines"].values())
 
 
@@ -133,7 +149,15 @@ def test_programs_run_as_they_are(tmp_path):
     assert ran.returncode == 3 and ran.stdout == "['--html', 'x'] __main__\n", ran.stderr
     head, columns = columns_of(Page((tmp_path / "r.html").read_text()))
     assert "aten::mul" in {head["names"][n] for n in columns["name"]} and (tmp_path / "t.json.gz").exists()
-    assert any("work.py:2 in double" in line for line in head["lines"].values())
+    assert "work.py:2 in double" in head["lines"].values()
+    names = [head["names"][n] for n in columns["name"]]
+    outermost = [
+        n for n, p, k in zip(names, columns["parent"], columns["kind"], strict=True) if p < 0 and k == 5
+    ]
+    assert "train.py(1): <module>" in outermost and not any(
+        "runpy" in name or "importlib" in name for name in names
+    )
+    assert all("runpy" not in frame for stack in head["stacks"].values() for frame in stack)
     told = run("-m", "work", cwd=tmp_path)
     assert told.returncode == 0, told.stderr
     assert run("missing.py", cwd=tmp_path).returncode == 2
@@ -187,6 +211,10 @@ const wait = setInterval(() => {
   box.value = "aten::mm";
   box.oninput();
   told.found = operators.querySelectorAll("tbody tr").length;
+  told.first = document.querySelector("nav button").textContent;
+  told.corners = stepPoints({times: [0, 1, 9, 10], sizes: [5, 3, 8, 8]}, t => t * 0.4);
+  const lane = Object.assign(Object.create(TimeLine.prototype), {d: {start: [0, 1, 2, 50], duration: [1, 1, 40, 2]}});
+  told.next = [lane.beyond([0, 1, 2, 3], 0, 10), lane.beyond([0, 1, 3], 0, 10)];
   document.querySelector("nav button").click();
   for (const button of document.querySelectorAll("#time-line button")) button.click();
   const told_ = document.createElement("pre");
@@ -215,3 +243,7 @@ def test_a_browser_shows_sorts_and_searches(profiled, tmp_path):
     told = shown(path, tmp_path / "browser")
     assert told["Operators"] > 5 and told["Lines"] >= 2 and told["Memory"] >= 1 and told["Allocations"] >= 3
     assert told["mostCalled"].startswith("aten::") and told["found"] == 1
+    assert told["first"] == "Operators" and told["next"] == [2, 2]
+    corners = told["corners"]
+    assert corners == [[0, 0], [0, 5], [0, 0], [0, 3], [3.6, 3], [3.6, 8], [3.6, 3], [3.6, 8]]
+    assert all(a[0] == b[0] or a[1] == b[1] for a, b in itertools.pairwise(corners))

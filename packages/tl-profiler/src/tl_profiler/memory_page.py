@@ -17,16 +17,13 @@ import html
 import json
 import os
 import pickle
-from collections.abc import Iterable
 from typing import Any
 
 from tl_core.memory import history as memory_history
 from tl_core.memory.whole_files import write_whole
-from tl_profiler.report import file_text, fill
+from tl_profiler.report import file_text, fill, frames
 
 __all__ = ["render", "write"]
-
-_OWN = tuple(f"{os.sep}tl_{name}{os.sep}" for name in ("core", "autograd", "nn", "data", "profiler", "utils"))
 
 
 def write(path: str, snapshot: Any = None, title: str = "memory") -> None:
@@ -107,13 +104,15 @@ class _Texts:
 def _data(snapshot: dict[str, Any]) -> dict[str, Any]:
     """Blocks as [bytes, begin, end, line, module, stack], with a null end for live blocks."""
     lines, modules, stacks = _Texts(), _Texts(), _Texts()
+    folders = frames.roots()
     blocks: list[list[Any]] = []
     live: dict[int, list[Any]] = {}
 
     def begin(address: int, size: int, at: float | None, entry: dict[str, Any]) -> None:
-        frames = entry.get("frames") or []
-        block = [size, at, None, lines.number(_line(frames)), modules.number(entry.get("module") or ""),
-                 stacks.number("\n".join(_format_frames(frames)))]  # fmt: skip
+        stack = _stack(entry)
+        line = frames.line_of(stack, folders) if stack else "no line known"
+        block = [size, at, None, lines.number(line), modules.number(entry.get("module") or ""),
+                 stacks.number("\n".join(frames.format_frames(stack, folders)))]  # fmt: skip
         live[address] = block
         blocks.append(block)
 
@@ -128,7 +127,7 @@ def _data(snapshot: dict[str, Any]) -> dict[str, Any]:
         elif entry["action"] == "free_completed" and entry["addr"] in live:
             live.pop(entry["addr"])[2] = at
         elif entry["action"] == "oom":
-            failures.append([at, entry["size"], "\n".join(_format_frames(entry.get("frames") or []))])
+            failures.append([at, entry["size"], "\n".join(frames.format_frames(_stack(entry), folders))])
     for segment in snapshot["segments"]:
         for block in segment["blocks"]:
             if block["state"] == "active_allocated" and block["address"] not in live:
@@ -137,12 +136,5 @@ def _data(snapshot: dict[str, Any]) -> dict[str, Any]:
             "duration_us": max(last - first, 1)}  # fmt: skip
 
 
-def _format_frames(frames: Iterable[dict[str, Any]]) -> list[str]:
-    return [f"{f['filename']}:{f['line']} in {f['name']}" for f in list(frames)[:24]]
-
-
-def _line(frames: list[dict[str, Any]]) -> str:
-    if not frames:
-        return "no line known"
-    own = next((f for f in frames if not any(part in f["filename"] for part in _OWN)), frames[0])
-    return f"{own['filename']}:{own['line']} in {own['name']}"
+def _stack(entry: dict[str, Any]) -> list[frames.Frame]:
+    return [(f["filename"], f["line"], f["name"]) for f in entry.get("frames") or ()]

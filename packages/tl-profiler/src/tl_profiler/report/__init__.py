@@ -16,7 +16,6 @@ import base64
 import datetime
 import html
 import json
-import os
 import zlib
 from importlib.resources import files
 from typing import Any
@@ -24,12 +23,10 @@ from typing import Any
 from tl_autograd.profiler_results import ProfilerResult
 from tl_core.base import recording
 from tl_core.memory.whole_files import write_whole
+from tl_profiler.report import frames
+from tl_profiler.report.events import Events, pack, select
 
 __all__ = ["file_text", "fill", "render", "timeline_page", "write"]
-
-# The columns in the order of the page, with the types of its typed arrays.
-_COLUMNS = (("start", "f8"), ("bytes", "f8"), ("address", "f8"), ("duration", "f4"), ("name", "u4"), ("stack", "u4"),
-            ("parent", "i4"), ("thread", "u2"), ("kind", "u1"))  # fmt: skip
 
 
 def write(profile: Any, path: str, title: str = "profile") -> None:
@@ -64,10 +61,12 @@ def render(profile: Any, title: str = "profile") -> str:
     """
     result = _result_of(profile)
     data = result.columns()
-    head = _head(result, data)
-    packed = b"".join(_pad(data[name]) for name, _ in _COLUMNS)
+    events = Events(data)
+    select(events)
+    head = _head(result, events, data["threads"])
+    head["columns"], packed = pack(events.columns)
     head["compressed"] = len(packed) > 1 << 16
-    body = zlib.compress(packed, 6) if head["compressed"] else packed
+    body = zlib.compress(packed, 9) if head["compressed"] else packed
     return fill(
         "page.html",
         TITLE=html.escape(title),
@@ -76,7 +75,7 @@ def render(profile: Any, title: str = "profile") -> str:
         HEAD=json.dumps(head).replace("<", "\\u003c"),
         DATA=base64.b64encode(body).decode(),
         SCRIPT=file_text("page.js"),
-        FACTS=html.escape(_facts(result, head)),
+        FACTS=html.escape(_facts(result, events, head)),
     )
 
 
@@ -103,10 +102,6 @@ def file_text(name: str) -> str:
     return (files(__package__ or __name__) / name).read_text(encoding="utf-8")
 
 
-def _pad(column: bytes) -> bytes:
-    return column + bytes(-len(column) % 8)
-
-
 def _result_of(profile: Any) -> ProfilerResult:
     if isinstance(profile, ProfilerResult):
         return profile
@@ -117,38 +112,27 @@ def _result_of(profile: Any) -> ProfilerResult:
     return result
 
 
-def _head(result: ProfilerResult, data: dict[str, Any]) -> dict[str, Any]:
-    used = sorted(set(memoryview(data["stack"]).cast("I")))
-    frames = {number: recording.stack_frames(number) for number in used if number}
+def _head(result: ProfilerResult, events: Events, threads: Any) -> dict[str, Any]:
+    folders = frames.roots()
+    numbers = sorted(set(events.columns["stack"]))
+    stacks = {number: recording.stack_frames(number) for number in numbers if number}
     start = result.trace_start_ns()
     return {
-        "count": len(data["kind"]),
-        "columns": _COLUMNS,
-        "names": data["names"],
-        "threads": data["threads"],
+        "count": len(events),
+        "names": [frames.short_name(name, folders) for name in events.names],
+        "threads": threads,
         "duration_us": (result.trace_end_ns() - start) / 1e3,
-        "stacks": {
-            n: [f"{f}:{line} in {name}" for f, line, name in stack[:24]] for n, stack in frames.items()
-        },
-        "lines": {n: _line(stack) for n, stack in frames.items() if stack},
+        "stacks": {number: frames.format_frames(stack, folders) for number, stack in stacks.items()},
+        "lines": {number: frames.line_of(stack, folders) for number, stack in stacks.items() if stack},
         "extra": [[p, name, kind, (b - start) / 1e3, (e - b) / 1e3] for p, name, kind, b, e in result.extra],
     }
 
 
-# The innermost frame of the program itself: frames of tl's own packages count for the line that called them.
-_OWN = tuple(f"{os.sep}tl_{name}{os.sep}" for name in (
-    "core", "autograd", "nn", "amp", "data", "distributed", "distributions", "quantization", "checkpoint", "compiler",
-    "profiler", "backends", "utils"))  # fmt: skip
-
-
-def _line(frames: list[tuple[str, int, str]]) -> str:
-    file, line, name = next((f for f in frames if not any(own in f[0] for own in _OWN)), frames[0])
-    return f"{file}:{line} in {name}"
-
-
-def _facts(result: ProfilerResult, head: dict[str, Any]) -> str:
+def _facts(result: ProfilerResult, events: Events, head: dict[str, Any]) -> str:
     seconds = head["duration_us"] / 1e6
     text = f"{seconds:.3f} s · {head['count']} events · {len(head['threads'])} threads"
+    if events.omissions:
+        text += f" · {events.omissions} short calls of Python functions are left out"
     return text + (f" · {result.forgotten} older events were not kept" if result.forgotten else "")
 
 

@@ -1,8 +1,6 @@
 "use strict";
 // ---- the data: columns of numbers behind a JSON head
 const KIND = {OPERATOR: 0, NODE: 1, EVALUATION: 2, RANGE: 3, MODULE: 4, CALL: 5, NATIVE_CALL: 6, MEMORY: 7, RESULTS: 8, MARK: 9};
-const TYPES = {f8: Float64Array, f4: Float32Array, u4: Uint32Array, i4: Int32Array, u2: Uint16Array, u1: Uint8Array};
-
 async function unpack(text, compressed) {
   const binary = atob(text);
   let bytes = new Uint8Array(binary.length);
@@ -15,13 +13,27 @@ async function unpack(text, compressed) {
 async function load() {
   const head = JSON.parse(document.getElementById("head").textContent);
   const buffer = await unpack(document.getElementById("data").textContent.trim(), head.compressed);
+  const bytes = new Uint8Array(buffer), columns = {};
   let at = 0;
-  const columns = {};
-  for (const [name, type] of head.columns) {
-    columns[name] = new TYPES[type](buffer, at, head.count);
-    at += Math.ceil(columns[name].byteLength / 8) * 8;
+  for (const [name, width, coding] of head.columns) {
+    columns[name] = decode(bytes.subarray(at, at + width * head.count), width, coding);
+    at += width * head.count;
   }
+  for (const name of ["start", "duration"]) columns[name] = columns[name].map(ns => ns / 1e3);
   return {...head, ...columns};
+}
+
+// The numbers of a column: its lowest bytes come first, then the next ones. `report/events.py` writes them.
+function decode(bytes, width, coding) {
+  const count = bytes.length / width, values = new Float64Array(count);
+  for (let k = 0; k < width; ++k)
+    for (let i = 0, unit = 256 ** k, from = k * count; i < count; ++i) values[i] += unit * bytes[from + i];
+  if (coding === "plain") return values;
+  for (let i = 0; i < count; ++i) {
+    const n = values[i] % 2 ? -(values[i] + 1) / 2 : values[i] / 2;
+    values[i] = coding === "zigzag" ? n : coding === "distances" ? i - n : n + (i ? values[i - 1] : 0);
+  }
+  return values;
 }
 
 // ---- words
@@ -286,9 +298,13 @@ class TimeLine {
         g.fillText(d.names[d.name[i]], Math.max(x, 0) + 3, y + high / 2);
         g.restore();
       }
-      k = w >= 1 ? k + 1 : Math.max(k + 1, this.after(events, k, start + perPixel));
+      k = w >= 1 ? k + 1 : this.beyond(events, k, start + perPixel);
     }
     g.globalAlpha = 1;
+  }
+  beyond(events, k, t) {  // the next event that ends after t: the last that begins before t may be long
+    const next = this.after(events, k + 1, t), last = events[next - 1];
+    return next - 1 > k && this.d.start[last] + this.d.duration[last] > t ? next - 1 : next;
   }
   extra(g, list, y, high, width) {
     for (const i of list) {
@@ -367,6 +383,24 @@ function memoryCurve(d) {
   });
   return {order, times, sizes, peak, at};
 }
+// The corners of the curve, which is flat between changes. Changes within half a pixel have one corner for the least and
+// one for the most memory.
+function stepPoints(curve, x) {
+  const points = [];
+  let last = 0;
+  for (let k = 0; k < curve.times.length;) {
+    const px = x(curve.times[k]);
+    points.push([px, last]);
+    let low = last, high = last;
+    for (; k < curve.times.length && x(curve.times[k]) < px + 0.5; ++k) {
+      last = curve.sizes[k];
+      low = Math.min(low, last);
+      high = Math.max(high, last);
+    }
+    points.push([px, high], [px, low], [px, last]);
+  }
+  return points;
+}
 function drawMemory(curve, canvas, span) {
   const scale = window.devicePixelRatio || 1, width = canvas.clientWidth || 800, height = 220;
   canvas.style.height = height + "px";
@@ -381,16 +415,8 @@ function drawMemory(curve, canvas, span) {
   g.globalAlpha = 0.6;
   g.beginPath();
   g.moveTo(0, y(0));
-  let last = 0, column = -1;
-  for (let k = 0; k < curve.times.length; ++k) {
-    const px = x(curve.times[k]);
-    if (Math.floor(px * 2) === column && k !== curve.at) { last = curve.sizes[k]; continue; }
-    column = Math.floor(px * 2);
-    g.lineTo(px, y(last));
-    g.lineTo(px, y(curve.sizes[k]));
-    last = curve.sizes[k];
-  }
-  g.lineTo(width, y(last));
+  for (const [px, size] of stepPoints(curve, x)) g.lineTo(px, y(size));
+  g.lineTo(width, y(curve.sizes.length ? curve.sizes[curve.sizes.length - 1] : 0));
   g.lineTo(width, y(0));
   g.fill();
   g.globalAlpha = 1;
@@ -440,6 +466,9 @@ function show(d) {
   const held = early(() => atPeak(d, curve)), allocations = early(() => largest(d, curve));
   let line = null;
   const pages = {
+    "Operators": page => tables.push(new Table(page, timeColumns("Operator", hasMemory), operators(), "Nothing ran.")),
+    "Modules": page => tables.push(new Table(page, timeColumns("Module", hasMemory), modules(), "No modules were recorded: with_modules=True records them.")),
+    "Lines": page => tables.push(new Table(page, timeColumns("Line", hasMemory), lines(), "No stacks were recorded: with_stack=True records them.")),
     "Time line": page => {
       const tools = element("div", undefined, page);
       tools.className = "tools";
@@ -453,9 +482,6 @@ function show(d) {
       button("whole", () => line.fit());
       element("span", "wheel: zoom · drag: move · click: details", tools);
     },
-    "Operators": page => tables.push(new Table(page, timeColumns("Operator", hasMemory), operators(), "Nothing ran.")),
-    "Modules": page => tables.push(new Table(page, timeColumns("Module", hasMemory), modules(), "No modules were recorded: with_modules=True records them.")),
-    "Lines": page => tables.push(new Table(page, timeColumns("Line", hasMemory), lines(), "No stacks were recorded: with_stack=True records them.")),
     "Memory": page => {
       if (!hasMemory) { element("p", "No memory was recorded: profile_memory=True records it.", page).className = "none"; return; }
       const canvas = element("canvas", undefined, page);
