@@ -153,6 +153,7 @@ def check(session: nox.Session) -> None:
         ["python", "-m", "tools.format_rows", "--check"],
         ["python", "-m", "tools.package_tables"],
         ["python", "-m", "tools.pyprojects"],
+        ["python", "-m", "tools.interfaces"],
         ["python", "-m", "tools.module_tables"],
         ["python", "-m", "tools.operator_rules"],
         ["python", "-m", "tools.device_stubs"],
