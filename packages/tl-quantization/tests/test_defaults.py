@@ -3,26 +3,28 @@
 import importlib
 import inspect
 import json
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
 import tl_core as tl
 import tl_quantization as tq
+from tl_quantization.nn import quantizable
 from tl_quantization.nn import quantized as nnq
+from tl_quantization.nn.intrinsic import quantized as nniq
+from tl_quantization.nn.intrinsic.quantized import dynamic as nniqd
 from tl_quantization.nn.quantized import dynamic as nnqd
 
 RECORDED = json.loads((Path(__file__).parent / "data" / "defaults.json").read_text())
 
 
-@pytest.mark.parametrize(
-    ("module", "name"), [(module, name) for module, names in RECORDED.items() for name in names]
-)
-def test_arguments_have_the_recorded_defaults(module, name):
-    parameters = inspect.signature(getattr(importlib.import_module(module), name)).parameters
-    recorded = RECORDED[module][name]
-    assert {argument: parameters[argument].default for argument in recorded} == recorded
-    assert all(type(parameters[argument].default) is type(value) for argument, value in recorded.items())
+@pytest.mark.parametrize("name", RECORDED)
+def test_arguments_have_the_recorded_defaults(name):
+    module, _, path = name.partition(":")
+    parameters = inspect.signature(attrgetter(path)(importlib.import_module(module))).parameters
+    defaults = {argument: parameters[argument].default for argument in RECORDED[name]}
+    assert repr(defaults) == repr(RECORDED[name])
 
 
 TEXTS = {
@@ -62,3 +64,48 @@ TEXTS = {
 @pytest.mark.parametrize("text", TEXTS)
 def test_layers_have_the_recorded_texts(text):
     assert repr(TEXTS[text]()) == text
+
+
+def names_with_dims(name, module, dims=(1, 2, 3)):
+    return [(f"{name}{n}d", module, n) for n in dims]
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "dims"),
+    [
+        *names_with_dims("DynamicQuantizedConv", nnqd),
+        *names_with_dims("DynamicQuantizedConvTranspose", nnqd),
+        *names_with_dims("QuantizedConv", nnq),
+        *names_with_dims("QuantizedConvTranspose", nnq),
+        *names_with_dims("QuantizedConvReLU", nniq),
+        *names_with_dims("QuantizedConvAdd", nniq, (2,)),
+        *names_with_dims("QuantizedConvAddReLU", nniq, (2,)),
+    ],
+)
+def test_convolutions_have_the_recorded_texts(name, module, dims):
+    kind = getattr(module, name.removeprefix("Dynamic").removeprefix("Quantized"))
+    sizes = [f"({', '.join([str(n)] * dims)}{',' * (dims == 1)})" for n in (3, 1)]
+    text = f"{name}(3, 4, kernel_size={sizes[0]}, stride={sizes[1]}, scale=1.0, zero_point=0)"
+    assert repr(kind(3, 4, 3)) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "layer"),
+    [
+        ("QuantizedLinearReLU", nniq.LinearReLU(6, 5)),
+        ("QuantizedLinearLeakyReLU", nniq.LinearLeakyReLU(6, 5, 0.1)),
+        ("QuantizedLinearTanh", nniq.LinearTanh(6, 5)),
+        ("DynamicQuantizedLinearReLU", nniqd.LinearReLU(6, 5)),
+        ("QuantizableMultiheadAttention", quantizable.MultiheadAttention(8, 2)),
+        ("QuantizedMultiheadAttention", nnq.MultiheadAttention(8, 2)),
+        ("QuantizableLSTMCell", quantizable.LSTMCell(6, 5)),
+        ("QuantizableLSTM", quantizable.LSTM(6, 5)),
+        ("QuantizedLSTM", nnq.LSTM(6, 5)),
+        ("DynamicQuantizedLSTM", nnqd.LSTM(6, 5)),
+        ("DynamicQuantizedGRU", nnqd.GRU(6, 5)),
+        ("DynamicQuantizedRNNCell", nnqd.RNNCell(6, 5)),
+        ("DynamicQuantizedGRUCell", nnqd.GRUCell(6, 5)),
+    ],
+)
+def test_layers_have_the_recorded_names(name, layer):
+    assert repr(layer).startswith(f"{name}(")
