@@ -14,6 +14,7 @@ from tl_quantization.nn.intrinsic.qat.modules.folding import along_channels
 from tl_quantization.nn.quantized import dynamic as nnqd
 from tl_quantization.nn.quantized.dynamic.modules import linear as dynamic_linear
 from tl_quantization.nn.quantized.modules import utils
+from tl_quantization.nn.quantized.modules.linear import LinearPackedParams
 from tl_quantization.qconfig import qconfig_equals
 
 
@@ -256,3 +257,238 @@ def test_the_sigmoid_has_256_steps_from_0_to_1(dtype, zero):
     exact = 1 / (1 + np.exp(-x.dequantize().numpy()))
     steps = np.clip(np.rint(exact * 256), 0, 255)
     np.testing.assert_array_equal(result.int_repr().numpy().astype(int), steps + zero)
+
+
+# ---- ranges that are almost empty, recorders, tables -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1e-3), (-1e-3, 0.0), (-1e-3, 2e-3), (-2e-3, 1e-3)])
+@pytest.mark.parametrize(("bottom", "top"), [(0, 255), (-128, 127)])
+def test_a_small_range_grows_to_the_least_scale(low, high, bottom, top):
+    scale, zero = qparams.range_qparams(low, high, bottom, top)
+    assert scale == qparams.LEAST_SCALE == np.float32(6.1e-5)
+    growth = qparams.LEAST_SCALE * (top - bottom) / (high - low)
+    assert zero == round(bottom - low * growth / scale)
+
+
+def test_observers_without_a_range():
+    x = tl.tensor([1.0, -2.0])
+    recorder = tq.RecordingObserver()
+    assert recorder(x) is x and recorder(x + 1) is not None
+    record = recorder.get_tensor_value()
+    assert [entry.tolist() for entry in record] == [[1.0, -2.0], [2.0, -1.0]] and record[0] is not x
+    for observer in (recorder, tq.NoopObserver(), tq.ReuseInputObserver()):
+        assert observer(x) is x and observer.is_dynamic is False
+        with pytest.raises(RuntimeError, match="calculate_qparams should not be called for"):
+            observer.calculate_qparams()
+    assert (
+        tq.NoopObserver(custom_op_name="mine").custom_op == "mine" and tq.NoopObserver().dtype is tl.float16
+    )
+
+
+def test_layers_that_keep_float_weights_are_absent():
+    with pytest.raises(NotImplementedError, match="is_reference"):
+        tq.get_static_quant_module_class(nn.Linear, is_reference=True)
+    with pytest.raises(NotImplementedError, match="is_reference"):
+        tq.convert(nn.Linear(2, 1), is_reference=True)
+    assert tq.get_static_quant_module_class(nn.Linear) is nnq.Linear
+    assert tq.get_static_quant_module_class(nn.ReLU, {nn.ReLU: nn.ReLU6}) is nn.ReLU6
+
+
+class Reference:
+    """A layer with a float weight and its quantizer."""
+
+    def __init__(self, layer):
+        self.layer = layer
+
+    def __getattr__(self, name):
+        return getattr(self.layer, name)
+
+    def get_quantized_weight(self):
+        if isinstance(self.layer, nn.Embedding):
+            zeros = tl.zeros(len(self.layer.weight))
+            return tq.quantize_per_channel(self.layer.weight.detach(), zeros + 0.02, zeros, 0, tq.quint8)
+        return tq.quantize_per_tensor(self.layer.weight.detach(), 0.02, 0, tq.qint8)
+
+
+REFERENCES = [
+    (nn.Linear(6, 5), nnq.Linear, (3, 6)),
+    (nn.Conv1d(3, 4, 3, 2, 1), nnq.Conv1d, (2, 3, 6)),
+    (nn.Conv2d(4, 4, 3, groups=2, dilation=2), nnq.Conv2d, (2, 4, 6, 6)),
+    (nn.Conv3d(3, 4, 2, bias=False), nnq.Conv3d, (2, 3, 4, 4, 4)),
+    (nn.ConvTranspose2d(3, 4, 3, stride=2, output_padding=1), nnq.ConvTranspose2d, (2, 3, 4, 4)),
+]
+
+
+@pytest.mark.parametrize(("layer", "kind", "shape"), REFERENCES, ids=lambda v: getattr(v, "__name__", ""))
+def test_layers_of_references(layer, kind, shape):
+    reference, x = Reference(layer), tl.linspace(-1.0, 1.0, int(np.prod(shape))).reshape(shape)
+    quantized = kind.from_reference(reference, tl.tensor(0.03), tl.tensor(110))
+    assert (quantized.scale, quantized.zero_point) == (0.03, 110) or quantized.scale == pytest.approx(0.03)
+    assert tl.equal(quantized.weight(), reference.get_quantized_weight())
+    layer.weight.data.copy_(quantized.weight().dequantize())
+    q = tq.quantize_per_tensor(x, 0.01, 128, tq.quint8)
+    result = quantized(q)
+    assert result.q_zero_point() == 110 and result.q_scale() == pytest.approx(0.03)
+    exact = layer(q.dequantize()).detach().clamp(-110 * 0.03, 145 * 0.03)
+    assert float((result.dequantize() - exact).abs().max()) <= 0.0151
+
+
+def test_tables_and_dynamic_layers_of_references():
+    table = Reference(nn.Embedding(7, 4))
+    layer = nnq.Embedding.from_reference(table)
+    assert tl.equal(layer.weight(), table.get_quantized_weight())
+    assert tl.equal(layer(tl.tensor([6, 0])), layer.weight().dequantize()[tl.tensor([6, 0])])
+    linear = Reference(nn.Linear(3, 2))
+    dynamic = nnqd.Linear.from_reference(linear)
+    assert tl.equal(dynamic.weight(), linear.get_quantized_weight()) and tl.equal(dynamic.bias(), linear.bias)
+    assert (dynamic.in_features, dynamic.out_features) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "storage"), [(tq.qint8, tq.qint8), (tl.float16, tl.float16)], ids=["qint8", "float16"]
+)
+def test_an_empty_weight_of_a_linear_layer(dtype, storage):
+    packed = LinearPackedParams(dtype)
+    weight, bias = packed._packed_params
+    assert (weight.shape, weight.dtype, bias, packed.dtype) == ((1, 1), storage, None, dtype)
+    x = tl.ones(2)
+    assert packed(x) is x and repr(packed) == repr((weight, None))
+
+
+@pytest.mark.parametrize("kind", ["Embedding", "EmbeddingBag"])
+def test_tables_are_quantized_at_once(kind):
+    model = nn.Sequential(getattr(nn, kind)(7, 4), nn.Linear(4, 2))
+    quantized = tq.quantize_dynamic(model, dtype=tq.quint8)
+    assert type(quantized[0]) is getattr(nnq, kind) and type(quantized[1]) is nn.Linear
+    halved = tq.quantize_dynamic(model, dtype=tl.float16)
+    assert type(halved[0]) is getattr(nn, kind) and halved[1]._packed_params.dtype is tl.float16
+    with pytest.raises(ValueError, match="Don't know how to quantize"):
+        tq.quantize_dynamic(model, dtype=tl.int64)
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+@pytest.mark.parametrize("function", [tq.quantize, tq.quantize_qat])
+def test_all_steps_at_once_show_the_model_its_data(function, inplace):
+    model = tq.QuantWrapper(nn.Linear(2, 1))
+    config = (
+        tq.get_default_qat_qconfig("x86") if function is tq.quantize_qat else tq.get_default_qconfig("x86")
+    )
+    model.qconfig = config
+    calls = []
+
+    def run(prepared, *arguments):
+        calls.append((prepared.training, arguments))
+        assert hasattr(prepared.quant, "activation_post_process")
+        for x in arguments:
+            prepared(x)
+
+    data = tl.tensor([[-1.0, 3.0]]), tl.tensor([[2.0, -2.0]])
+    result = function(model, run, data, inplace=inplace)
+    assert calls == [(function is tq.quantize_qat, data)] and (result is model) == inplace
+    assert type(result.module) is nnq.Linear and not result.training
+    observer = config.activation()
+    width = 5.0 if function is tq.quantize else 4.0  # a histogram's, and a slow average's
+    assert result.quant.scale.item() == pytest.approx(
+        width / (observer.quant_max - observer.quant_min), rel=0.02
+    )
+
+
+def test_a_layer_alone_is_observed():
+    layer = nn.Linear(2, 1)
+    layer.qconfig = tq.default_qconfig
+    prepared = tq.prepare(layer)
+    prepared(tl.ones(1, 2))
+    assert isinstance(prepared.activation_post_process, tq.MinMaxObserver)
+    unobserved = tq.prepare(layer, allow_list={nn.Conv2d})
+    assert not hasattr(unobserved, "activation_post_process")
+
+
+# ---- functions of the input's quantizer ------------------------------------------------------------------------------
+
+F = nnq.functional
+Q = tq.quantize_per_tensor(tl.linspace(-2.0, 2.0, 96).reshape(2, 3, 4, 4), 0.02, 100, tq.quint8)
+WEIGHT = tq.quantize_per_tensor(tl.linspace(-0.2, 0.2, 8).reshape(2, 4), 0.01, 0, tq.qint8)
+
+
+@pytest.mark.parametrize(
+    ("scale", "zero", "expected"),
+    [(None, None, (0.02, 100)), (0.5, None, (0.5, 100)), (None, 7, (0.02, 7)), (0.25, 0, (0.25, 0))],
+)
+@pytest.mark.parametrize("name", ["linear", "leaky_relu"])
+def test_results_have_the_quantizer_of_the_input_by_default(name, scale, zero, expected):
+    if name == "linear":
+        result = F.linear(Q, WEIGHT, scale=scale, zero_point=zero)
+    else:
+        result = F.leaky_relu(Q, 0.2, scale=scale, zero_point=zero)
+    assert (result.q_scale(), result.q_zero_point()) == expected and result.dtype is tq.quint8
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_results_of_convolutions_have_a_step_of_one_by_default(dims):
+    q = tq.quantize_per_tensor(tl.full((1, 2, *[3] * dims), 2.0), 0.02, 100, tq.quint8)
+    weight = tq.quantize_per_tensor(tl.ones(1, 2, *[2] * dims), 0.01, 0, tq.qint8)
+    result = getattr(F, f"conv{dims}d")(q, weight, None)
+    assert (result.q_scale(), result.q_zero_point()) == (1.0, 0) and result.shape == (1, 1, *[2] * dims)
+    assert result.int_repr().eq(2 * 2 ** (dims + 1)).all()
+    other = tq.quantize_per_tensor(tl.ones(1, 2, *[3] * dims), 0.02, 0, tq.qint8)
+    with pytest.raises(NotImplementedError, match="input must be of"):
+        getattr(F, f"conv{dims}d")(other, weight, None)
+    assert getattr(F, f"conv{dims}d")(other, weight, None, dtype=tq.qint8).dtype is tq.qint8
+
+
+@pytest.mark.parametrize("align", [False, True])
+def test_functions_of_the_integers_keep_the_quantizer(align):
+    x = Q.dequantize()
+    volume = Q.reshape(1, 2, 3, 4, 4)
+    flat = nn.functional
+    for result, exact in (
+        (F.avg_pool3d(volume, 2), flat.avg_pool3d(volume.dequantize(), 2)),
+        (F.avg_pool2d(Q, 3, 1, 1, count_include_pad=align), flat.avg_pool2d(x, 3, 1, 1, count_include_pad=align)),
+        (F.avg_pool2d(Q, 3, 2, ceil_mode=align), flat.avg_pool2d(x, 3, 2, ceil_mode=align)),
+        (F.max_pool2d(Q, 3, 2, 1, ceil_mode=align), flat.max_pool2d(x, 3, 2, 1, ceil_mode=align)),
+        (F.interpolate(Q, (6, 7), mode="bilinear", align_corners=align),
+         flat.interpolate(x, (6, 7), mode="bilinear", align_corners=align)),
+        (F.upsample(Q, (6, 7), mode="bilinear", align_corners=align),
+         flat.interpolate(x, (6, 7), mode="bilinear", align_corners=align)),
+        (F.upsample(Q, 8), flat.interpolate(x, 8)),
+    ):  # fmt: skip
+        assert (result.q_scale(), result.q_zero_point()) == (0.02, 100) and result.shape == exact.shape
+        assert float((result.dequantize() - exact).abs().max()) <= 0.0101
+
+
+def test_copies_into_quantized_tensors():
+    target = tq.quantize_per_tensor(tl.zeros(3), 0.5, 10, tq.quint8)
+    assert target.copy_(tl.tensor([1.0, -9.0, 200.0])) is target
+    assert target.int_repr().tolist() == [12, 0, 255] and target.q_scale() == 0.5
+    source = tq.quantize_per_tensor(tl.tensor([1.0, 2.0, 3.0]), 0.25, 3, tq.quint8)
+    target.copy_(source)
+    assert (target.q_scale(), target.q_zero_point()) == (0.25, 3) and tl.equal(target, source)
+    with pytest.raises(RuntimeError, match="expected a source of"):
+        target.copy_(tq.quantize_per_tensor(tl.zeros(3), 0.25, 3, tq.qint8))
+    with pytest.raises(RuntimeError, match="call dequantize"):
+        tl.zeros(3).copy_(source)
+
+
+def test_equal_quantized_tensors_have_equal_quantizers():
+    x = tl.tensor([[1.0, 2.0], [3.0, 4.0]])
+    one = tq.quantize_per_tensor(x, 0.5, 10, tq.quint8)
+    assert tl.equal(one, tq.quantize_per_tensor(x, 0.5, 10, tq.quint8))
+    for other in (
+        tq.quantize_per_tensor(x, 0.25, 10, tq.quint8),
+        tq.quantize_per_tensor(x, 0.5, 11, tq.quint8),
+        tq.quantize_per_tensor(x, 0.5, 10, tq.qint8),
+        tq.quantize_per_tensor(x + 1, 0.5, 10, tq.quint8),
+        tq.quantize_per_tensor(x[:1], 0.5, 10, tq.quint8),
+        tq.quantize_per_channel(x, tl.tensor([0.5, 0.5]), tl.tensor([10, 10]), 0, tq.quint8),
+        x,
+    ):
+        assert not tl.equal(one, other)
+    scales, zeros = tl.tensor([0.5, 0.25]), tl.tensor([10, 11])
+    each = tq.quantize_per_channel(x, scales, zeros, 0, tq.quint8)
+    assert tl.equal(each, tq.quantize_per_channel(x, scales, zeros, 0, tq.quint8))
+    ones = tl.ones(2, 2)
+    for settings in ((scales * 2, zeros, 0), (scales, zeros + 1, 0), (scales, zeros, 1)):
+        zero = tq.quantize_per_channel(ones * 0, scales, zeros * 0, 0, tq.quint8)
+        assert not tl.equal(each, tq.quantize_per_channel(x, *settings, tq.quint8))
+        assert tl.equal(zero, zero)
