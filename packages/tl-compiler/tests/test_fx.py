@@ -14,6 +14,7 @@ import tl_nn as nn
 from tl_autograd.func import vmap
 from tl_compiler import fx
 from tl_compiler.fx.graph_module import GraphModule
+from tl_compiler.fx.lint import has_attribute
 from tl_compiler.fx.passes.shape_prop import ShapeProp
 from tl_compiler.fx.proxy import TraceError
 from tl_compiler.fx.subgraph_rewriter import replace_pattern_with_filters
@@ -223,6 +224,31 @@ def test_lint(broken):
         graph.find_nodes(op="call_module")[0].target = "nowhere"
     with pytest.raises(RuntimeError, match=r"does not belong|before it has been defined|nonexistent"):
         graph.lint()
+
+
+@pytest.mark.parametrize(
+    ("op", "target", "message"),
+    [
+        ("get_attr", "0.weight", None),
+        ("call_module", "0", None),
+        ("get_attr", "1.weight", "target 1.weight references nonexistent attribute 1$"),
+        ("get_attr", "0.scale", "target 0.scale references nonexistent attribute scale$"),
+        ("get_attr", "0.weight.missing.data", "references nonexistent attribute missing$"),
+        ("call_module", "0.weight", "target 0.weight does not reference an nn.Module: it is a"),
+    ],
+)
+def test_targets_are_attributes_of_the_owning_module(op, target, message):
+    module = nn.Sequential(nn.Linear(2, 3))
+    graph = fx.Graph(module)
+    graph.output(graph.create_node(op, target))
+    assert has_attribute(module, target) == (message is None or "nonexistent" not in message)
+    if message is None:
+        graph.lint()
+    else:
+        with pytest.raises(RuntimeError, match=message):
+            graph.lint()
+    graph.owning_module = None
+    graph.lint()
 
 
 def test_copies_and_pickles_are_apart():

@@ -43,13 +43,12 @@ def lint(graph: Any) -> None:
 
 
 def _check_target(node: Node, owner: Any) -> None:
-    for part in str(node.target).split("."):
-        if not hasattr(owner, part):
-            raise RuntimeError(f"Node {node} target {node.target} references nonexistent attribute {part}")
-        owner = getattr(owner, part)
-    if node.op == "call_module" and not isinstance(owner, tl_nn.Module):
+    target, missing = _follow(owner, str(node.target))
+    if missing is not None:
+        raise RuntimeError(f"Node {node} target {node.target} references nonexistent attribute {missing}")
+    if node.op == "call_module" and not isinstance(target, tl_nn.Module):
         raise RuntimeError(
-            f"Node {node} target {node.target} does not reference an nn.Module: it is a {type(owner)}"
+            f"Node {node} target {node.target} does not reference an nn.Module: it is a {type(target)}"
         )
 
 
@@ -64,8 +63,13 @@ def has_attribute(module: Any, path: str) -> bool:
         >>> has_attribute(tl_nn.Sequential(tl_nn.Linear(1, 1)), "0.weight")
         True
     """
+    return _follow(module, path)[1] is None
+
+
+def _follow(owner: Any, path: str) -> tuple[Any, str | None]:
+    """The last object on a dotted path, and the part of the path that it lacks or None."""
     for part in path.split("."):
-        if not hasattr(module, part):
-            return False
-        module = getattr(module, part)
-    return True
+        if not hasattr(owner, part):
+            return owner, part
+        owner = getattr(owner, part)
+    return owner, None
