@@ -121,6 +121,8 @@ def test_gradients_of_a_geometric_distribution_at_no_failure(probability):
     logits = tl.tensor(math.log(1 / 3), dtype=tl.float64, requires_grad=True)
     (of_value,) = grad(dist.Geometric(logits=logits).log_prob(value), (value,))
     assert of_value.item() == pytest.approx(math.log(0.75))
+    certain = dist.Geometric(logits=tl.tensor(INF, dtype=tl.float64))
+    assert grad(certain.log_prob(value), (value,))[0].item() == 0
 
 
 def relative_entropy(p, q):
