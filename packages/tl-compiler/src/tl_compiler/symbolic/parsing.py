@@ -139,8 +139,10 @@ class _Reader:
         args = [self.read(a, depth + 1) for a in node.args]
         if not args:
             raise self._refuse(f"{name} without arguments")
-        if name in ("Add", "Mul"):
-            return reduce(add if name == "Add" else mul, args)
+        if name == "Add":
+            return reduce(add, args)
+        if name == "Mul":  # numbers come last, because a number is distributed over a sum that is alone
+            return reduce(mul, sorted(args, key=lambda a: isinstance(a, (Integer, Float))))
         if name in ("And", "Or"):
             return logic(name.lower(), *args)
         arity = 2 if name in _RELATIONS or name == "Pow" else 1 if name == "Not" else len(args)

@@ -134,7 +134,8 @@ def source_text(e: Expr, names: Any = None) -> str:
         if isinstance(x, Product):
             return "*".join(wrap(b) if n == 1 else f"{wrap(b)}**{n}" for b, n in x.factors)
         if isinstance(x, Relation):
-            return f"{go(x.lhs)} {x.rel_op} {go(x.rhs)}"
+            sides = [f"({go(a)})" if isinstance(a, (Relation, Logic)) else go(a) for a in x.args]
+            return f"{sides[0]} {x.rel_op} {sides[1]}"
         if isinstance(x, Logic):
             if x.op == "not":
                 return f"not ({go(x.args[0])})"
@@ -144,7 +145,9 @@ def source_text(e: Expr, names: Any = None) -> str:
         return str(x._key[0])
 
     def wrap(x: Expr) -> str:
-        return f"({go(x)})" if isinstance(x, (Sum, Product, Relation, Logic, Call)) else go(x)
+        code = go(x)
+        is_closed = isinstance(x, (Symbol, Boolean)) or (isinstance(x, Call) and x.name in _LOOSE)
+        return code if is_closed or (isinstance(x, (Integer, Float)) and x.value >= 0) else f"({code})"
 
     return go(e)
 
@@ -175,11 +178,16 @@ _FUNCTION = {
 }
 
 
+# Calls whose code has parentheses of its own, because it binds less than a sum or a comparison.
+_LOOSE = frozenset({"BitwiseFn_bitwise_and", "BitwiseFn_bitwise_or", "BitwiseFn_bitwise_xor", "Piecewise"})
+
+
 def _code_of_call(e: Call, plain: list[str], wrapped: list[str]) -> str:
     if e.name in _INFIX:
-        return f"{wrapped[0]} {_INFIX[e.name]} {wrapped[1]}"
+        code = f"{wrapped[0]} {_INFIX[e.name]} {wrapped[1]}"
+        return f"({code})" if e.name in _LOOSE else code
     if e.name == "Piecewise":
-        return f"{wrapped[0]} if {wrapped[1]} else {wrapped[2]}"
+        return f"({wrapped[0]} if {wrapped[1]} else {wrapped[2]})"
     name = _FUNCTION.get(e.name) or f"math.{e.name.removeprefix('OpaqueUnaryFn_')}"
     return f"{name}({', '.join(plain)})"
 
