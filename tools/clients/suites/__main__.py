@@ -101,8 +101,10 @@ def write_page(shares: list[Share]) -> None:
     """Writes the guide's table of suites."""
     rows = ["| library | tests of | passed | of torch's | share |\n|---|---|---|---|---|\n"]
     for one in shares:
-        version = SUITES[one.name].alone[0].partition("==")[2]
-        rows.append(f"| {one.name} | {version} | {one.passed} | {one.of} | {100 * one.share:.1f} % |\n")
+        suite = SUITES[one.name]
+        version = suite.alone[0].partition("==")[2]
+        part = f", 1 of {suite.sample} tests" if suite.sample > 1 else ""
+        rows.append(f"| {one.name} | {version}{part} | {one.passed} | {one.of} | {100 * one.share:.1f} % |\n")
     replace_table(FENCES, "".join(rows))
 
 

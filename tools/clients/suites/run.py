@@ -67,6 +67,7 @@ def _process(suite: Suite, folder: Path, record: Path, python: str, peer: bool) 
     command += [f"--deselect={name}" for name in suite.left_out if "::" in name]
     variables = environment(**dict(suite.settings))
     variables |= {"TL_SUITE_RECORD": str(record), "TL_SUITE_SECONDS": str(TEST_SECONDS)}
+    variables["TL_SUITE_SAMPLE"] = str(suite.sample)
     variables["PATH"] = f"{Path(python).parent}{os.pathsep}{variables['PATH']}"  # tests start "python"
     variables["PYTHONPATH"] = str(PLUGIN)
     variables["TL_SUITE_TORCH"] = str(int(peer))

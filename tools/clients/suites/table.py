@@ -25,6 +25,7 @@ class Suite:
     left_out: Mapping[str, str] = field(default_factory=dict)  # files and tests that aren't run, and why
     arguments: tuple[str, ...] = ()  # of pytest
     settings: tuple[tuple[str, str], ...] = ()  # of the environment
+    sample: int = 1  # one of so many tests runs, by a checksum of its name
 
 
 NUMERIC = ("jaxtyping", "pyro-api", "opt_einsum", "networkx")
@@ -121,6 +122,17 @@ SUITES = {
         at="tests",
         arguments=("-p", "no:flaky", "-k", "functional"),
     ),
+    "torchmetrics-classification": Suite(
+        "Lightning-AI/torchmetrics",
+        "v1.9.0",
+        ("tests",),
+        ("tests/unittests/classification/test_*.py",),
+        ("torchmetrics==1.9.0", "lightning-utilities"),
+        ("cachier", "scikit-image", "pytest-rerunfailures"),
+        at="tests",
+        arguments=("-p", "no:flaky", "-k", "functional"),
+        sample=20,
+    ),
     "pyro": Suite(
         "pyro-ppl/pyro",
         "1.9.1",
@@ -175,6 +187,16 @@ SUITES = {
             "tests/test_incremental_pca.py::test_incremental_pca": NETWORK,
         },
     ),
+    # Models of a program's own; those of the other files come from a hub.
+    "peft-models": Suite(
+        "huggingface/peft",
+        "v0.20.0",
+        ("tests",),
+        ("tests/test_custom_models.py",),
+        ("peft==0.20.0", "transformers", "accelerate", "diffusers"),
+        (*HUB, "importlib_metadata"),
+        sample=40,
+    ),
     "lightning": Suite(
         "Lightning-AI/pytorch-lightning",
         "2.6.5",
@@ -188,6 +210,18 @@ SUITES = {
         at="tests",
         # flaky and rerunfailures understand one mark differently; several processes are started by others
         arguments=("-p", "no:flaky", "-k", "not spawn and not ddp"),
+    ),
+    "lightning-trainer": Suite(
+        "Lightning-AI/pytorch-lightning",
+        "2.6.5",
+        ("tests/tests_pytorch",),
+        tuple(f"tests/tests_pytorch/trainer/{files}.py" for files in ("test_*", "*/test_*")),
+        ("lightning==2.6.5", "pytorch-lightning==2.6.5", "torchmetrics", "lightning-utilities"),
+        ("cloudpickle", "tensorboard", "pytest-rerunfailures"),
+        at="tests",
+        left_out={"tests/tests_pytorch/trainer/test_ddp_sigterm_handling.py": "starts several processes"},
+        arguments=("-p", "no:flaky", "-k", "not spawn and not ddp"),
+        sample=5,
     ),
     "roma": Suite("naver/roma", "v1.6.0", ("test",), ("test/test_*.py",), ("roma==1.6",)),
     "zennit": Suite(
