@@ -74,8 +74,13 @@ def _check_primals(flat: list, vectors: list) -> None:
             )
 
 
+def _alias(x: Any) -> Any:
+    """Another object of a tensor. In a trace, an alias names no sizes; sparse tensors have views of whole tensors."""
+    return x[...] if x.layout == tl_core.strided else x.view_as(x)
+
+
 def _push(func: Callable, flat: list, vectors: list, spec: Any, strict: bool, has_aux: bool) -> Any:
-    duals = [x.view_as(x) for x in flat]
+    duals = [_alias(x) for x in flat]
     before = _C.switch_tangents(True)
     try:
         return _push_at_level(func, duals, vectors, spec, strict, has_aux)
@@ -160,7 +165,7 @@ class _Line:
 
     def __init__(self, func: Callable[..., Any], flat: list, spec: Any):
         self._func, self._flat, self._spec = func, flat, spec
-        self._duals = [x.view_as(x) for x in flat]
+        self._duals = [_alias(x) for x in flat]
         with Level(JVP) as level:
             self._tape = _C.begin_tape(level.serial)
             for x in self._duals:
