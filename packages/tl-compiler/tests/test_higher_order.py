@@ -10,8 +10,9 @@ from tl_autograd import func
 from tl_compiler.export import Dim, export, load, save
 from tl_compiler.fx.experimental.proxy_tensor import make_fx
 from tl_compiler.higher_order.cond import cond
-from tl_compiler.higher_order.loops import associative_scan, scan, while_loop
+from tl_compiler.higher_order.loops import associative_scan, scan
 from tl_compiler.higher_order.loops import map as map_rows
+from tl_compiler.higher_order.while_loop import while_loop
 from tl_core import pytree
 from tl_core.subclasses import FakeTensor, FakeTensorMode
 

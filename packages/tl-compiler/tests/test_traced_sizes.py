@@ -14,7 +14,7 @@ from tl_autograd import grad
 from tl_compiler.export import Dim, export, load, save
 from tl_compiler.fx.experimental.proxy_tensor import make_fx
 from tl_compiler.higher_order.cond import cond
-from tl_compiler.higher_order.loops import while_loop
+from tl_compiler.higher_order.while_loop import while_loop
 from tl_compiler.symbolic.errors import UserError
 
 SIZES = (2, 3, 4, 5, 6, 7, 8, 9, 12, 31)

@@ -4,7 +4,9 @@ import pytest
 
 import tl_autograd
 import tl_core as tl
+import tl_nn as nn
 from tl_autograd import func
+from tl_compiler.export import export
 from tl_compiler.fx.experimental.proxy_tensor import make_fx
 from tl_compiler.higher_order import (
     associative_scan,
@@ -16,6 +18,7 @@ from tl_compiler.higher_order import (
     while_loop,
 )
 from tl_compiler.higher_order.loops import map as map_rows
+from tl_compiler.higher_order.while_loop import while_loop_stack_output_op
 from tl_core import pytree
 
 w = tl.tensor([2.0, 3.0, 4.0])
@@ -33,9 +36,9 @@ def total(f):
     return lambda x: sum(leaf.sum() for leaf in pytree.tree_leaves(f(x)))
 
 
-def recorded_gradient(x):
+def recorded_gradient(x, f=choose):
     x = x.detach().requires_grad_()
-    return tl_autograd.grad(choose(x).sum(), x)[0]
+    return tl_autograd.grad(f(x).sum(), x)[0]
 
 
 def closure(x):
@@ -55,6 +58,12 @@ def containers(x):
 PROGRAMS = {
     "grad": func.grad(total(choose)),
     "grad of a closure": func.grad(total(closure)),
+    "grad of a branch that reads its operand": func.grad(
+        total(lambda x: cond(x.sum() > 4, lambda y: y * x.sin(), lambda y: y + x, (x,)))
+    ),
+    "autograd of a branch that reads its operand": lambda x: recorded_gradient(
+        x, lambda x: cond(x.sum() > 4, lambda y: y * x.sin(), lambda y: y + x, (x,))
+    ),
     "grad of containers": func.grad(total(containers)),
     "grad of a nested cond": func.grad(total(nested)),
     "autograd": recorded_gradient,
@@ -119,10 +128,111 @@ def test_a_loop_without_writes():
     assert tl.equal(graph(w)[1], repeat(w)[1])
 
 
-@pytest.mark.parametrize("transform", [func.grad(total(lambda x: repeat(x)[1])), func.vmap(repeat)])
-def test_a_loop_of_unknown_length_has_no_derivative_in_a_trace(transform):
-    with pytest.raises(NotImplementedError, match="depends on data"):
-        make_fx(transform)(tl.ones(3, 3))
+def grow(x):
+    return while_loop(lambda y: y.sum() < 10, lambda y: (y * 2 * y * x.cos().exp(),), (x,))[0]
+
+
+def unroll(x):
+    y = x
+    while y.sum() < 10:
+        y = y * 2 * y * x.cos().exp()
+    return y
+
+
+OF_LOOPS = {
+    "grad": lambda f: func.grad(total(f)),
+    "autograd": lambda f: lambda x: recorded_gradient(x, f),
+    "jvp": lambda f: lambda x: func.jvp(f, (x,), (tl.ones_like(x),)),
+    "jacrev": func.jacrev,
+    "functionalize of grad": lambda f: func.functionalize(func.grad(total(f))),
+}
+
+
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+@pytest.mark.parametrize("transform", OF_LOOPS)
+def test_a_loop_of_unknown_length(transform, mode):
+    x = tl.tensor([1.0, 1.5])
+    graph = make_fx(OF_LOOPS[transform](grow), tracing_mode=mode)(x)
+    for value in (x, x * 0.4, x * 9):  # several iterations, more, and none
+        results = pytree.tree_leaves(graph(value)), pytree.tree_leaves(OF_LOOPS[transform](unroll)(value))
+        for got, expected in zip(*results, strict=True):
+            assert tl.allclose(got, expected)
+
+
+OF_BATCHES = {
+    "vmap": lambda f: func.vmap(f),
+    "vmap of grad": lambda f: func.vmap(func.grad(total(f))),
+    "grad of vmap": lambda f: func.grad(total(func.vmap(f))),
+    "vmap of jvp": lambda f: func.vmap(lambda x: func.jvp(f, (x,), (tl.ones_like(x),))),
+    "functionalize of vmap": lambda f: func.functionalize(func.vmap(f)),
+}
+UNROLLED = {
+    "vmap": unroll,
+    "vmap of grad": func.grad(total(unroll)),
+    "grad of vmap": func.grad(total(unroll)),
+    "vmap of jvp": lambda x: func.jvp(unroll, (x,), (tl.ones_like(x),)),
+    "functionalize of vmap": unroll,
+}
+
+
+@pytest.mark.parametrize("mode", [None, "real", "fake", "symbolic"])
+@pytest.mark.parametrize("transform", OF_BATCHES)
+def test_the_examples_of_a_batch_end_apart(transform, mode):
+    f, x = OF_BATCHES[transform](grow), tl.tensor([[1.0, 2.0], [5.0, 7.0], [0.7, 0.8]])
+    call = f if mode is None else make_fx(f, tracing_mode=mode)(x)
+    for value in (x, x * 0.6):
+        examples = [pytree.tree_leaves(UNROLLED[transform](row)) for row in value]
+        for got, rows in zip(pytree.tree_leaves(call(value)), zip(*examples, strict=True), strict=True):
+            assert tl.allclose(got, tl.stack(list(rows)))
+
+
+def test_an_example_that_ended_keeps_its_values():
+    f = func.vmap(lambda x: while_loop(lambda y: y > 1, lambda y: ((y - 2).log(),), (x,))[0])
+    x = tl.tensor([0.5, 20.0])  # the body of the first example would be nan
+    expected = tl.tensor([0.5, (tl.tensor(18.0).log() - 2).log()])
+    for call in (f, make_fx(f)(x)):
+        assert tl.allclose(call(x), expected)
+
+
+def test_a_hessian_of_a_loop():
+    x = tl.tensor([1.0, 1.5])
+    graph = make_fx(func.jacfwd(func.grad(total(grow))))(x)
+    for value in (x, x * 0.4):
+        assert tl.allclose(graph(value), func.hessian(total(unroll))(value), rtol=1e-4)
+
+
+def test_a_second_derivative_in_reverse_mode_is_refused():
+    with pytest.raises(NotImplementedError, match="second derivative"):
+        make_fx(func.grad(total(func.grad(total(grow)))))(tl.ones(2))
+
+
+def test_the_stacks_of_a_loop():
+    def call(x):
+        body = lambda i, y: (i + 1, y * 2)  # noqa: E731 - as long as its loop
+        return while_loop_stack_output_op(lambda i, y: i < 3, body, (tl.tensor(0), x), ())
+
+    graph = make_fx(call, tracing_mode="fake")(tl.ones(2))
+    for numbers, rows in (call(tl.ones(2)), graph(tl.ones(2))):
+        assert numbers.tolist() == [1, 2, 3]
+        assert rows.tolist() == [[2.0, 2.0], [4.0, 4.0], [8.0, 8.0]]
+    none = while_loop_stack_output_op(lambda y: y.sum() < 0, lambda y: (y * 2,), (tl.ones(2),), ())
+    assert none[0].tolist() == [[1.0, 1.0]]
+
+
+class Loop(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(tl.tensor([1.5, 2.0]))
+
+    def forward(self, x):
+        return func.vmap(lambda r: while_loop(lambda y: y.sum() < 9, lambda y: (y * self.scale,), (r,))[0])(x)
+
+
+def test_exported_loops_of_a_batch():
+    x = tl.tensor([[1.0, 2.0], [5.0, 7.0], [0.7, 0.8]])
+    program = export(Loop(), (x,))
+    for value in (x, x * 0.5):
+        assert tl.allclose(program.module()(value), Loop()(value))
 
 
 def test_out_dtype():

@@ -23,7 +23,7 @@ _MODULES = {
     "out_dtype": "out_dtype",
     "scan": "loops",
     "strict_mode": "strict_mode",
-    "while_loop": "loops",
+    "while_loop": "while_loop",
 }
 
 _WITH_OPERATORS = (
@@ -38,6 +38,7 @@ _WITH_OPERATORS = (
     "loops",
     "out_dtype",
     "strict_mode",
+    "while_loop",
     "wrap",
 )
 

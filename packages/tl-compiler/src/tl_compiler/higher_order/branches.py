@@ -14,6 +14,7 @@ from tl_core.pytree import TreeSpec, tree_flatten
 from ..symbolic.errors import UserError, UserErrorType
 from .captured import Captured
 from .transformed import is_functionalized, remove_argument
+from .varying import restrict, varies, varying_indices
 
 __all__ = ["call_branches"]
 
@@ -94,18 +95,18 @@ class _Branches(tl_autograd.Function):
         ctx.record, pred, *ctx.functions = inputs[:4]
         ctx.save_for_backward(pred, *inputs[4:])
         ctx.save_for_forward(pred, *inputs[4:])
-        ctx.mark_non_differentiable(*(t for t in output if not _varies(t)))
+        ctx.mark_non_differentiable(*(t for t in output if not varies(t)))
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         pred, *operands = ctx.saved_tensors
-        count, indices = len(operands), [i for i, t in enumerate(operands) if _varies(t)]
-        selected = [g for g in grads if g is not None and _varies(g)]
+        count, indices = len(operands), varying_indices(operands)
+        selected = [g for g in grads if g is not None and varies(g)]
 
         def pullback(function: Function) -> Function:
             def call(*values: Any) -> Any:
                 primals, cotangents = values[:count], values[count:]
-                _, pull = vjp(_partial(function, primals, indices), *(primals[i] for i in indices))
+                _, pull = vjp(restrict(function, primals, indices), *(primals[i] for i in indices))
                 return pull(cotangents)
 
             return call
@@ -117,13 +118,13 @@ class _Branches(tl_autograd.Function):
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
         pred, *operands = ctx.saved_tensors
-        count, indices = len(operands), [i for i, t in enumerate(operands) if _varies(t)]
+        count, indices = len(operands), varying_indices(operands)
 
         def pushforward(function: Function) -> Function:
             def call(*values: Any) -> Any:
                 primals = values[:count]
                 return jvp(
-                    _partial(function, primals, indices), tuple(primals[i] for i in indices), values[count:]
+                    restrict(function, primals, indices), tuple(primals[i] for i in indices), values[count:]
                 )[1]
 
             return call
@@ -150,22 +151,6 @@ class _Branches(tl_autograd.Function):
         pairs = zip(*(f(*operands) for f in functions), strict=True)
         results = tuple(_select(conditions, a, b, any(d is not None for d in dims)) for a, b in pairs)
         return results, (0,) * len(results)
-
-
-def _varies(t: Any) -> bool:
-    return isinstance(t, Tensor) and (t.is_floating_point() or t.is_complex())
-
-
-def _partial(function: Function, values: tuple[Any, ...], indices: list[int]) -> Function:
-    """The function of the values at some indices alone, and the results that vary with them."""
-
-    def call(*varied: Any) -> tuple[Tensor, ...]:
-        arguments = list(values)
-        for index, value in zip(indices, varied, strict=True):
-            arguments[index] = value
-        return tuple(r for r in function(*arguments) if _varies(r))
-
-    return call
 
 
 def _select(conditions: Tensor, on_true: Tensor, on_false: Tensor, is_batched: bool) -> Tensor:

@@ -34,9 +34,11 @@ class Captured:
     def __init__(self, calls: Iterable[tuple[Function, Iterable[Any]]]) -> None:
         reader = _Reader()
         for function, arguments in calls:
-            reader.note(arguments)
-            with disable_current_modes(), reader:
-                function(*arguments)
+            with disable_current_modes():
+                own = pytree.tree_map(_copy, tuple(arguments))
+                reader.note(own)
+                with reader:
+                    function(*own)
         self._tensors = tuple(reader.captured.values())
         self.values: tuple[Tensor, ...] = tuple(map(_current, self._tensors))  # which the functions read here
 
@@ -49,10 +51,14 @@ class Captured:
         Returns:
             A function of its arguments and then of as many tensors as were captured.
         """
-        count = len(self._tensors)
+        count, ids = len(self._tensors), {id(t) for t in self._tensors}
+
+        def alias(value: Any) -> Any:  # an argument that is also captured: a substitution goes by identity
+            return value[...] if id(value) in ids else value
 
         def call(*arguments: Any) -> Any:
             own, values = arguments[: len(arguments) - count], arguments[len(arguments) - count :]
+            own = pytree.tree_map(alias, own)
             with _Substitution(self._tensors, values):
                 return function(*own)
 
@@ -114,6 +120,11 @@ class _Substitution(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         args, kwargs = pytree.tree_map(self.value_of, (tuple(args), kwargs or {}))
         return func(*args, **kwargs)
+
+
+def _copy(value: Any) -> Any:
+    """Another object of the same tensor: a function may read an argument from around it, too."""
+    return value.detach() if isinstance(value, Tensor) else value
 
 
 def _current(t: Tensor) -> Tensor:

@@ -52,7 +52,7 @@ class InvokeSubgraph(HigherOrderOperator):
         def record(functions: Any, operands: Any, captured: Any) -> Any:
             return self._record(mode, functions[0], identifier, (*operands, *captured))
 
-        return call_in_trace(mode, (subgraph,), operands, operands, record, lambda: subgraph(*operands))
+        return call_in_trace(mode, (subgraph,), operands, operands, record, lambda _: subgraph(*operands))
 
     def _record(self, mode: Any, function: Any, identifier: str | None, operands: tuple[Any, ...]) -> Any:
         body = trace_subgraph(mode, function, operands)

@@ -1,4 +1,4 @@
-"""Loops: `while_loop`, `scan`, `map`, `associative_scan`. In a trace their functions become graphs."""
+"""Loops along a dimension: `scan`, `map`, `associative_scan`. In a trace their functions become graphs."""
 
 from __future__ import annotations
 
@@ -6,198 +6,27 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
-from tl_core.pytree import tree_flatten
-from tl_core.subclasses import FakeTensor
+from tl_core.pytree import tree_flatten, tree_leaves
 
-from ..tracer.proxy_mode import ProxyTorchDispatchMode, current_mode
+from ..tracer.proxy_mode import current_mode
 from .base import HigherOrderOperator
-from .captured import is_reading
-from .subgraphs import Ready, Subgraph, attach_subgraph, fresh, key_of, trace_subgraph, with_inputs
+from .loop_nodes import check_carried, record_loop, with_rows
+from .subgraphs import fresh, trace_subgraph
 from .transformed import call_in_trace
 
 __all__ = [
     "AssociativeScanOp",
     "MapImpl",
     "ScanOp",
-    "WhileLoopOp",
     "associative_scan",
     "associative_scan_op",
     "map",
     "map_impl",
     "scan",
     "scan_op",
-    "while_loop",
-    "while_loop_op",
 ]
 
 Tensor = tl_core.Tensor
-
-
-def _leaves(tree: Any) -> list[Any]:
-    return tree_flatten(tree)[0]
-
-
-def _union(graphs: list[Subgraph]) -> list[Any]:
-    """What any of the functions reads from around, each once."""
-    union: dict[int, Any] = {}
-    for graph in graphs:
-        for value in graph.lifted:
-            union.setdefault(key_of(value), value)
-    return list(union.values())
-
-
-def _record(
-    mode: ProxyTorchDispatchMode,
-    operator: Any,
-    graphs: list[tuple[Subgraph, str]],
-    args: list[Any],
-    results: list[Any],
-) -> None:
-    """Records a call: the graphs, then lists of operands; the last takes what is read from around."""
-    lifted = _union([g for g, _ in graphs])
-    nodes = [attach_subgraph(mode, with_inputs(g, lifted), name) for g, name in graphs]
-    placed = [tuple(mode.node_of(v) for v in group) for group in args]
-    placed[-1] = (*placed[-1], *(mode.node_of(v) for v in lifted))
-    name = operator.name()
-    mode.record_call(
-        operator, (*[Ready(n) for n in nodes], *[Ready(p) for p in placed]), {}, tuple(results), name
-    )
-
-
-def _single(value: Any) -> Any:
-    """The condition that a function returns; graphs return it in a tuple."""
-    return value[0] if isinstance(value, (tuple, list)) and len(value) == 1 else value
-
-
-# ---- while_loop
-class WhileLoopOp(HigherOrderOperator):
-    """Runs a graph as long as another says so.
-
-    Args:
-        cond_fn: says whether the body runs again.
-        body_fn: makes the next values of the carried inputs.
-        carried_inputs: their values at first.
-        additional_inputs: what both read besides.
-    """
-
-    def __init__(self) -> None:
-        super().__init__("while_loop")
-
-    def __call__(self, cond_fn: Any, body_fn: Any, carried_inputs: Any, additional_inputs: Any = ()) -> Any:
-        carried, more = tuple(carried_inputs), tuple(additional_inputs)
-        mode = current_mode()
-        if mode is None:
-            return _loop(cond_fn, body_fn, carried, more)
-        if any(not isinstance(leaf, Tensor) for leaf in _leaves(carried)):
-            raise RuntimeError(
-                "while_loop(): a trace expects carried_inputs that consist of tensors, got "
-                f"{[type(leaf).__name__ for leaf in _leaves(carried)]}: carry tl.tensor(n) in the place of a number n"
-            )
-
-        def record(functions: Any, operands: Any, captured: Any) -> Any:
-            cond_fn, body_fn = functions
-            return self._record_loop(mode, cond_fn, body_fn, operands[0], (*operands[1], *captured))
-
-        examples = (*carried, *more)
-        return call_in_trace(mode, (cond_fn, body_fn), examples, (carried, more), record, _refuse_unrolled)
-
-    def _record_loop(self, mode: Any, cond_fn: Any, body_fn: Any, carried: Any, more: Any) -> Any:
-        condition, body = (
-            trace_subgraph(mode, cond_fn, (*carried, *more)),
-            trace_subgraph(mode, body_fn, (*carried, *more)),
-        )
-        if len(condition.results) != 1:
-            raise RuntimeError(f"cond_fn must return one boolean, got {len(condition.results)} results")
-        _check_carried("while_loop", _leaves(carried), body.results)
-        results = [fresh(mode, r) for r in body.results]
-        _record(
-            mode,
-            self,
-            [(condition, "while_loop_cond_graph"), (body, "while_loop_body_graph")],
-            [_leaves(carried), _leaves(more)],
-            results,
-        )
-        return tree_flatten(carried)[1].unflatten(results)
-
-
-def _loop(cond_fn: Any, body_fn: Any, carried: tuple[Any, ...], more: tuple[Any, ...]) -> Any:
-    """The loop itself. Of fakes, whose condition has no value, one iteration gives results alike."""
-    once = is_reading() or any(isinstance(leaf, FakeTensor) for leaf in _leaves(carried))
-    while True:
-        condition = _single(cond_fn(*carried, *more))
-        if not once and not _is_true(condition):
-            return carried
-        following = body_fn(*carried, *more)
-        following = tuple(following) if isinstance(following, (tuple, list)) else (following,)
-        _check_carried("while_loop", _leaves(carried), _leaves(following))
-        carried = following
-        if once:
-            return carried
-
-
-def _is_true(condition: Any) -> bool:
-    if isinstance(condition, Tensor) and condition.numel() != 1:
-        raise RuntimeError(
-            f"cond_fn must return a boolean scalar tensor or a boolean but got a tensor of {tuple(condition.shape)}"
-        )
-    return bool(condition)
-
-
-def _refuse_unrolled() -> Any:
-    raise NotImplementedError(
-        "while_loop(): a trace has no derivative and no batch of a loop whose number of iterations depends on data"
-    )
-
-
-def _check_carried(name: str, before: list[Any], after: list[Any]) -> None:
-    """Raises RuntimeError unless the next values of what is carried are like the values before."""
-    if len(before) != len(after):
-        raise RuntimeError(
-            f"{name}(): expected as many values as are carried, got {len(after)} and {len(before)}"
-        )
-    for i, (x, y) in enumerate(zip(before, after, strict=True)):
-        if isinstance(x, Tensor) and isinstance(y, Tensor) and _kind(x) != _kind(y):
-            raise RuntimeError(
-                f"{name}(): expected the next value {i} to have the metadata of the carried value, got "
-                f"{y.dtype} of {tuple(y.shape)} on {y.device} and {x.dtype} of {tuple(x.shape)} on {x.device}"
-            )
-
-
-def _kind(t: Tensor) -> tuple[Any, ...]:
-    """The dtype, the device and the known sizes of a tensor."""
-    return t.dtype, t.device, tuple(n if isinstance(n, int) else None for n in t.shape)
-
-
-while_loop_op = WhileLoopOp()
-
-
-def while_loop(
-    cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any, additional_inputs: Any = ()
-) -> Any:
-    """Calls a function on its own results as long as a condition holds.
-
-    Args:
-        cond_fn: of what is carried, a bool tensor of one element.
-        body_fn: of what is carried, its next values.
-        carried_inputs: its first values: a tuple or list of tensors and numbers.
-        additional_inputs: further arguments of both, which stay as they are.
-
-    Returns:
-        What is carried when the condition no longer holds.
-
-    Raises:
-        RuntimeError: arguments are no functions, or no tuple.
-
-    Example:
-        >>> import tl_core
-        >>> while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (tl_core.tensor(0), tl_core.ones(2)))
-        (tensor(3), tensor([8., 8.]))
-    """
-    if not callable(cond_fn) or not callable(body_fn):
-        raise RuntimeError("Expect cond_fn and body_fn to be callable.")
-    if not isinstance(carried_inputs, (tuple, list)):
-        raise RuntimeError(f"Expect carried_inputs to be a tuple or list, got {type(carried_inputs)}")
-    return while_loop_op(cond_fn, body_fn, carried_inputs, additional_inputs)
 
 
 # ---- map
@@ -217,14 +46,14 @@ class MapImpl(HigherOrderOperator):
         xs, pos_args = list(xs), list(pos_args)
         mode: Any = current_mode()
 
-        def unroll() -> Any:
+        def unroll(_: Any = None) -> Any:
             return _stack([f(*(x[i] for x in xs), *pos_args) for i in range(int(xs[0].shape[0]))])
 
         def record(functions: Any, operands: Any, captured: Any) -> Any:
             xs, arguments = operands[0], [*operands[1], *captured]
             body = trace_subgraph(mode, functions[0], (*_slices(xs), *arguments))
-            results = [_with_rows(mode, r, xs[0].shape[0]) for r in body.results]
-            _record(mode, self, [(body, "body_graph")], [xs, arguments], results)
+            results = [with_rows(mode, r, xs[0].shape[0]) for r in body.results]
+            record_loop(mode, self, [(body, "body_graph")], [xs, arguments], results)
             return body.out_spec.unflatten(results)
 
         if mode is None:
@@ -241,7 +70,7 @@ map_impl = MapImpl()
 
 
 def _stack(results: list[Any]) -> Any:
-    rows = [_leaves(m) for m in results]
+    rows = [tree_leaves(m) for m in results]
     spec = tree_flatten(results[0])[1]
     return spec.unflatten([_column("map", column) for column in zip(*rows, strict=True)])
 
@@ -294,19 +123,6 @@ def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
     return map_impl(on_leaves, flat, args)
 
 
-def _with_rows(mode: Any, value: Any, count: Any) -> Any:
-    """What stands for results in a row."""
-    if value is None:
-        return None
-    if mode.tracing_mode == "real" or not isinstance(value, FakeTensor):
-        return tl_core.stack([value] * int(count))
-    import tl_core.operators.packets as ops
-
-    first = mode.run_on_fakes(ops.aten.unsqueeze.default, value, 0)
-    wide = mode.run_on_fakes(ops.aten.expand.default, first, [count, *([-1] * value.ndim)])
-    return mode.run_on_fakes(ops.aten.clone.default, wide, memory_format=tl_core.contiguous_format)
-
-
 # ---- scan
 class ScanOp(HigherOrderOperator):
     """Runs a graph along the first dimension of its inputs, carrying values.
@@ -329,13 +145,13 @@ class ScanOp(HigherOrderOperator):
             init, xs, more = operands[0], operands[1], [*operands[2], *captured]
             body = trace_subgraph(mode, functions[0], (*init, *_slices(xs), *more))
             carried, rows = body.results[: len(init)], body.results[len(init) :]
-            _check_carried("scan", init, carried)
+            check_carried("scan", init, carried)
             results = [fresh(mode, r) for r in carried]
-            results += [_with_rows(mode, r, xs[0].shape[0]) for r in rows]
-            _record(mode, self, [(body, "scan_combine_graph")], [init, xs, more], results)
+            results += [with_rows(mode, r, xs[0].shape[0]) for r in rows]
+            record_loop(mode, self, [(body, "scan_combine_graph")], [init, xs, more], results)
             return results
 
-        def unroll() -> Any:
+        def unroll(_: Any = None) -> Any:
             return _scan_rows(combine_fn, init, xs, more)
 
         if mode is None:
@@ -348,7 +164,7 @@ def _scan_rows(combine_fn: Any, init: list[Any], xs: list[Any], more: list[Any])
     carried, rows = init, []
     for i in range(int(xs[0].shape[0])):
         results = list(combine_fn(*carried, *(x[i] for x in xs), *more))
-        _check_carried("scan", carried, results[: len(carried)])
+        check_carried("scan", carried, results[: len(carried)])
         carried = results[: len(carried)]
         rows.append(results[len(carried) :])
     return [*carried, *(_column("scan", column) for column in zip(*rows, strict=True))]
@@ -463,12 +279,12 @@ class AssociativeScanOp(HigherOrderOperator):
             xs, more = operands[0], [*operands[1], *captured]
             slices = _slices(xs)
             body = trace_subgraph(mode, functions[0], (*slices, *slices, *more))
-            _check_carried("associative_scan", slices, body.results)
-            results = [_with_rows(mode, r, xs[0].shape[0]) for r in body.results]
-            _record(mode, self, [(body, "associative_scan_combine_graph")], [xs, more], results)
+            check_carried("associative_scan", slices, body.results)
+            results = [with_rows(mode, r, xs[0].shape[0]) for r in body.results]
+            record_loop(mode, self, [(body, "associative_scan_combine_graph")], [xs, more], results)
             return results
 
-        def unroll() -> Any:
+        def unroll(_: Any = None) -> Any:
             return _combine_rows(combine_fn, xs, more)
 
         if mode is None:
@@ -482,7 +298,7 @@ def _combine_rows(combine_fn: Any, xs: list[Any], more: list[Any]) -> list[Any]:
     rows = [carried]
     for i in range(1, int(xs[0].shape[0])):
         following = list(combine_fn(*carried, *(x[i] for x in xs), *more))
-        _check_carried("associative_scan", carried, following)
+        check_carried("associative_scan", carried, following)
         carried = following
         rows.append(carried)
     return [tl_core.stack(list(column)) for column in zip(*rows, strict=True)]

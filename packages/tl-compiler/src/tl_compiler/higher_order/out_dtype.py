@@ -62,7 +62,7 @@ class OutDtype(HigherOrderOperator):
         def record(functions: Any, operands: Any, captured: Any) -> Any:
             return recorded_whole(self, (op, output_dtype, *operands), self.name(), _convert)
 
-        return call_in_trace(mode, (), (), args, record, lambda: _convert(op, output_dtype, *args))
+        return call_in_trace(mode, (), (), args, record, lambda _: _convert(op, output_dtype, *args))
 
 
 def _check(op: Any, output_dtype: Any) -> None:

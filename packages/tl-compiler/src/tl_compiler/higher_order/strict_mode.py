@@ -39,7 +39,7 @@ class StrictMode(HigherOrderOperator):
                 lambda graph, flat: (graph, flat),
             )
 
-        return call_in_trace(mode, (callable,), operands, operands, record, lambda: callable(*operands))
+        return call_in_trace(mode, (callable,), operands, operands, record, lambda _: callable(*operands))
 
 
 strict_mode_op = StrictMode()

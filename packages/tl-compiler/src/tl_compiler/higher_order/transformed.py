@@ -70,7 +70,7 @@ def call_in_trace(
     examples: Any,
     operands: Any,
     record: Callable[..., Any],
-    unroll: Callable[[], Any],
+    transform: Callable[[Captured], Any],
 ) -> Any:
     """A call of an operator that takes functions, in a trace.
 
@@ -81,7 +81,8 @@ def call_in_trace(
         operands: the operands of the operator: containers of tensors and numbers.
         record: records a node, given the functions, the operands, and the tensors that the functions take as last
             arguments.
-        unroll: runs the functions operator by operator, where a derivative or a batch of the call is recorded.
+        transform: records a derivative or a batch of the call, given the tensors that the functions read from around
+            them.
 
     Returns:
         The results of the operator.
@@ -91,7 +92,7 @@ def call_in_trace(
         return record(functions, operands, ())
     captured = Captured((f, examples) for f in functions)
     if is_differentiated(mode, (operands, captured.values)):
-        return unroll()
+        return transform(captured)
     if not is_functionalized():
         return record(functions, operands, ())
     return _without_writes(functions, operands, captured, record)
