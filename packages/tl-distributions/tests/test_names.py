@@ -1,5 +1,8 @@
 """The package's names."""
 
+import pytest
+
+import tl_core
 import tl_distributions
 
 
@@ -14,3 +17,12 @@ def test_every_distribution_is_in_the_dictionary_of_the_module():
         "TransformedDistribution",
         "Wishart",
     } <= kinds
+
+
+def test_private_helpers_that_programs_call():
+    wishart = tl_distributions.Wishart(tl_core.tensor(4.0), tl_core.eye(2))
+    assert wishart._bartlett_sampling(tl_core.Size((3,))).shape == (3, 2, 2)
+    pareto = tl_distributions.Pareto(tl_core.tensor(1.0), tl_core.tensor(2.0))
+    assert pareto._monotonize_cdf(tl_core.tensor(0.25)).item() == 0.25
+    weibull = tl_distributions.Weibull(tl_core.tensor(1.0), tl_core.tensor(2.0))
+    assert weibull.cdf(tl_core.tensor(0.5)).item() == pytest.approx(1 - 2.718281828**-0.25, rel=1e-5)

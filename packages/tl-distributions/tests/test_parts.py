@@ -159,7 +159,7 @@ def test_singular_samples_are_drawn_again(monkeypatch):
         shapes.append(shape)
         return tl.stack([good if len(shapes) > 2 else singular, good * len(shapes)])
 
-    monkeypatch.setattr(wishart, "_bartlett", bartlett)
+    monkeypatch.setattr(wishart, "_bartlett_sampling", bartlett)
     with pytest.warns(UserWarning, match="Singular sample"):
         sample = wishart.rsample((2,))
     assert tl.equal(sample, tl.stack([good, good])) and len(shapes) == 3

@@ -118,12 +118,15 @@ class MixtureSameFamily(Distribution):
         return self._weighted_sum(self._component_distribution.variance + apart.square())
 
     def cdf(self, x: Tensor) -> Tensor:
-        return (self._component_distribution.cdf(self._pad(x)) * self._mixture_distribution.probs).sum(-1)
+        return (
+            self._component_distribution.cdf(self._pad_mixture_dimensions(x))
+            * self._mixture_distribution.probs
+        ).sum(-1)
 
     def log_prob(self, x: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(x)
-        each = self._component_distribution.log_prob(self._pad(x))
+        each = self._component_distribution.log_prob(self._pad_mixture_dimensions(x))
         return (each + self._mixture_distribution.logits).logsumexp(-1)
 
     def sample(self, sample_shape: Any = SCALAR) -> Tensor:
@@ -137,7 +140,7 @@ class MixtureSameFamily(Distribution):
             index = index.expand((*samples.shape[:lead], 1, *self._event_shape))
             return samples.gather(lead, index).squeeze(lead)
 
-    def _pad(self, x: Tensor) -> Tensor:
+    def _pad_mixture_dimensions(self, x: Tensor) -> Tensor:
         """A value with a dimension for the components."""
         return x.unsqueeze(-1 - self._event_ndims)
 

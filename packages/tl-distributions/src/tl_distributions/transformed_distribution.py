@@ -137,13 +137,13 @@ class TransformedDistribution(Distribution):
             value = transform.inv(value)
         if self._validate_args:
             self.base_dist._validate_sample(value)
-        return self._reverse_if_decreasing(self.base_dist.cdf(value))
+        return self._monotonize_cdf(self.base_dist.cdf(value))
 
     def icdf(self, value: Tensor) -> Tensor:
         """The quantile of a probability, by way of the base and the transforms."""
-        return self._forward(self.base_dist.icdf(self._reverse_if_decreasing(value)))
+        return self._forward(self.base_dist.icdf(self._monotonize_cdf(value)))
 
-    def _reverse_if_decreasing(self, probability: Tensor) -> Tensor:
+    def _monotonize_cdf(self, probability: Tensor) -> Tensor:
         """1 - p where the transforms decrease."""
         sign: Any = 1
         for transform in self.transforms:

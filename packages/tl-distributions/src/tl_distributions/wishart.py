@@ -132,7 +132,7 @@ class Wishart(ExponentialFamily):
         diagonal = sigma.diagonal(dim1=-2, dim2=-1)
         return self._matrix_df * (sigma.square() + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
-    def _bartlett(self, sample_shape: Size) -> Tensor:
+    def _bartlett_sampling(self, sample_shape: Size) -> Tensor:
         n = self._event_shape[-1]
         shape = self._extended_shape(sample_shape)
         scale = self._unbroadcasted_scale_tril
@@ -158,7 +158,7 @@ class Wishart(ExponentialFamily):
             A tensor of shape sample_shape + batch_shape + (n, n).
         """
         sample_shape = Size(sample_shape)
-        sample = self._bartlett(sample_shape)
+        sample = self._bartlett_sampling(sample_shape)
         if sample.is_meta:
             return sample
         if max_try_correction is None:
@@ -170,7 +170,7 @@ class Wishart(ExponentialFamily):
         for _ in range(max_try_correction):
             if not singular.any():
                 break
-            sample = tl_core.where(singular[..., None, None], self._bartlett(sample_shape), sample)
+            sample = tl_core.where(singular[..., None, None], self._bartlett_sampling(sample_shape), sample)
             singular = ~constraints.positive_definite.check(sample.detach())
         return sample
 
