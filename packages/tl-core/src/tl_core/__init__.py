@@ -24,6 +24,7 @@ from tl_core._C import (
 )
 from tl_core.api import tensor_methods as _tensor  # gives Tensor its Python half
 from tl_core.base import forks as _forks  # handlers of forks
+from tl_core.base import former_names as _former_names
 from tl_core.base import operator_hooks as _operator_hooks
 from tl_core.base import return_types
 from tl_core.base.errors import OutOfMemoryError
@@ -213,6 +214,7 @@ _overridable.add_modules("torch", "tl_core", "tl_core.symbolic.arithmetic", "tl_
 for _name in ("functional", "fft", "linalg", "sparse", "special"):
     _overridable.add_modules(f"torch.{_name}", f"tl_core.{_name}")
 # Modules that methods of Tensor load when a program first needs them.
+_former_names.serve()
 _operator_hooks.makers.update(
     {
         "array namespace": "tl_core:array_api",

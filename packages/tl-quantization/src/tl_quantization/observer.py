@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
+from tl_core.base.former_names import attributes_of
 from tl_nn import Module
 
 from .dtypes import (
@@ -141,3 +142,5 @@ default_fixed_qparams_range_0to1_observer = FixedQParamsObserver.with_args(scale
 default_symmetric_fixed_qparams_observer = default_fixed_qparams_range_neg1to1_observer
 #: For operators that keep their input's scale.
 default_reuse_input_observer = ReuseInputObserver
+
+__getattr__ = attributes_of(__name__)  # of names that pickles hold

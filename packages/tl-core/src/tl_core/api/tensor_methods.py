@@ -12,6 +12,7 @@ from tl_core._C import Tensor
 from tl_core.api import tensor_pickling
 from tl_core.api.tensor_properties import PROPERTIES, load_autograd, requires_grad_
 from tl_core.base import operator_hooks
+from tl_core.base.former_names import attributes_of
 from tl_core.base.keyword_names import also_named
 from tl_core.functions import hashing, norms, statistics
 from tl_core.functions.lowrank import lu_factors
@@ -745,3 +746,6 @@ def _convert(ret: Any, cls: type) -> Any:
     if isinstance(ret, (tuple, list)):
         ret = type(ret)(_convert(item, cls) for item in ret)
     return ret
+
+
+__getattr__ = attributes_of(__name__)  # of names that pickles hold

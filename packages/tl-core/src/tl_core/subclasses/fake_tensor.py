@@ -6,6 +6,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.base.former_names import attributes_of
 from tl_core.dispatch.modes import no_modes
 from tl_core.overrides import disabled_torch_function
 from tl_core.subclasses.fake_cache import CacheKeyState, extract_tensor_metadata
@@ -299,3 +300,6 @@ def _is_tensor_constructor(func: Any) -> bool:
     schema = func._schema
     takes = any("Tensor" in str(argument.type) for argument in schema.arguments)
     return not takes and len(schema.returns) == 1 and str(schema.returns[0].type) == "Tensor"
+
+
+__getattr__ = attributes_of(__name__)  # of names that pickles hold

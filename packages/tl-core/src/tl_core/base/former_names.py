@@ -1,0 +1,62 @@
+"""Former modules of the functions and classes that pickles name, so that files of earlier versions load.
+
+A pickle of plain Python names a function by its module. A move of such a function adds a line to the tables of
+`name_table`, and `tests/pickled_names.txt` of tl-all lists the names that pickles hold.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from tl_core.base.name_table import MOVED_MODULES, MOVED_NAMES
+
+__all__ = ["attributes_of", "serve"]
+
+
+def attributes_of(module: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module that some names have left.
+
+    Args:
+        module: the full name of the module.
+
+    Returns:
+        A function of a name. It raises AttributeError for other names.
+
+    Example:
+        >>> attributes_of("tl_core.storage")("_from_bytes").__module__
+        'tl_core.memory.untyped_storage'
+    """
+
+    def look_up(name: str) -> Any:
+        present = MOVED_NAMES[module].get(name)
+        if present is None:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+        return getattr(import_module(present), name)
+
+    return look_up
+
+
+class _FormerModules:
+    """Finds former modules, and enters the present modules in `sys.modules`."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self) if fullname in MOVED_MODULES else None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """The import system's own module, which `exec_module` replaces."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[module.__name__] = import_module(MOVED_MODULES[module.__name__])
+
+
+def serve() -> None:
+    """Lets imports find former modules, after all other finders."""
+    if not any(isinstance(finder, _FormerModules) for finder in sys.meta_path):
+        sys.meta_path.append(_FormerModules())
