@@ -32,28 +32,30 @@ NUMERIC = ("jaxtyping", "pyro-api", "opt_einsum", "networkx")
 HUB = ("huggingface_hub", "tokenizers", "safetensors", "datasets", "evaluate", "tensorboard")
 # Inference: the files that take seconds, not those that learn until they are right.
 PYRO_INFER = ("abstract_infer", "compute_downstream_costs", "conjugate_gradients", "csis", "discrete")
-# The files without a hub, further processes or other libraries.
+# The other files need several devices, an accelerator, or libraries for accelerators.
 ACCELERATE = (
     *(
         "accelerator",
         "big_modeling",
+        "cli",
+        "compile",
         "cpu",
         "data_loader",
         "dataclasses",
+        "fp8",
         "grad_sync",
-        "hooks",
-        "kwargs_handlers",
     ),
     *(
+        "hooks",
+        "imports",
+        "kwargs_handlers",
+        "launch",
         "logging",
         "memory_utils",
+        "metrics",
         "modeling_utils",
-        "offload",
-        "optimizer",
-        "scheduler",
-        "state_checkpointing",
-        "utils",
     ),
+    *("offload", "optimizer", "sagemaker", "scheduler", "state_checkpointing", "tracking", "utils"),
 )
 PEFT = (
     *("adamss_asa", "bdlora", "bufferdict", "deft", "incremental_pca", "lorafa", "loraplus", "low_level_api"),
