@@ -161,7 +161,7 @@ def check(session: nox.Session) -> None:
         ["python", "-m", "tools.docstrings"],
         ["python", "-m", "tools.abi", "diff"],
         ["python", "-m", "tools.sizes"],
-        ["mypy", *[a for p in packages().values() for a in ("-p", p.import_name)]],
+        ["mypy", *[a for p in packages().values() for name in p.import_names for a in ("-p", name)]],
         ["mypy", "--ignore-missing-imports", "tools", "noxfile.py"],
     ]
     failed = [" ".join(step[:3]) for step in steps if not succeeds(session, step)]

@@ -105,7 +105,11 @@ def main() -> int:
     limits = tomllib.loads(LIMITS.read_text())
     bad = []
     for package in packages().values():
-        by_file = {file: counts(file.read_text()) for file in sorted(package.source.rglob("*.py"))}
+        by_file = {
+            file: counts(file.read_text())
+            for folder in package.sources
+            for file in sorted(folder.rglob("*.py"))
+        }
         if "--files" in sys.argv:
             for file, counted in by_file.items():
                 if number := counted["participles of variables"] + counted["participles of functions"]:

@@ -157,12 +157,22 @@ class Package:
     @property
     def import_name(self) -> str:
         """The name programs import."""
-        return Path(self.settings["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"][0]).name
+        return self.import_names[0]
+
+    @property
+    def import_names(self) -> list[str]:
+        """The top-level names of its wheel: its import name, then smaller ones beside it."""
+        return [Path(p).name for p in self.settings["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]]
 
     @property
     def source(self) -> Path:
         """The folder of its Python code."""
         return self.folder / "src" / self.import_name
+
+    @property
+    def sources(self) -> list[Path]:
+        """The folders of its Python code, one for each top-level name."""
+        return [self.folder / "src" / name for name in self.import_names]
 
     @property
     def is_native(self) -> bool:

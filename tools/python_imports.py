@@ -100,7 +100,7 @@ def _undeclared(reader: ImportReader, package: Package, family: dict[str, str]) 
             always |= roots
             may_import |= roots
     for line, root, in_function in _imported_roots(reader, set(family.values())):
-        if root == own or root in sys.stdlib_module_names:
+        if root in package.import_names or root in sys.stdlib_module_names:
             continue
         if root in family.values() and root not in may_import:
             yield line, f"{own} may not import {root}"
@@ -189,17 +189,17 @@ def violations(root: Path = ROOT) -> Iterator[Found]:
     """Every import that breaks a rule."""
     every = packages(root)
     family = {p.distribution.replace("-", "_"): p.import_name for p in every.values()}
-    paths = {module_name(f, p.source): f for p in every.values() for f in sorted(p.source.rglob("*.py"))}
+    folders = [folder for package in every.values() for folder in package.sources]
+    paths = {module_name(f, folder): f for folder in folders for f in sorted(folder.rglob("*.py"))}
     readers = {module: read(file, module) for module, file in paths.items()}
     needs = {module: list(_needs(reader, readers)) for module, reader in readers.items()}
     for package in every.values():
-        own = package.import_name
         for module, file in paths.items():
-            if module.split(".")[0] == own:
+            if module.split(".")[0] in package.import_names:
                 for line, message in _broken(readers[module], needs[module], package, family):
                     yield file, line, message
         for file in sorted((package.folder / "tests").rglob("*.py")):
-            for line, message in _private(read(file, file.stem), own, set(family.values())):
+            for line, message in _private(read(file, file.stem), package.import_name, set(family.values())):
                 yield file, line, message
     for module, message in _circles(needs):
         yield paths[module], 1, message

@@ -103,7 +103,7 @@ sys.exit(digits.main(["--epochs", "1", "--plot", "curve.png"]))
     "arguments", [["--epochs", "0"], ["--batch-size", "-1"], ["--epochs", "many"], ["--nonsense"]]
 )
 def test_wrong_arguments(python, arguments):
-    assert "usage: python -m tl.examples.digits" in python("-m", "tl.examples.digits", *arguments, code=2)
+    assert "usage: tl examples digits" in python("-m", "tl.examples.digits", *arguments, code=2)
 
 
 def test_help(python):

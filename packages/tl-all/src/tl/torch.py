@@ -1,17 +1,19 @@
 """Runs programs that contain `import torch`.
 
-    python -m tl.torch PROGRAM.py arguments …
-    python -m tl.torch -m MODULE arguments …
-    python -m tl.torch -c CODE arguments …
-    python -m tl.torch --absent PROGRAM.py …    also lists the imported names that tl lacks
+    tl torch PROGRAM.py arguments …
+    tl torch -m MODULE arguments …
+    tl torch -c CODE arguments …
+    tl torch - arguments …                the program comes from the standard input
+    tl torch --absent PROGRAM.py …        also lists the imported names that tl lacks
 
-or, in a program, before anything imports torch:
+(`python -m tl.torch` is the same command) or, in a program, before anything imports torch:
 
     import tl.torch
     tl.torch.install()
 
 From then on `torch` and every module below it is tl's own, in this process, in its forks and in the spawn and
-forkserver children of `multiprocessing`. Other child programs do not change.
+forkserver children of `multiprocessing`. Other child programs do not change, except with `TL_AS_TORCH=1` in the
+environment.
 
 `torch.__version__`, `torch.version.__version__` and `importlib.metadata.version("torch")` are then `2.7.0+tl`, the
 version of PyTorch's API, because programs choose their code by it. `torch.__name__` is "torch" for libraries that patch
@@ -36,9 +38,21 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
     from typing import Any, BinaryIO
 
+    Program = tuple[CodeType, dict[str, Any]]  # with the names of its `__main__`
+
 API_VERSION = Release("2.7.0+tl")
 
-USAGE = "usage: python -m tl.torch [--absent] (PROGRAM.py | -m MODULE | -c CODE) [ARGUMENT ...]"
+PROGRAM = "python -m tl.torch"
+USAGE = "[-h] [--version] [--absent] (PROGRAM.py | -m MODULE | -c CODE | -) [ARGUMENT ...]"
+HELP = """
+Runs a program in which torch is another name of tl.
+
+  PROGRAM.py  a file, or a folder or ZIP file with a __main__.py
+  -m MODULE   a module, as of `python -m`
+  -c CODE     the text of a program
+  -           the program comes from the standard input
+  --absent    also lists the imported names that tl lacks
+  --version   the versions of tl and of PyTorch's API"""
 
 # The modules whose `get_preparation_data` returns the data of a new child process before it loads the main program.
 _SPAWNERS = ("multiprocessing.spawn", "joblib.externals.loky.backend.spawn", "loky.backend.spawn")
@@ -270,22 +284,53 @@ class _Installer:
         return exec, (code,)
 
 
-def main(argv: list[str]) -> None:
-    """Runs the command line. argv holds the arguments after `python -m tl.torch`."""
-    what = argv[argv[:1] == ["--absent"] :]
-    if not what or what[0] in ("-h", "--help") or (what[0] in ("-m", "-c") and len(what) == 1):
-        print(USAGE, file=sys.stderr)
-        raise SystemExit(0 if what and what[0] in ("-h", "--help") else 2)
+class _Refusal(Exception):
+    """A program that can't run, with the exit status."""
+
+    def __init__(self, text: str, status: int):
+        super().__init__(text)
+        self.status = status
+
+
+def main(argv: list[str], program: str = PROGRAM) -> None:
+    """Runs the command line.
+
+    Args:
+        argv: the arguments after the name of the program.
+        program: the name of the program, for messages.
+    """
+    if argv[:1] == ["--version"]:
+        import tl
+
+        print(f"{program}: tl {tl.version.tl}, PyTorch's API {API_VERSION.partition('+')[0]}")
+        return
+    if argv[:1] in (["-h"], ["--help"]):
+        print(f"usage: {program} {USAGE}\n{HELP}")
+        return
+    words = argv[argv[:1] == ["--absent"] :]
+    if not words or (words[0] in ("-m", "-c") and len(words) == 1):
+        print(f"usage: {program} {USAGE}", file=sys.stderr)
+        raise SystemExit(2)
     install()
-    if argv[0] == "--absent":
+    if words != argv:
         _list_absent()
-        argv = argv[1:]
-    if argv[0] == "-m":
-        _run_module(argv[1], argv[1:])
-    elif argv[0] == "-c":
-        _run_code(argv[1], ["-c", *argv[2:]])
-    else:
-        _run_path(argv[0], argv)
+    try:
+        code, names = _prepare(words)
+    except _Refusal as refusal:
+        print(f"{program}: {refusal}", file=sys.stderr)
+        raise SystemExit(refusal.status) from None
+    _run(code, **names)
+
+
+def _prepare(words: list[str]) -> "Program":
+    """The code of the command line's program and the names of its `__main__`."""
+    if words[0] == "-m":
+        return _module(words[1], words[1:])
+    if words[0] == "-c":
+        return _text(words[1], "<string>", ["-c", *words[2:]])
+    if words[0] == "-":
+        return _text(sys.stdin.read(), "<stdin>", words)
+    return _file(words[0], words)
 
 
 def _list_absent() -> None:
@@ -298,28 +343,27 @@ def _list_absent() -> None:
     atexit.register(lambda: print(_absent.report(), file=sys.stderr))
 
 
-def _run_code(source: str, argv: list[str]) -> None:
+def _text(source: str, name: str, argv: list[str]) -> "Program":
     sys.argv[:] = argv
     _set_first_path("")
-    _run(compile(source, "<string>", "exec"))
+    return compile(source, name, "exec"), {}
 
 
-def _run_path(path: str, argv: list[str]) -> None:
+def _file(path: str, argv: list[str]) -> "Program":
     import os.path
     from pkgutil import read_code
 
     sys.argv[:] = argv
     if os.path.isdir(path) or _is_zip(path):
         _set_first_path(path)
-        _run_spec(_main_of(path))
-        return
+        return _of_spec(_main_of(path))
     _set_first_path(os.path.dirname(os.path.realpath(path)))
     with _open(path) as file:
         code = read_code(file)
     if code is None:
         with _open(path) as file:
             code = compile(file.read(), path, "exec")
-    _run(code, __file__=os.path.abspath(path), __cached__=None)
+    return code, {"__file__": os.path.abspath(path), "__cached__": None}
 
 
 def _main_of(path: str) -> "ModuleSpec":
@@ -327,8 +371,7 @@ def _main_of(path: str) -> "ModuleSpec":
 
     spec = PathFinder.find_spec("__main__", [path])
     if spec is None:
-        print(f"python -m tl.torch: no __main__ in {path}", file=sys.stderr)
-        raise SystemExit(1)
+        raise _Refusal(f"no __main__ in {path}", 1)
     return spec
 
 
@@ -342,20 +385,18 @@ def _open(path: str) -> "BinaryIO":
     try:
         return open(path, "rb")
     except OSError as error:
-        print(f"python -m tl.torch: cannot open {path}: {error.strerror}", file=sys.stderr)
-        raise SystemExit(2) from None
+        raise _Refusal(f"cannot open {path}: {error.strerror}", 2) from None
 
 
-def _run_module(name: str, argv: list[str]) -> None:
+def _module(name: str, argv: list[str]) -> "Program":
     sys.argv[:] = argv
     spec = _spec_of(name)
     if spec is not None and spec.submodule_search_locations is not None:
         spec = _spec_of(f"{name}.__main__")
     if spec is None or spec.loader is None:
-        print(f"python -m tl.torch: no module named {name}, or no __main__ in it", file=sys.stderr)
-        raise SystemExit(1)
+        raise _Refusal(f"no module named {name}, or no __main__ in it", 1)
     sys.argv[0] = spec.origin or name
-    _run_spec(spec)
+    return _of_spec(spec)
 
 
 def _spec_of(name: str) -> "ModuleSpec | None":
@@ -367,10 +408,10 @@ def _spec_of(name: str) -> "ModuleSpec | None":
         return None
 
 
-def _run_spec(spec: "ModuleSpec") -> None:
+def _of_spec(spec: "ModuleSpec") -> "Program":
     loader: Any = spec.loader
-    code = loader.get_code(spec.name)
-    _run(code, __file__=spec.origin, __spec__=spec, __package__=spec.parent, __loader__=spec.loader)
+    names = {"__file__": spec.origin, "__spec__": spec, "__package__": spec.parent, "__loader__": loader}
+    return loader.get_code(spec.name), names
 
 
 def _set_first_path(folder: str) -> None:

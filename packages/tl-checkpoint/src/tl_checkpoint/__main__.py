@@ -1,4 +1,4 @@
-"""`python -m tl_checkpoint convert|inspect|verify`: checkpoints from a shell."""
+"""Checkpoints from a shell: `tl inspect`, `tl verify`, `tl convert`, or `python -m tl_checkpoint COMMAND`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,31 @@ from typing import Any
 
 from . import formats, inspection
 
+PROGRAM = "python -m tl_checkpoint"
+COMMANDS = ("inspect", "verify", "convert")
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; 0 if all went well, 1 if a file is damaged or refused, 2 for a wrong call."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
+    return _run(_parser().parse_args(arguments))
+
+
+def inspect(arguments: Sequence[str], program: str) -> int:
+    """The command `inspect` under the name of a program. Returns the exit status, as `main`."""
+    return _run(inspect_parser(program).parse_args(arguments))
+
+
+def verify(arguments: Sequence[str], program: str) -> int:
+    """The command `verify` under the name of a program. Returns the exit status, as `main`."""
+    return _run(verify_parser(program).parse_args(arguments))
+
+
+def convert(arguments: Sequence[str], program: str) -> int:
+    """The command `convert` under the name of a program. Returns the exit status, as `main`."""
+    return _run(convert_parser(program).parse_args(arguments))
+
+
+def _run(options: argparse.Namespace) -> int:
     status = 0
     for path in options.files:
         try:
@@ -30,22 +50,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tl_checkpoint", description=__doc__)
+    parser = argparse.ArgumentParser(prog=PROGRAM, description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    inspect = commands.add_parser("inspect", help="names, shapes, types, sizes, checksums; no data is read")
-    inspect.add_argument("--keys", default="*", help="a pattern of names, such as 'enc.*'")
-    verify = commands.add_parser("verify", help="compare every checksum, and the manifest")
-    convert = commands.add_parser("convert", help="write a file in another format")
-    convert.add_argument(
-        "--to", required=True, metavar="FILE", help="the new file, .pt, .safetensors or .npz"
-    )
-    convert.add_argument(
-        "--key", help="the entry of a .pt file whose tensors are meant, such as 'state_dict'"
-    )
-    convert.add_argument("--force", action="store_true", help="replace a file that is there")
-    for command, run in ((inspect, _inspect), (verify, _verify), (convert, _convert)):
-        command.add_argument("files", nargs=1 if command is convert else "+", metavar="FILE")
-        command.set_defaults(run=run)
+    makers = (inspect_parser, verify_parser, convert_parser)
+    for name, maker in zip(COMMANDS, makers, strict=True):
+        whole = maker(f"{PROGRAM} {name}")
+        commands.add_parser(
+            name, parents=[whole], add_help=False, help=whole.description, description=whole.description
+        )
+    return parser
+
+
+def inspect_parser(program: str) -> argparse.ArgumentParser:
+    """The parser of `inspect`."""
+    about = "names, shapes, types, sizes and checksums of a file's tensors; no data is read"
+    parser = argparse.ArgumentParser(program, description=about)
+    parser.add_argument("--keys", default="*", help="a pattern of names, such as 'enc.*'")
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.set_defaults(run=_inspect)
+    return parser
+
+
+def verify_parser(program: str) -> argparse.ArgumentParser:
+    """The parser of `verify`."""
+    parser = argparse.ArgumentParser(program, description="compare every checksum, and the manifest")
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.set_defaults(run=_verify)
+    return parser
+
+
+def convert_parser(program: str) -> argparse.ArgumentParser:
+    """The parser of `convert`."""
+    parser = argparse.ArgumentParser(program, description="write a file in another format")
+    parser.add_argument("--to", required=True, metavar="FILE", help="the new file, .pt, .safetensors or .npz")
+    parser.add_argument("--key", help="the entry of a .pt file whose tensors are meant, such as 'state_dict'")
+    parser.add_argument("--force", action="store_true", help="replace a file that is there")
+    parser.add_argument("files", nargs=1, metavar="FILE")
+    parser.set_defaults(run=_convert)
     return parser
 
 

@@ -16,6 +16,8 @@ from .launcher.argparse_util import check_env
 
 __all__ = ["main", "parse_args"]
 
+PROGRAM = "python -m tl_distributed.launch"
+
 
 def parse_args(args: Sequence[str] | None) -> Namespace:
     """Reads a command line; that of the process if None.
@@ -25,7 +27,7 @@ def parse_args(args: Sequence[str] | None) -> Namespace:
         ['--local-rank=${local_rank}', '--lr', '1']
     """
     parser = launcher.get_args_parser()
-    parser.prog = "tl.distributed.launch"
+    parser.prog = PROGRAM
     parser.add_argument(
         "--use-env",
         "--use_env",
@@ -48,4 +50,4 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(launcher.exit_status(main))
+    sys.exit(launcher.exit_status(main, PROGRAM))

@@ -1,4 +1,4 @@
-"""The operation of each rank when a job stopped, or now: `python -m tl.distributed.report JOBDIR`.
+"""The operation of each rank when a job stopped, or now: `tl report JOBDIR`.
 
 The launcher's folder has a flight recorder for each worker, with the last 2,000 operations of its groups. The report
 shows where each rank stands, for which ranks the others wait, who called something else, and which rank is slow.
@@ -16,7 +16,9 @@ from pathlib import Path
 from .backends.flight_recorder import Operation, Recording, read
 from .backends.flight_recorders import FILE_NAME
 
-__all__ = ["last_start", "lines", "main", "of_files", "of_folder"]
+__all__ = ["get_parser", "last_start", "lines", "main", "of_files", "of_folder"]
+
+PROGRAM = "python -m tl_distributed.report"
 
 _NS = 1e-9
 _FEW = 8  # with fewer collectives nobody is called slow
@@ -206,8 +208,27 @@ def of_folder(folder: Path) -> list[str]:
     return of_files(last_start(folder))
 
 
-def main(args: Sequence[str] | None = None) -> int:
+def get_parser(program: str = PROGRAM) -> argparse.ArgumentParser:
+    """The parser of the command line.
+
+    Args:
+        program: the name of the program, for messages.
+
+    Example:
+        >>> get_parser("tl report").parse_args(["logs"]).folder.name
+        'logs'
+    """
+    parser = argparse.ArgumentParser(program, description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("folder", type=Path, help="the launcher's --log-dir, or a job's folder in it")
+    return parser
+
+
+def main(args: Sequence[str] | None = None, program: str = PROGRAM) -> int:
     """Reads a command line and prints the report.
+
+    Args:
+        args: the words of the command line, by default those of the process.
+        program: the name of the program, for messages.
 
     Returns:
         The exit status: 2 if there is nothing to report on.
@@ -215,12 +236,11 @@ def main(args: Sequence[str] | None = None) -> int:
     Example:
         >>> main(["logs"])  # doctest: +SKIP
     """
-    parser = argparse.ArgumentParser("tl.distributed.report", description=__doc__.split("\n\n")[0])
-    parser.add_argument("folder", type=Path, help="the launcher's --log-dir, or a job's folder in it")
+    options = get_parser(program).parse_args(args)
     try:
-        print("\n".join(of_folder(parser.parse_args(args).folder)))
+        print("\n".join(of_folder(options.folder)))
     except (OSError, ValueError) as error:
-        print(f"tl.distributed.report: {error}", file=sys.stderr)
+        print(f"{program}: {error}", file=sys.stderr)
         return 2
     return 0
 

@@ -1,8 +1,10 @@
-"""Starts a job of several processes, watches it and starts it again: `python -m tl.distributed.run`.
+"""Starts a job of several processes, watches it and starts it again: `tl run`, `tlrun`.
 
-    python -m tl.distributed.run --standalone --nproc-per-node 2 train.py --epochs 3
-    python -m tl.distributed.run --nproc-per-node 4 --max-restarts 3 -m package.train
-    python -m tl.distributed.run --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29400 train.py
+    tl run --standalone --nproc-per-node 2 train.py --epochs 3
+    tl run --nproc-per-node 4 --max-restarts 3 -m package.train
+    tl run --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29400 train.py
+
+Without the façade, `python -m tl_distributed.run` is the same command.
 
 Workers find each other by the variables RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT.
 Every option may be given as a variable too: PET_NPROC_PER_NODE for `--nproc-per-node`.
@@ -25,10 +27,12 @@ from .elastic.multiprocessing.errors import record
 from .elastic.rendezvous import RendezvousError
 from .elastic.rendezvous.utils import parse_config
 from .elastic.utils.log_level import get_log_level
-from .launcher.api import LaunchConfig, elastic_launch
+from .launcher.api import AS_TORCH, LaunchConfig, elastic_launch
 from .launcher.argparse_util import check_env, env
 
-__all__ = ["config_from_args", "get_args_parser", "main", "parse_args", "run"]
+__all__ = ["command", "config_from_args", "get_args_parser", "main", "parse_args", "run"]
+
+PROGRAM = "python -m tl_distributed.run"
 
 
 def _value(
@@ -51,14 +55,17 @@ def _spellings(name: str) -> list[str]:
     return list(dict.fromkeys([f"--{name.replace('_', '-')}", f"--{name}"]))
 
 
-def get_args_parser() -> argparse.ArgumentParser:
+def get_args_parser(program: str = PROGRAM) -> argparse.ArgumentParser:
     """The parser of the command line.
+
+    Args:
+        program: the name of the program, for messages.
 
     Example:
         >>> get_args_parser().parse_args(["--nproc-per-node", "2", "train.py", "--lr", "1"]).training_script_args
         ['--lr', '1']
     """
-    parser = argparse.ArgumentParser("tl.distributed.run", description="Starts a job of several processes.")
+    parser = argparse.ArgumentParser(program, description="Starts a job of several processes.")
     value, flag = partial(_value, parser), partial(_flag, parser)
     value("nnodes", "1:1", "how many machines: N, MIN:MAX, or auto: as many as SLURM says")
     value("nproc_per_node", "1", "workers of each machine: a number, cpu, gpu or auto")
@@ -201,7 +208,7 @@ def _command(args: argparse.Namespace) -> tuple[str, list[str]]:
 def _as_torch() -> list[str]:
     """Workers of a launcher that was called by the name torch say `import torch` too."""
     main = sys.modules.get("torch")
-    return ["-m", "tl.torch"] if main is not None and main is sys.modules.get("tl") else []
+    return list(AS_TORCH) if main is not None and main is sys.modules.get("tl") else []
 
 
 def run(args: argparse.Namespace) -> None:
@@ -227,14 +234,35 @@ def main(args: Sequence[str] | None = None) -> None:
     run(parse_args(args))
 
 
-def exit_status(main: Callable[[], None]) -> int:
-    """Calls a launcher's main function; what failed goes to the console, without a stack.
+def command(arguments: Sequence[str], program: str) -> int:
+    """The command line under the name of a program.
+
+    Args:
+        arguments: the words after the name.
+        program: the name, for messages.
+
+    Returns:
+        The exit status, as of `exit_status`.
+
+    Example:
+        >>> command(["--nproc-per-node", "2", "train.py"], "tl run")  # doctest: +SKIP
+    """
+    args = get_args_parser(program).parse_args(arguments)
+    return exit_status(record(partial(run, args)), program)
+
+
+def exit_status(main: Callable[[], object], program: str = PROGRAM) -> int:
+    """Calls a launcher's main function. The text of an error goes to the console, without a stack.
+
+    Args:
+        main: the function.
+        program: the name before messages.
 
     Returns:
         The exit status of this process: that of the worker that failed first, 128 and the number of a signal that ended
         this process, 2 for options that make no sense, 0 if all went well.
     """
-    logging.basicConfig(format="tl.distributed.run: %(message)s", level=get_log_level())
+    logging.basicConfig(format=f"{program}: %(message)s", level=get_log_level())
     try:
         main()
     except ChildFailedError as error:
@@ -245,10 +273,10 @@ def exit_status(main: Callable[[], None]) -> int:
         print(error, file=sys.stderr)
         return 128 + error.sigval
     except (DistError, RendezvousError, ModuleNotFoundError) as error:
-        print(f"tl.distributed.run: {error}", file=sys.stderr)
+        print(f"{program}: {error}", file=sys.stderr)
         return 1
     except ValueError as error:
-        print(f"tl.distributed.run: {error}", file=sys.stderr)
+        print(f"{program}: {error}", file=sys.stderr)
         return 2
     return 0
 

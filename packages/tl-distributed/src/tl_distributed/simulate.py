@@ -1,7 +1,7 @@
 """The traffic and the memory of one rank of a large job, without a second process.
 
-    python -m tl.distributed.simulate --world 1024 train.py --epochs 1
-    python -m tl.distributed.simulate --world 4096 --rank 7 -m package.train
+    tl simulate --world 1024 train.py --epochs 1
+    tl simulate --world 4096 --rank 7 -m package.train
 
 The program runs as that rank, with the variables that the launcher would set. Its groups move nothing, whatever backend
 it asks for, and count messages and bytes as a ring or a pairwise exchange among the ranks would send them. All other
@@ -29,7 +29,9 @@ from .base.work import Work
 from .stores.rendezvous import Meeting, all_meet_by
 from .stores.store import HashStore
 
-__all__ = ["MirrorGroup", "Simulation", "main"]
+__all__ = ["MirrorGroup", "Simulation", "get_parser", "main"]
+
+PROGRAM = "python -m tl_distributed.simulate"
 
 
 class MirrorGroup(FakeGroup):
@@ -189,23 +191,40 @@ def _bytes(count: int) -> str:
     return f"{amount:.4g} TB"
 
 
-def main(args: Sequence[str] | None = None) -> None:
-    """Reads a command line, runs the program and prints what it would send.
+def get_parser(program: str = PROGRAM) -> argparse.ArgumentParser:
+    """The parser of the command line.
+
+    Args:
+        program: the name of the program, for messages.
 
     Example:
-        >>> main(["--world-size", "8", "train.py"])  # doctest: +SKIP
+        >>> get_parser("tl simulate").parse_args(["--world", "8", "train.py"]).world
+        8
     """
-    parser = argparse.ArgumentParser("tl.distributed.simulate", description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(program, description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--world", type=int, required=True, help="how many ranks the job has")
     parser.add_argument("--rank", type=int, default=0, help="the rank that the program runs as")
     parser.add_argument("-m", "--module", action="store_true", help="the program is a module")
     parser.add_argument("program", help="the program")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
-    options = parser.parse_args(args)
+    return parser
+
+
+def main(args: Sequence[str] | None = None, program: str = PROGRAM) -> None:
+    """Reads a command line, runs the program and prints the messages that it would send.
+
+    Args:
+        args: the words of the command line, by default those of the process.
+        program: the name of the command, for messages.
+
+    Example:
+        >>> main(["--world", "8", "train.py"])  # doctest: +SKIP
+    """
+    options = get_parser(program).parse_args(args)
     simulation = Simulation(options.world, options.rank)
     sys.argv = [options.program, *options.arguments]
 
-    def program() -> None:
+    def run_program() -> None:
         if options.module:
             runpy.run_module(options.program, run_name="__main__", alter_sys=True)
         else:
@@ -213,7 +232,7 @@ def main(args: Sequence[str] | None = None) -> None:
             runpy.run_path(options.program, run_name="__main__")
 
     try:
-        simulation.run(program)
+        simulation.run(run_program)
     finally:
         print("\n".join(simulation.lines()))
 

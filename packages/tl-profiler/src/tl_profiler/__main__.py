@@ -1,4 +1,6 @@
-"""`python -m tl_profiler run [options] program.py [arguments]`: profiles a program and writes files.
+"""`tl profile [options] program.py [arguments]`: profiles a program and writes files.
+
+Without the façade, `python -m tl_profiler run` is the same command.
 
 Options:
     --html FILE    a page with time line, tables and memory
@@ -26,14 +28,15 @@ from tl_autograd.profiler import profile
 from tl_autograd.profiler_kinds import ExperimentalConfig
 from tl_profiler import report
 
-__all__ = ["main"]
+__all__ = ["get_parser", "main", "profile_program"]
+
+PROGRAM = "python -m tl_profiler"
+_ABOUT = "Runs a program and shows where its time and memory go."
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m tl.profiler", description="Runs a program and tells what it did."
-    )
-    command = parser.add_subparsers(dest="command", required=True).add_parser("run", help="run a program")
+def get_parser(program: str) -> argparse.ArgumentParser:
+    """The parser of the command under the name of a program."""
+    command = argparse.ArgumentParser(program, description=_ABOUT)
     command.add_argument("--html", metavar="FILE", help="a page with time line, tables and memory")
     command.add_argument("--trace", metavar="FILE", help="a Chrome trace; compressed if it ends with .gz")
     command.add_argument("--stacks", metavar="FILE", help="a line for each stack, for flame graph tools")
@@ -47,25 +50,48 @@ def _parser() -> argparse.ArgumentParser:
                          help="keep the last N megabytes of each thread's events")  # fmt: skip
     command.add_argument("-m", dest="module", action="store_true", help="the program is a module")
     command.add_argument("program", help="the program's file, or the module's name")
-    command.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program is given")
-    return parser
+    command.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
+    return command
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the program and returns its exit status."""
-    options = _parser().parse_args(argv)
+    parser = argparse.ArgumentParser(prog=PROGRAM, description=_ABOUT)
+    commands = parser.add_subparsers(dest="command", required=True)
+    name = f"{PROGRAM} run"
+    commands.add_parser(
+        "run", parents=[get_parser(name)], add_help=False, help="run a program", description=_ABOUT
+    )
+    return _profile(parser.parse_args(argv), name)
+
+
+def profile_program(arguments: Sequence[str], program: str) -> int:
+    """The command under the name of a program.
+
+    Args:
+        arguments: the words after the name.
+        program: the name, for messages.
+
+    Returns:
+        The exit status of the program that runs.
+
+    Example:
+        >>> profile_program(["--html", "page.html", "train.py"], "tl profile")  # doctest: +SKIP
+    """
+    return _profile(get_parser(program).parse_args(arguments), program)
+
+
+def _profile(options: argparse.Namespace, program: str) -> int:
     if options.last < 0:
-        print(
-            f"tl.profiler: --last needs a number of megabytes from 0 on, got {options.last}", file=sys.stderr
-        )
+        print(f"{program}: --last needs a number of megabytes from 0 on, got {options.last}", file=sys.stderr)
         return 2
     if options.stacks and options.no_stacks:
-        print("tl.profiler: --stacks needs the stacks that --no-stacks leaves out", file=sys.stderr)
+        print(f"{program}: --stacks needs the stacks that --no-stacks leaves out", file=sys.stderr)
         return 2
     for path in filter(None, (options.html, options.trace, options.stacks)):
-        _check_folder(path)
+        _check_folder(path, program)
     if not options.module and not os.path.isfile(options.program):
-        print(f"tl.profiler: there is no file {options.program!r} to run", file=sys.stderr)
+        print(f"{program}: there is no file {options.program!r} to run", file=sys.stderr)
         return 2
     config = ExperimentalConfig(profile_all_threads=options.all_threads, most_megabytes=options.last)
     collector = profile(record_shapes=not options.no_shapes, with_stack=not options.no_stacks,
@@ -84,12 +110,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
-def _check_folder(path: str) -> None:
+def _check_folder(path: str, program: str) -> None:
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-        raise SystemExit(
-            f"tl.profiler: {path} cannot be written: {folder} is no folder that may be written to"
-        )
+        raise SystemExit(f"{program}: {path} cannot be written: {folder} is no folder that may be written to")
 
 
 def _run(options: argparse.Namespace) -> None:

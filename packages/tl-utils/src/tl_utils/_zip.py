@@ -58,7 +58,7 @@ def _sources(path: str) -> Iterator[Path]:
 
 def main() -> None:
     """Reads the command line, and writes the ZIP file: whole or not at all."""
-    parser = argparse.ArgumentParser(description="Zip py source")
+    parser = argparse.ArgumentParser("python -m tl_utils._zip", description="Zip py source")
     parser.add_argument("paths", nargs="*", help="Paths to zip.")
     parser.add_argument(
         "--install-dir", "--install_dir", default=".", help="Root directory for all output files"

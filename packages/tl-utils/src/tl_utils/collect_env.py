@@ -1,7 +1,8 @@
-"""`python -m tl.utils.collect_env`: the environment, for a report of a bug."""
+"""`tl env`, `python -m tl.utils.collect_env`: the environment, for a report of a bug."""
 
 from __future__ import annotations
 
+import argparse
 import locale
 import os
 import platform
@@ -9,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from importlib import metadata
 from typing import Any, NamedTuple
 
@@ -17,7 +18,16 @@ import tl_core
 from tl_core.api import build_config
 from tl_core.settings import machine
 
-__all__ = ["SystemEnv", "get_env_info", "get_pretty_env_info", "main", "pretty_str", "run"]
+__all__ = [
+    "SystemEnv",
+    "command",
+    "get_env_info",
+    "get_parser",
+    "get_pretty_env_info",
+    "main",
+    "pretty_str",
+    "run",
+]
 
 API_VERSION = "2.7"
 _SECONDS = 20
@@ -293,6 +303,27 @@ def get_pretty_env_info() -> str:
         True
     """
     return pretty_str(get_env_info())
+
+
+def get_parser(program: str) -> argparse.ArgumentParser:
+    """The parser of the command under the name of a program."""
+    about = "Prints the versions, the processor and the settings of this environment, for reports of bugs."
+    return argparse.ArgumentParser(program, description=about)
+
+
+def command(arguments: Sequence[str], program: str) -> int:
+    """The command under the name of a program. Returns the exit status.
+
+    Args:
+        arguments: the words after the name.
+        program: the name, for messages.
+
+    Example:
+        >>> command([], "tl env")  # doctest: +SKIP
+    """
+    get_parser(program).parse_args(arguments)
+    main()
+    return 0
 
 
 def main() -> None:

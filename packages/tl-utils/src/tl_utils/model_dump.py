@@ -12,7 +12,6 @@ import os
 import re
 import sys
 import zipfile
-from pathlib import Path
 from typing import Any, TextIO
 
 from tl_utils.show_pickle import DumpUnpickler, FakeClass, FakeObject
@@ -288,9 +287,7 @@ def main(argv: list[str], *, stdout: TextIO | None = None) -> None:
     Example:
         >>> main(["model_dump", "--style=json", "model.pt"])  # doctest: +SKIP
     """
-    parser = argparse.ArgumentParser(
-        prog=Path(argv[0] or "model_dump").name, description="Shows a saved model."
-    )
+    parser = argparse.ArgumentParser(prog="python -m tl_utils.model_dump", description="Shows a saved model.")
     parser.add_argument("--style", choices=["json", "html"], default="html")
     parser.add_argument("--title", help="the name; else the file's")
     parser.add_argument("model")

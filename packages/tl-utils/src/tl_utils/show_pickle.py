@@ -208,7 +208,7 @@ def main(argv: list[str], output_stream: TextIO | None = None) -> int | None:
     """
     out = output_stream or sys.stdout
     parser = argparse.ArgumentParser(
-        prog=Path(argv[0] or "show_pickle").stem, description="Shows what is in a pickle."
+        prog="python -m tl_utils.show_pickle", description="Shows what is in a pickle."
     )
     parser.add_argument("--recursive", action="store_true", help="look in all archives of a folder")
     parser.add_argument("file", help="FILE, or FILE.zip@PATTERN")

@@ -1,1 +1,1 @@
-"""Programs that show tl at work: `python -m tl.examples.digits --help`."""
+"""Programs that show tl at work: `tl examples`, `tl examples digits --help`."""

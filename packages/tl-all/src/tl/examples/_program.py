@@ -57,9 +57,7 @@ def writable(path: str) -> str:
 
 def command_line(name: str, about: str | None, expected: str) -> argparse.ArgumentParser:
     """The options all examples have."""
-    parser = argparse.ArgumentParser(
-        prog=f"python -m tl.examples.{name}", description=(about or "").partition("\n")[0]
-    )
+    parser = argparse.ArgumentParser(prog=f"tl examples {name}", description=(about or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=0, help="of all random choices (0)")
     parser.add_argument("--plot", metavar="FILE.png", type=writable, help="draw the curve of the training")
     parser.add_argument("--quiet", action="store_true", help="show no progress")

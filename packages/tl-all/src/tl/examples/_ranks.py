@@ -1,4 +1,4 @@
-"""Trainings on several processes: `--ddp`, under `python -m tl.distributed.run --nproc-per-node N -m tl.examples.NAME`.
+"""Trainings on several processes: `--ddp`, under `tl run --nproc-per-node N -m tl.examples.NAME`.
 
 All processes draw the same random numbers and hold the same model; each learns from its own part of every batch, and
 gradients are averaged.
@@ -59,9 +59,7 @@ def join_ranks(options: argparse.Namespace) -> Iterator[Ranks]:
         yield ALONE
         return
     if "RANK" not in os.environ:
-        raise SystemExit(
-            "error: --ddp needs python -m tl.distributed.run --nproc-per-node N -m tl.examples.NAME"
-        )
+        raise SystemExit("error: --ddp needs tl run --nproc-per-node N -m tl.examples.NAME")
     dist.init_process_group("gloo")
     ranks = Ranks(dist.get_rank(), dist.get_world_size())
     try:

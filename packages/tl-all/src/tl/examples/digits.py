@@ -1,6 +1,6 @@
 """Learns to read handwritten digits: a convolutional network, trained on scikit-learn's 1,797 images of 8×8 pixels.
 
-    python -m tl.examples.digits --epochs 40 --plot curve.png
+    tl examples digits --epochs 40 --plot curve.png
 
 A fifth of the images is held out and only used to measure the accuracy. The same seed gives the same network. With
 `--checkpoint DIR --resume` a training that was killed goes on where it was.

@@ -1,6 +1,6 @@
 """Several networks trained at once, by vmap over their stacked parameters, against a loop over the networks.
 
-    python -m tl.examples.ensemble --models 8
+    tl examples ensemble --models 8
 
 Every operator runs once for all networks. The last line gives the loss of the mean prediction beside the mean loss of
 a network, the time of a step beside that of a loop, and how far the two are apart.

@@ -1,7 +1,7 @@
 """Trains a character GPT on the text of Python's own standard library, and lets it write.
 
-    python -m tl.examples.gpt --steps 2000 --plot curve.png
-    python -m tl.distributed.run --nproc-per-node 2 -m tl.examples.gpt --ddp
+    tl examples gpt --steps 2000 --plot curve.png
+    tl run --nproc-per-node 2 -m tl.examples.gpt --ddp
 
 Files chosen by a hash of their names are held out and only used to measure the loss, in nats a character. A table that
 counts which character follows three others is measured on the same text. The same seed gives the same model.

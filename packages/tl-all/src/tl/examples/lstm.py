@@ -1,6 +1,6 @@
 """Trains a character LSTM on the text of Python's own standard library: the GPT's corpus, another kind of network.
 
-    python -m tl.examples.lstm --steps 1500
+    tl examples lstm --steps 1500
 
 Its state goes on from one stretch of a text to the next. The last line gives the loss of held-out files in nats a
 character, beside that of a table that counts which character follows three others.

@@ -1,6 +1,6 @@
 """Learning to learn: parameters from which one step of gradient descent fits a sine wave (Finn et al., 2017).
 
-    python -m tl.examples.maml --steps 300
+    tl examples maml --steps 300
 
 The gradient of what a step inside reached is taken through that step: grad of vmap of grad. The last line gives the
 loss after one step on waves not seen before, that without the step, and how far a loop over the tasks is apart.

@@ -1,6 +1,6 @@
 """The empirical neural tangent kernel of a network, by Jacobians and by products with them, against a loop.
 
-    python -m tl.examples.ntk --points 12
+    tl examples ntk --points 12
 
 The kernel of two inputs is the product of the Jacobians of the network in its parameters there. The last line gives how
 long each way took and how far they are apart.

@@ -1,6 +1,6 @@
 """Gradients of every single sample of a batch, by vmap of grad, against a loop over the samples.
 
-    python -m tl.examples.per_sample --steps 30
+    tl examples per_sample --steps 30
 
 It trains a small network privately: each sample's gradient is clipped before the mean is taken and noise added. The
 last line gives the loss, the time of a step beside that of a loop, and how far the two gradients are apart.

@@ -1,6 +1,6 @@
 """A network that solves a differential equation: u'' = -u, u(0) = 0, u'(0) = 1, whose solution is the sine.
 
-    python -m tl.examples.pinn --steps 600
+    tl examples pinn --steps 600
 
 Derivatives of the network in its input come from grad of grad, for all points at once by vmap. The last line gives the
 largest error of the solution, and how far a loop over the points is apart.

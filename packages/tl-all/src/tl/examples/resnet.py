@@ -1,7 +1,7 @@
 """Trains a small residual network on scikit-learn's handwritten digits, enlarged to 16×16 pixels.
 
-    python -m tl.examples.resnet --epochs 12
-    python -m tl.distributed.run --nproc-per-node 2 -m tl.examples.resnet --ddp
+    tl examples resnet --epochs 12
+    tl run --nproc-per-node 2 -m tl.examples.resnet --ddp
 
 He et al., Deep Residual Learning, 2016: blocks whose two convolutions are added to what comes in, with batch
 normalization; each stage halves the image and doubles the channels.

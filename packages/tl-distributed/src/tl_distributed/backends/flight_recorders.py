@@ -2,7 +2,7 @@
 
 A worker is told by a variable where its memory is, and its groups write there. As long as it runs, the file
 `flight_recorder` in its folder points at that memory, so that it can be read while a job hangs; when it has ended, the
-file has what was there. `python -m tl.distributed.report` reads both.
+file has what was there. `tl report` reads both.
 """
 
 from __future__ import annotations

@@ -13,7 +13,9 @@ from ..elastic.agent.server import LocalElasticAgent, WorkerSpec
 from ..elastic.multiprocessing import ChildFailedError, DefaultLogsSpecs, LogsSpecs
 from ..elastic.rendezvous import RendezvousParameters, get_rendezvous_handler
 
-__all__ = ["LaunchConfig", "elastic_launch", "launch_agent"]
+__all__ = ["AS_TORCH", "LaunchConfig", "elastic_launch", "launch_agent"]
+
+AS_TORCH = ("-m", "tl.torch")  # the interpreter's words before a program that imports torch
 
 
 @dataclass
@@ -147,7 +149,11 @@ def launch_agent(
 
 
 def _name(spec: WorkerSpec) -> str:
-    """The name of a failed program: of the script rather than of its interpreter."""
-    if spec.entrypoint == sys.executable:
-        return next((str(each) for each in spec.args if not str(each).startswith("-")), sys.executable)
-    return spec.get_entrypoint_name()
+    """The name of a failed program: of the script rather than of its interpreter or of the alias of tl."""
+    if spec.entrypoint != sys.executable:
+        return spec.get_entrypoint_name()
+    words = [str(each) for each in spec.args]
+    for index, word in enumerate(words):
+        if not word.startswith("-") and tuple(words[index - 1 : index + 1]) != AS_TORCH:
+            return word
+    return sys.executable

@@ -65,7 +65,7 @@ def _operator_profile(code: CodeType, path: Path) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m tl.utils.bottleneck",
+        prog="python -m tl_utils.bottleneck",
         description="Shows where a program's time goes; it is run twice.",
     )
     parser.add_argument("scriptfile", help="the program")

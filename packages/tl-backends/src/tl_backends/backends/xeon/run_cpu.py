@@ -62,7 +62,9 @@ def create_args(parser: argparse.ArgumentParser | None = None) -> argparse.Argum
         >>> create_args().parse_args(["--ninstances", "2", "train.py", "-x"]).program_args
         ['-x']
     """
-    parser = parser or argparse.ArgumentParser(prog="run_cpu", description=(__doc__ or "").split("\n\n")[0])
+    parser = parser or argparse.ArgumentParser(
+        prog="python -m tl_backends.backends.xeon.run_cpu", description=(__doc__ or "").split("\n\n")[0]
+    )
     _flag(parser, "multi-instance", "several instances: one a node unless other options say more")
     parser.add_argument("-m", "--module", action="store_true", help="PROGRAM is a module")
     _flag(parser, "no-python", "PROGRAM is no Python program")
