@@ -6,7 +6,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-import reference  # noqa: E402 - needs the path above
+import error_pages  # noqa: E402 - needs the path above
+import reference  # noqa: E402
 
 from tools import charts, figures, operator_rules  # noqa: E402
 
@@ -35,6 +36,7 @@ autodoc_default_options = {"members": True, "show-inheritance": True}
 reference.write(HERE / "reference" / "generated")
 (HERE / "generated").mkdir(exist_ok=True)
 (HERE / "generated" / "charts.html").write_text(charts.page(figures.source()))
+(HERE / "generated" / "errors.md").write_text(error_pages.table(HERE / "errors"))
 (HERE / "generated" / "operator_rules.md").write_text(operator_rules.page())
 
 

@@ -86,6 +86,16 @@ def is_drawn(png: bytes) -> bool:
     return len(set(zlib.decompress(data))) > 16
 
 
+def test_every_error_has_cause_and_fix():
+    pages = [page for page in sorted((ROOT / "docs" / "errors").glob("*.md")) if page.stem != "index"]
+    assert len(pages) >= 40
+    for page in pages:
+        text = page.read_text()
+        assert (
+            text.index("Traceback (most recent call last):") < text.index("## Cause") < text.index("## Fix")
+        ), page
+
+
 @pytest.mark.parametrize("size", WIDTHS)
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_are_drawn(page, size, tmp_path):
