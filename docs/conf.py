@@ -7,6 +7,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import error_pages  # noqa: E402 - needs the path above
+import notebooks  # noqa: E402
 import reference  # noqa: E402
 
 from tools import charts, figures, operator_rules  # noqa: E402
@@ -37,6 +38,7 @@ reference.write(HERE / "reference" / "generated")
 (HERE / "generated").mkdir(exist_ok=True)
 (HERE / "generated" / "charts.html").write_text(charts.page(figures.source()))
 (HERE / "generated" / "errors.md").write_text(error_pages.table(HERE / "errors"))
+notebooks.write(HERE / "tutorials", HERE / "generated" / "notebooks")
 (HERE / "generated" / "operator_rules.md").write_text(operator_rules.page())
 
 
