@@ -21,8 +21,8 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
     Example:
         >>> import tl_core
-        >>> from tl_core.compat import functions
-        >>> functions.is_same_size(tl_core.ones(2, 3), tl_core.zeros(2, 3))
+        >>> from tl_core.functions import private
+        >>> private.is_same_size(tl_core.ones(2, 3), tl_core.zeros(2, 3))
         True
     """
     return input.is_same_size(other)
@@ -40,8 +40,8 @@ def is_inference(input: Tensor) -> bool:
 
     Example:
         >>> import tl_core
-        >>> from tl_core.compat import functions
-        >>> functions.is_inference(tl_core.ones(2))
+        >>> from tl_core.functions import private
+        >>> private.is_inference(tl_core.ones(2))
         False
     """
     return input.is_inference()
@@ -147,8 +147,8 @@ def nuclear_norm(
 
     Example:
         >>> import tl_core
-        >>> from tl_core.compat import functions
-        >>> functions.nuclear_norm(tl_core.tensor([[3.0, 0.0], [0.0, 4.0]]))
+        >>> from tl_core.functions import private
+        >>> private.nuclear_norm(tl_core.tensor([[3.0, 0.0], [0.0, 4.0]]))
         tensor(7.)
     """
     return tl_core.linalg.matrix_norm(input, "nuc", tuple(dim), keepdim, out=out)
@@ -199,8 +199,8 @@ def is_distributed(input: Tensor) -> bool:
 
     Example:
         >>> import tl_core
-        >>> from tl_core.compat import functions
-        >>> functions.is_distributed(tl_core.ones(2))
+        >>> from tl_core.functions import private
+        >>> private.is_distributed(tl_core.ones(2))
         False
     """
     return False
@@ -213,8 +213,8 @@ def indices_copy(input: Tensor) -> Tensor:
 
     Example:
         >>> import tl_core
-        >>> from tl_core.compat import functions
-        >>> functions.indices_copy(tl_core.tensor([0.0, 2.0]).to_sparse().coalesce())
+        >>> from tl_core.functions import private
+        >>> private.indices_copy(tl_core.tensor([0.0, 2.0]).to_sparse().coalesce())
         tensor([[1]])
     """
     return input.indices().clone()
@@ -226,8 +226,8 @@ def values_copy(input: Tensor) -> Tensor:
 
     Example:
         >>> import tl_core
-        >>> from tl_core.compat import functions
-        >>> functions.values_copy(tl_core.tensor([0.0, 2.0]).to_sparse().coalesce())
+        >>> from tl_core.functions import private
+        >>> private.values_copy(tl_core.tensor([0.0, 2.0]).to_sparse().coalesce())
         tensor([2.])
     """
     return input.values().clone()
@@ -239,9 +239,9 @@ def crow_indices_copy(input: Tensor) -> Tensor:
 
     Example:
         >>> import tl_core
-        >>> from tl_core.compat import functions
+        >>> from tl_core.functions import private
         >>> x = tl_core.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csr()
-        >>> functions.crow_indices_copy(x)
+        >>> private.crow_indices_copy(x)
         tensor([0, 1, 2])
     """
     return input.crow_indices().clone()
@@ -253,9 +253,9 @@ def col_indices_copy(input: Tensor) -> Tensor:
 
     Example:
         >>> import tl_core
-        >>> from tl_core.compat import functions
+        >>> from tl_core.functions import private
         >>> x = tl_core.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csr()
-        >>> functions.col_indices_copy(x)
+        >>> private.col_indices_copy(x)
         tensor([1, 0])
     """
     return input.col_indices().clone()
@@ -267,9 +267,9 @@ def ccol_indices_copy(input: Tensor) -> Tensor:
 
     Example:
         >>> import tl_core
-        >>> from tl_core.compat import functions
+        >>> from tl_core.functions import private
         >>> x = tl_core.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csc()
-        >>> functions.ccol_indices_copy(x)
+        >>> private.ccol_indices_copy(x)
         tensor([0, 1, 2])
     """
     return input.ccol_indices().clone()
@@ -281,9 +281,9 @@ def row_indices_copy(input: Tensor) -> Tensor:
 
     Example:
         >>> import tl_core
-        >>> from tl_core.compat import functions
+        >>> from tl_core.functions import private
         >>> x = tl_core.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csc()
-        >>> functions.row_indices_copy(x)
+        >>> private.row_indices_copy(x)
         tensor([1, 0])
     """
     return input.row_indices().clone()
