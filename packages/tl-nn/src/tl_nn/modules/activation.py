@@ -371,8 +371,8 @@ class RReLU(Module):
 
             \mathrm{RReLU}(x) = \begin{cases} x & x > 0 \\ a \, x & x \le 0 \end{cases}
 
-        In training each element has its own slope `a`, uniform on [`lower`, `upper`). In evaluation `a` is `(lower
-        + upper) / 2`.
+        In training each element has its own slope `a`, uniform on [`lower`, `upper`). In evaluation `a` is
+        `(lower + upper) / 2`.
 
     Args:
         lower, upper (float): The bounds of the random factors. The defaults are 1/8 and 1/3.

@@ -157,24 +157,61 @@ def refuse_dims(input: Tensor, allowed: tuple[int, ...]) -> None:
 
 
 class BatchNorm1d(_BatchNorm):
-    """Normalizes each channel of inputs of shape (N, C) or (N, C, L) over the batch (Ioffe and Szegedy, 2015).
+    r"""Normalizes each channel of feature vectors or sequences over the batch.
+
+    Formula:
+        .. math::
+
+            y = \frac{x - \mathrm{E}[x]}{\sqrt{\mathrm{Var}[x] + \mathrm{eps}}} \cdot \gamma + \beta
+
+        In training, mean and variance are those of the batch: of all elements of a channel, over N and L. The
+        variance is the biased one. In evaluation they are `running_mean` and `running_var`. `γ` is `weight` and `β`
+        is `bias`, each one number a channel. Each call in training updates the statistics with the `momentum` `m`:
+
+        .. math::
+
+            r \leftarrow (1 - m) \, r + m \, s
+
+        `r` is a running statistic and `s` the batch's mean or its unbiased variance.
 
     Args:
         num_features (int): The number of channels C.
-        eps (float): Added to the variance, against division by zero.
-        momentum (float or None): The weight of the newest batch in the statistics. None makes them plain means over all
-            batches.
-        affine (bool): Whether a factor and a shift of each channel are learned.
-        track_running_stats (bool): Whether there are running statistics, which are used in evaluation.
-        device, dtype (optional): Of the parameters.
-        bias (bool): Whether there is a shift.
+        eps (float): The summand of the variance, against division by zero. The default is 1e-5.
+        momentum (float or None): The weight of the newest batch in the running statistics. None makes them plain
+            means over all batches. The default is 0.1.
+        affine (bool): Whether a factor and a shift of each channel are learned. The default is True.
+        track_running_stats (bool): Whether the layer has running statistics, which evaluation uses. The default is
+            True.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+        bias (bool): Whether the layer has a shift. It has no effect unless `affine`. The default is True.
+
+    Shape:
+        - Input: `(N, C)` or `(N, C, L)`.
+        - Output: the shape of the input.
 
     Attributes:
-        weight, bias (Parameter, shape (num_features,), or None): Factor and shift, 1 and 0 at first.
-        running_mean, running_var (Tensor, shape (num_features,), or None): The running statistics.
+        weight (Parameter, shape (num_features,), or None): The factors `γ`, 1 at first.
+        bias (Parameter, shape (num_features,), or None): The shifts `β`, 0 at first.
+        running_mean, running_var (Tensor, shape (num_features,), or None): The running statistics, buffers, 0 and 1
+            at first.
+        num_batches_tracked (Tensor, shape (), or None): The number of batches in training, an int64 buffer, 0 at
+            first.
+
+    Notes:
+        - The variance is computed in two passes, as the mean of squared deviations, so a large mean doesn't cancel
+          it.
+        - float16 and bfloat16 input may have float32 parameters. Statistics are computed in float32.
+        - Without running statistics evaluation normalizes with the batch, too.
+        - A channel without variance gives `β`: `eps` prevents the division by zero.
+        - The result of a sample depends on its batch in training. `GroupNorm` and `LayerNorm` have no such
+          dependence.
+        - A layer before this one needs no bias: the mean removes it.
+        - Source: Ioffe and Szegedy, Batch Normalization, 2015.
 
     Raises:
-        ValueError: If the input has another number of dimensions, or one value for each channel in training.
+        ValueError: If the input has another number of dimensions, or one value for each channel in training, when
+            the layer is called.
+        RuntimeError: If the number of channels differs, or input and parameters have types that don't fit.
 
     Example:
         >>> import tl_core, tl_nn
@@ -188,18 +225,61 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalizes each channel of inputs of shape (N, C, H, W) over the batch. See `BatchNorm1d`.
+    r"""Normalizes each channel of images over the batch.
+
+    Formula:
+        .. math::
+
+            y = \frac{x - \mathrm{E}[x]}{\sqrt{\mathrm{Var}[x] + \mathrm{eps}}} \cdot \gamma + \beta
+
+        In training, mean and variance are those of the batch: of all elements of a channel, over N, H and W. The
+        variance is the biased one. In evaluation they are `running_mean` and `running_var`. `γ` is `weight` and `β`
+        is `bias`, each one number a channel. Each call in training updates the statistics with the `momentum` `m`:
+
+        .. math::
+
+            r \leftarrow (1 - m) \, r + m \, s
+
+        `r` is a running statistic and `s` the batch's mean or its unbiased variance.
 
     Args:
-        num_features: the number of channels C.
-        eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
-            batches.
-        affine: whether a factor and a shift of each channel are learned.
-        track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: the device of the parameters. None selects the default device.
-        dtype: the type of the parameters. None selects the default type.
-        bias: whether the layer adds a shift. Ignored unless `affine`.
+        num_features (int): The number of channels C.
+        eps (float): The summand of the variance, against division by zero. The default is 1e-5.
+        momentum (float or None): The weight of the newest batch in the running statistics. None makes them plain
+            means over all batches. The default is 0.1.
+        affine (bool): Whether a factor and a shift of each channel are learned. The default is True.
+        track_running_stats (bool): Whether the layer has running statistics, which evaluation uses. The default is
+            True.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+        bias (bool): Whether the layer has a shift. It has no effect unless `affine`. The default is True.
+
+    Shape:
+        - Input: `(N, C, H, W)`.
+        - Output: the shape of the input.
+
+    Attributes:
+        weight (Parameter, shape (num_features,), or None): The factors `γ`, 1 at first.
+        bias (Parameter, shape (num_features,), or None): The shifts `β`, 0 at first.
+        running_mean, running_var (Tensor, shape (num_features,), or None): The running statistics, buffers, 0 and 1
+            at first.
+        num_batches_tracked (Tensor, shape (), or None): The number of batches in training, an int64 buffer, 0 at
+            first.
+
+    Notes:
+        - The variance is computed in two passes, as the mean of squared deviations, so a large mean doesn't cancel
+          it.
+        - float16 and bfloat16 input may have float32 parameters. Statistics are computed in float32.
+        - Without running statistics evaluation normalizes with the batch, too.
+        - A channel without variance gives `β`: `eps` prevents the division by zero.
+        - The result of a sample depends on its batch in training. `GroupNorm` and `LayerNorm` have no such
+          dependence.
+        - A layer before this one needs no bias: the mean removes it.
+        - Source: Ioffe and Szegedy, Batch Normalization, 2015.
+
+    Raises:
+        ValueError: If the input has another number of dimensions, or one value for each channel in training, when
+            the layer is called.
+        RuntimeError: If the number of channels differs, or input and parameters have types that don't fit.
 
     Example:
         >>> import tl_core, tl_nn
@@ -213,18 +293,61 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalizes each channel of inputs of shape (N, C, D, H, W) over the batch. See `BatchNorm1d`.
+    r"""Normalizes each channel of volumes over the batch.
+
+    Formula:
+        .. math::
+
+            y = \frac{x - \mathrm{E}[x]}{\sqrt{\mathrm{Var}[x] + \mathrm{eps}}} \cdot \gamma + \beta
+
+        In training, mean and variance are those of the batch: of all elements of a channel, over N, D, H and W. The
+        variance is the biased one. In evaluation they are `running_mean` and `running_var`. `γ` is `weight` and `β`
+        is `bias`, each one number a channel. Each call in training updates the statistics with the `momentum` `m`:
+
+        .. math::
+
+            r \leftarrow (1 - m) \, r + m \, s
+
+        `r` is a running statistic and `s` the batch's mean or its unbiased variance.
 
     Args:
-        num_features: the number of channels C.
-        eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
-            batches.
-        affine: whether a factor and a shift of each channel are learned.
-        track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: the device of the parameters. None selects the default device.
-        dtype: the type of the parameters. None selects the default type.
-        bias: whether the layer adds a shift. Ignored unless `affine`.
+        num_features (int): The number of channels C.
+        eps (float): The summand of the variance, against division by zero. The default is 1e-5.
+        momentum (float or None): The weight of the newest batch in the running statistics. None makes them plain
+            means over all batches. The default is 0.1.
+        affine (bool): Whether a factor and a shift of each channel are learned. The default is True.
+        track_running_stats (bool): Whether the layer has running statistics, which evaluation uses. The default is
+            True.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+        bias (bool): Whether the layer has a shift. It has no effect unless `affine`. The default is True.
+
+    Shape:
+        - Input: `(N, C, D, H, W)`.
+        - Output: the shape of the input.
+
+    Attributes:
+        weight (Parameter, shape (num_features,), or None): The factors `γ`, 1 at first.
+        bias (Parameter, shape (num_features,), or None): The shifts `β`, 0 at first.
+        running_mean, running_var (Tensor, shape (num_features,), or None): The running statistics, buffers, 0 and 1
+            at first.
+        num_batches_tracked (Tensor, shape (), or None): The number of batches in training, an int64 buffer, 0 at
+            first.
+
+    Notes:
+        - The variance is computed in two passes, as the mean of squared deviations, so a large mean doesn't cancel
+          it.
+        - float16 and bfloat16 input may have float32 parameters. Statistics are computed in float32.
+        - Without running statistics evaluation normalizes with the batch, too.
+        - A channel without variance gives `β`: `eps` prevents the division by zero.
+        - The result of a sample depends on its batch in training. `GroupNorm` and `LayerNorm` have no such
+          dependence.
+        - A layer before this one needs no bias: the mean removes it.
+        - Source: Ioffe and Szegedy, Batch Normalization, 2015.
+
+    Raises:
+        ValueError: If the input has another number of dimensions, or one value for each channel in training, when
+            the layer is called.
+        RuntimeError: If the number of channels differs, or input and parameters have types that don't fit.
 
     Example:
         >>> import tl_core, tl_nn
@@ -284,17 +407,51 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 
 
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
-    """`BatchNorm1d` without `num_features`, which the first input determines.
+    r"""`BatchNorm1d` without `num_features`, which the first input determines.
+
+    Formula:
+        .. math::
+
+            y = \frac{x - \mathrm{E}[x]}{\sqrt{\mathrm{Var}[x] + \mathrm{eps}}} \cdot \gamma + \beta
+
+        In training, mean and variance are those of the batch: of all elements of a channel, over N and L. The
+        variance is the biased one. In evaluation they are `running_mean` and `running_var`. `γ` is `weight` and `β`
+        is `bias`, each one number a channel. Each call in training updates the statistics with the `momentum` `m`:
+
+        .. math::
+
+            r \leftarrow (1 - m) \, r + m \, s
+
+        `r` is a running statistic and `s` the batch's mean or its unbiased variance.
 
     Args:
-        eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
-            batches.
-        affine: whether a factor and a shift of each channel are learned.
-        track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: the device of the parameters. None selects the default device.
-        dtype: the type of the parameters. None selects the default type.
-        bias: whether the layer adds a shift. Ignored unless `affine`.
+        eps (float): The summand of the variance, against division by zero. The default is 1e-5.
+        momentum (float or None): The weight of the newest batch in the running statistics. None makes them plain
+            means over all batches. The default is 0.1.
+        affine (bool): Whether a factor and a shift of each channel are learned. The default is True.
+        track_running_stats (bool): Whether the layer has running statistics, which evaluation uses. The default is
+            True.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+        bias (bool): Whether the layer has a shift. It has no effect unless `affine`. The default is True.
+
+    Shape:
+        - Input: `(N, C)` or `(N, C, L)`.
+        - Output: the shape of the input.
+
+    Attributes:
+        weight, bias (UninitializedParameter): Without a shape before the first call. Then as of `BatchNorm1d`.
+        running_mean, running_var (UninitializedBuffer): Without a shape before the first call.
+
+    Notes:
+        - The first call reads `num_features` from the input, creates and initializes the parameters, and changes
+          the class of the layer to `BatchNorm1d`. Formula and numerics are those of that layer.
+        - Call the layer once before the parameters are counted, copied to other processes or passed to an optimizer
+          that reads their sizes. `load_state_dict` also gives them their shapes.
+
+    Raises:
+        ValueError: If the input has another number of dimensions, or one value for each channel in training, when
+            the layer is called.
+        RuntimeError: If the number of channels differs, or input and parameters have types that don't fit.
 
     Example:
         >>> import tl_core, tl_nn
@@ -308,17 +465,51 @@ class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
 
 
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
-    """`BatchNorm2d` without `num_features`, which the first input determines.
+    r"""`BatchNorm2d` without `num_features`, which the first input determines.
+
+    Formula:
+        .. math::
+
+            y = \frac{x - \mathrm{E}[x]}{\sqrt{\mathrm{Var}[x] + \mathrm{eps}}} \cdot \gamma + \beta
+
+        In training, mean and variance are those of the batch: of all elements of a channel, over N, H and W. The
+        variance is the biased one. In evaluation they are `running_mean` and `running_var`. `γ` is `weight` and `β`
+        is `bias`, each one number a channel. Each call in training updates the statistics with the `momentum` `m`:
+
+        .. math::
+
+            r \leftarrow (1 - m) \, r + m \, s
+
+        `r` is a running statistic and `s` the batch's mean or its unbiased variance.
 
     Args:
-        eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
-            batches.
-        affine: whether a factor and a shift of each channel are learned.
-        track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: the device of the parameters. None selects the default device.
-        dtype: the type of the parameters. None selects the default type.
-        bias: whether the layer adds a shift. Ignored unless `affine`.
+        eps (float): The summand of the variance, against division by zero. The default is 1e-5.
+        momentum (float or None): The weight of the newest batch in the running statistics. None makes them plain
+            means over all batches. The default is 0.1.
+        affine (bool): Whether a factor and a shift of each channel are learned. The default is True.
+        track_running_stats (bool): Whether the layer has running statistics, which evaluation uses. The default is
+            True.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+        bias (bool): Whether the layer has a shift. It has no effect unless `affine`. The default is True.
+
+    Shape:
+        - Input: `(N, C, H, W)`.
+        - Output: the shape of the input.
+
+    Attributes:
+        weight, bias (UninitializedParameter): Without a shape before the first call. Then as of `BatchNorm2d`.
+        running_mean, running_var (UninitializedBuffer): Without a shape before the first call.
+
+    Notes:
+        - The first call reads `num_features` from the input, creates and initializes the parameters, and changes
+          the class of the layer to `BatchNorm2d`. Formula and numerics are those of that layer.
+        - Call the layer once before the parameters are counted, copied to other processes or passed to an optimizer
+          that reads their sizes. `load_state_dict` also gives them their shapes.
+
+    Raises:
+        ValueError: If the input has another number of dimensions, or one value for each channel in training, when
+            the layer is called.
+        RuntimeError: If the number of channels differs, or input and parameters have types that don't fit.
 
     Example:
         >>> import tl_core, tl_nn
@@ -334,17 +525,51 @@ class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
 
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
-    """`BatchNorm3d` without `num_features`, which the first input determines.
+    r"""`BatchNorm3d` without `num_features`, which the first input determines.
+
+    Formula:
+        .. math::
+
+            y = \frac{x - \mathrm{E}[x]}{\sqrt{\mathrm{Var}[x] + \mathrm{eps}}} \cdot \gamma + \beta
+
+        In training, mean and variance are those of the batch: of all elements of a channel, over N, D, H and W. The
+        variance is the biased one. In evaluation they are `running_mean` and `running_var`. `γ` is `weight` and `β`
+        is `bias`, each one number a channel. Each call in training updates the statistics with the `momentum` `m`:
+
+        .. math::
+
+            r \leftarrow (1 - m) \, r + m \, s
+
+        `r` is a running statistic and `s` the batch's mean or its unbiased variance.
 
     Args:
-        eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
-            batches.
-        affine: whether a factor and a shift of each channel are learned.
-        track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: the device of the parameters. None selects the default device.
-        dtype: the type of the parameters. None selects the default type.
-        bias: whether the layer adds a shift. Ignored unless `affine`.
+        eps (float): The summand of the variance, against division by zero. The default is 1e-5.
+        momentum (float or None): The weight of the newest batch in the running statistics. None makes them plain
+            means over all batches. The default is 0.1.
+        affine (bool): Whether a factor and a shift of each channel are learned. The default is True.
+        track_running_stats (bool): Whether the layer has running statistics, which evaluation uses. The default is
+            True.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+        bias (bool): Whether the layer has a shift. It has no effect unless `affine`. The default is True.
+
+    Shape:
+        - Input: `(N, C, D, H, W)`.
+        - Output: the shape of the input.
+
+    Attributes:
+        weight, bias (UninitializedParameter): Without a shape before the first call. Then as of `BatchNorm3d`.
+        running_mean, running_var (UninitializedBuffer): Without a shape before the first call.
+
+    Notes:
+        - The first call reads `num_features` from the input, creates and initializes the parameters, and changes
+          the class of the layer to `BatchNorm3d`. Formula and numerics are those of that layer.
+        - Call the layer once before the parameters are counted, copied to other processes or passed to an optimizer
+          that reads their sizes. `load_state_dict` also gives them their shapes.
+
+    Raises:
+        ValueError: If the input has another number of dimensions, or one value for each channel in training, when
+            the layer is called.
+        RuntimeError: If the number of channels differs, or input and parameters have types that don't fit.
 
     Example:
         >>> import tl_core, tl_nn
@@ -358,23 +583,63 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization over the batches of all processes of a group.
+    r"""Batch normalization over the batches of all processes of a group.
 
-    In training its statistics, its running statistics and the gradients of its inputs are those of the joined batch,
-    of which each process may have a part of any length, also none; gradients of the factor and the shift are this
-    process's part, as of other parameters. All processes of the group must call it, and go backward through it, in the
-    same order. Its gradients can't be differentiated again. In evaluation, and without a group of several processes, it
-    is plain batch normalization.
+    Formula:
+        .. math::
+
+            y = \frac{x - \mathrm{E}[x]}{\sqrt{\mathrm{Var}[x] + \mathrm{eps}}} \cdot \gamma + \beta
+
+        In training, mean and variance are those of the batch: of all elements of a channel, over the samples of all
+        processes and the spatial dimensions. The variance is the biased one. In evaluation they are `running_mean`
+        and `running_var`. `γ` is `weight` and `β` is `bias`, each one number a channel. Each call in training
+        updates the statistics with the `momentum` `m`:
+
+        .. math::
+
+            r \leftarrow (1 - m) \, r + m \, s
+
+        `r` is a running statistic and `s` the batch's mean or its unbiased variance.
 
     Args:
-        num_features, eps, momentum, affine, track_running_stats, device, dtype: See `BatchNorm1d`.
-        process_group (optional): The processes whose batches belong together, by default all. A process that isn't one
-            of them normalizes by itself.
-        bias: whether the layer adds a shift. Ignored unless `affine`.
+        num_features (int): The number of channels C.
+        eps (float): The summand of the variance, against division by zero. The default is 1e-5.
+        momentum (float or None): The weight of the newest batch in the running statistics. None makes them plain
+            means over all batches. The default is 0.1.
+        affine (bool): Whether a factor and a shift of each channel are learned. The default is True.
+        track_running_stats (bool): Whether the layer has running statistics, which evaluation uses. The default is
+            True.
+        process_group (optional): The processes whose batches are joined. None selects all. A process outside of the
+            group normalizes by itself.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+        bias (bool): Whether the layer has a shift. It has no effect unless `affine`. The default is True.
+
+    Shape:
+        - Input: `(N, C)` or `(N, C, *)`, with any N in each process, also 0.
+        - Output: the shape of the input.
+
+    Attributes:
+        weight (Parameter, shape (num_features,), or None): The factors `γ`, 1 at first.
+        bias (Parameter, shape (num_features,), or None): The shifts `β`, 0 at first.
+        running_mean, running_var (Tensor, shape (num_features,), or None): The running statistics, buffers, 0 and 1
+            at first.
+        num_batches_tracked (Tensor, shape (), or None): The number of batches in training, an int64 buffer, 0 at
+            first.
+
+    Notes:
+        - In training the result, the running statistics and the gradient of the input are those of the joined
+          batch. Gradients of `weight` and `bias` are the part of this process, as of other parameters: data
+          parallelism sums them.
+        - All processes of the group call the layer, and go backward through it, in the same order. Otherwise they
+          wait for each other.
+        - The gradients can't be differentiated again.
+        - In evaluation, and without a group of several processes, the layer is plain batch normalization.
+        - `convert_sync_batchnorm` exchanges all batch normalization layers of a model.
 
     Raises:
         ValueError: If the input has fewer than two dimensions, or the group has one value a channel in training.
         TypeError: If `process_group` is no group.
+        RuntimeError: If the number of channels differs.
 
     Example:
         >>> import tl_nn

@@ -100,19 +100,48 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalizes each channel of each sample of shape (N, C, L) or (C, L) (Ulyanov et al., 2016).
+    r"""Normalizes each channel of each sequence by itself.
+
+    Formula:
+        .. math::
+
+            y = \frac{x - \mathrm{E}[x]}{\sqrt{\mathrm{Var}[x] + \mathrm{eps}}} \cdot \gamma + \beta
+
+        Mean and biased variance are those of each channel of each sample, over L. `γ` is `weight` and `β` is
+        `bias`, each one number a channel, or 1 and 0 without `affine`.
 
     Args:
         num_features (int): The number of channels C.
-        eps (float): Added to the variance, against division by zero.
-        momentum (float or None): How fast the running statistics change.
-        affine (bool): Whether a factor and a shift of each channel are learned.
-        track_running_stats (bool): Whether there are running statistics, which are used in evaluation.
-        device, dtype (optional): Of the parameters.
-        bias (bool): Whether there is a shift.
+        eps (float): The summand of the variance, against division by zero. The default is 1e-5.
+        momentum (float or None): The weight of the newest batch in the running statistics. None leaves them
+            unchanged. The default is 0.1.
+        affine (bool): Whether a factor and a shift of each channel are learned. The default is False.
+        track_running_stats (bool): Whether the layer has running statistics, which evaluation uses. The default is
+            False.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+        bias (bool): Whether the layer has a shift. It has no effect unless `affine`. The default is True.
+
+    Shape:
+        - Input: `(N, C, L)` or `(C, L)`.
+        - Output: the shape of the input.
+
+    Attributes:
+        weight (Parameter, shape (num_features,), or None): The factors `γ`, 1 at first.
+        bias (Parameter, shape (num_features,), or None): The shifts `β`, 0 at first.
+        running_mean, running_var (Tensor, shape (num_features,), or None): The running statistics, buffers, 0 and 1
+            at first.
+
+    Notes:
+        - With `track_running_stats` each call in training updates the running statistics with the means over the
+          batch of the samples' means and unbiased variances. Evaluation then normalizes with them. By default
+          evaluation is the same as training.
+        - Without `affine` the number of channels isn't used: another number emits a warning.
+        - A channel without variance gives `β`. NaN in one channel of a sample affects this channel only.
+        - Source: Ulyanov et al., Instance Normalization, 2016.
 
     Raises:
-        ValueError: If the input has another number of dimensions, or, with `affine`, of channels.
+        ValueError: If the input has another number of dimensions, one spatial element in training, or with `affine`
+            another number of channels, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -125,18 +154,48 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalizes each channel of each sample of shape (N, C, H, W) or (C, H, W). See `InstanceNorm1d`.
+    r"""Normalizes each channel of each image by itself.
+
+    Formula:
+        .. math::
+
+            y = \frac{x - \mathrm{E}[x]}{\sqrt{\mathrm{Var}[x] + \mathrm{eps}}} \cdot \gamma + \beta
+
+        Mean and biased variance are those of each channel of each sample, over H and W. `γ` is `weight` and `β` is
+        `bias`, each one number a channel, or 1 and 0 without `affine`.
 
     Args:
-        num_features: the number of channels C.
-        eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
-            batches.
-        affine: whether a factor and a shift of each channel are learned.
-        track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: the device of the parameters. None selects the default device.
-        dtype: the type of the parameters. None selects the default type.
-        bias: whether the layer adds a shift. Ignored unless `affine`.
+        num_features (int): The number of channels C.
+        eps (float): The summand of the variance, against division by zero. The default is 1e-5.
+        momentum (float or None): The weight of the newest batch in the running statistics. None leaves them
+            unchanged. The default is 0.1.
+        affine (bool): Whether a factor and a shift of each channel are learned. The default is False.
+        track_running_stats (bool): Whether the layer has running statistics, which evaluation uses. The default is
+            False.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+        bias (bool): Whether the layer has a shift. It has no effect unless `affine`. The default is True.
+
+    Shape:
+        - Input: `(N, C, H, W)` or `(C, H, W)`.
+        - Output: the shape of the input.
+
+    Attributes:
+        weight (Parameter, shape (num_features,), or None): The factors `γ`, 1 at first.
+        bias (Parameter, shape (num_features,), or None): The shifts `β`, 0 at first.
+        running_mean, running_var (Tensor, shape (num_features,), or None): The running statistics, buffers, 0 and 1
+            at first.
+
+    Notes:
+        - With `track_running_stats` each call in training updates the running statistics with the means over the
+          batch of the samples' means and unbiased variances. Evaluation then normalizes with them. By default
+          evaluation is the same as training.
+        - Without `affine` the number of channels isn't used: another number emits a warning.
+        - A channel without variance gives `β`. NaN in one channel of a sample affects this channel only.
+        - Source: Ulyanov et al., Instance Normalization, 2016.
+
+    Raises:
+        ValueError: If the input has another number of dimensions, one spatial element in training, or with `affine`
+            another number of channels, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -150,18 +209,48 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalizes each channel of each sample of shape (N, C, D, H, W) or (C, D, H, W). See `InstanceNorm1d`.
+    r"""Normalizes each channel of each volume by itself.
+
+    Formula:
+        .. math::
+
+            y = \frac{x - \mathrm{E}[x]}{\sqrt{\mathrm{Var}[x] + \mathrm{eps}}} \cdot \gamma + \beta
+
+        Mean and biased variance are those of each channel of each sample, over D, H and W. `γ` is `weight` and `β`
+        is `bias`, each one number a channel, or 1 and 0 without `affine`.
 
     Args:
-        num_features: the number of channels C.
-        eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
-            batches.
-        affine: whether a factor and a shift of each channel are learned.
-        track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: the device of the parameters. None selects the default device.
-        dtype: the type of the parameters. None selects the default type.
-        bias: whether the layer adds a shift. Ignored unless `affine`.
+        num_features (int): The number of channels C.
+        eps (float): The summand of the variance, against division by zero. The default is 1e-5.
+        momentum (float or None): The weight of the newest batch in the running statistics. None leaves them
+            unchanged. The default is 0.1.
+        affine (bool): Whether a factor and a shift of each channel are learned. The default is False.
+        track_running_stats (bool): Whether the layer has running statistics, which evaluation uses. The default is
+            False.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+        bias (bool): Whether the layer has a shift. It has no effect unless `affine`. The default is True.
+
+    Shape:
+        - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        - Output: the shape of the input.
+
+    Attributes:
+        weight (Parameter, shape (num_features,), or None): The factors `γ`, 1 at first.
+        bias (Parameter, shape (num_features,), or None): The shifts `β`, 0 at first.
+        running_mean, running_var (Tensor, shape (num_features,), or None): The running statistics, buffers, 0 and 1
+            at first.
+
+    Notes:
+        - With `track_running_stats` each call in training updates the running statistics with the means over the
+          batch of the samples' means and unbiased variances. Evaluation then normalizes with them. By default
+          evaluation is the same as training.
+        - Without `affine` the number of channels isn't used: another number emits a warning.
+        - A channel without variance gives `β`. NaN in one channel of a sample affects this channel only.
+        - Source: Ulyanov et al., Instance Normalization, 2016.
+
+    Raises:
+        ValueError: If the input has another number of dimensions, one spatial element in training, or with `affine`
+            another number of channels, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -181,17 +270,44 @@ class _LazyInstanceNorm(_LazyNormBase, _InstanceNorm):
 
 
 class LazyInstanceNorm1d(_LazyInstanceNorm):
-    """`InstanceNorm1d` without `num_features`, which the first input determines. Affine and tracking by default.
+    r"""`InstanceNorm1d` without `num_features`, which the first input determines.
+
+    Formula:
+        .. math::
+
+            y = \frac{x - \mathrm{E}[x]}{\sqrt{\mathrm{Var}[x] + \mathrm{eps}}} \cdot \gamma + \beta
+
+        Mean and biased variance are those of each channel of each sample, over L. `γ` is `weight` and `β` is
+        `bias`, each one number a channel, or 1 and 0 without `affine`.
 
     Args:
-        eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
-            batches.
-        affine: whether a factor and a shift of each channel are learned.
-        track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: the device of the parameters. None selects the default device.
-        dtype: the type of the parameters. None selects the default type.
-        bias: whether the layer adds a shift. Ignored unless `affine`.
+        eps (float): The summand of the variance, against division by zero. The default is 1e-5.
+        momentum (float or None): The weight of the newest batch in the running statistics. None leaves them
+            unchanged. The default is 0.1.
+        affine (bool): Whether a factor and a shift of each channel are learned. The default is True.
+        track_running_stats (bool): Whether the layer has running statistics, which evaluation uses. The default is
+            True.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+        bias (bool): Whether the layer has a shift. It has no effect unless `affine`. The default is True.
+
+    Shape:
+        - Input: `(N, C, L)` or `(C, L)`.
+        - Output: the shape of the input.
+
+    Attributes:
+        weight, bias (UninitializedParameter): Without a shape before the first call. Then as of `InstanceNorm1d`.
+        running_mean, running_var (UninitializedBuffer): Without a shape before the first call.
+
+    Notes:
+        - The first call reads `num_features` from the input, creates and initializes the parameters, and changes
+          the class of the layer to `InstanceNorm1d`. Formula and numerics are those of that layer.
+        - Call the layer once before the parameters are counted, copied to other processes or passed to an optimizer
+          that reads their sizes. `load_state_dict` also gives them their shapes.
+        - Other than in `InstanceNorm1d`, `affine` and `track_running_stats` are True by default.
+
+    Raises:
+        ValueError: If the input has another number of dimensions, one spatial element in training, or with `affine`
+            another number of channels, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -205,17 +321,44 @@ class LazyInstanceNorm1d(_LazyInstanceNorm):
 
 
 class LazyInstanceNorm2d(_LazyInstanceNorm):
-    """`InstanceNorm2d` without `num_features`, which the first input determines.
+    r"""`InstanceNorm2d` without `num_features`, which the first input determines.
+
+    Formula:
+        .. math::
+
+            y = \frac{x - \mathrm{E}[x]}{\sqrt{\mathrm{Var}[x] + \mathrm{eps}}} \cdot \gamma + \beta
+
+        Mean and biased variance are those of each channel of each sample, over H and W. `γ` is `weight` and `β` is
+        `bias`, each one number a channel, or 1 and 0 without `affine`.
 
     Args:
-        eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
-            batches.
-        affine: whether a factor and a shift of each channel are learned.
-        track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: the device of the parameters. None selects the default device.
-        dtype: the type of the parameters. None selects the default type.
-        bias: whether the layer adds a shift. Ignored unless `affine`.
+        eps (float): The summand of the variance, against division by zero. The default is 1e-5.
+        momentum (float or None): The weight of the newest batch in the running statistics. None leaves them
+            unchanged. The default is 0.1.
+        affine (bool): Whether a factor and a shift of each channel are learned. The default is True.
+        track_running_stats (bool): Whether the layer has running statistics, which evaluation uses. The default is
+            True.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+        bias (bool): Whether the layer has a shift. It has no effect unless `affine`. The default is True.
+
+    Shape:
+        - Input: `(N, C, H, W)` or `(C, H, W)`.
+        - Output: the shape of the input.
+
+    Attributes:
+        weight, bias (UninitializedParameter): Without a shape before the first call. Then as of `InstanceNorm2d`.
+        running_mean, running_var (UninitializedBuffer): Without a shape before the first call.
+
+    Notes:
+        - The first call reads `num_features` from the input, creates and initializes the parameters, and changes
+          the class of the layer to `InstanceNorm2d`. Formula and numerics are those of that layer.
+        - Call the layer once before the parameters are counted, copied to other processes or passed to an optimizer
+          that reads their sizes. `load_state_dict` also gives them their shapes.
+        - Other than in `InstanceNorm2d`, `affine` and `track_running_stats` are True by default.
+
+    Raises:
+        ValueError: If the input has another number of dimensions, one spatial element in training, or with `affine`
+            another number of channels, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -229,17 +372,44 @@ class LazyInstanceNorm2d(_LazyInstanceNorm):
 
 
 class LazyInstanceNorm3d(_LazyInstanceNorm):
-    """`InstanceNorm3d` without `num_features`, which the first input determines.
+    r"""`InstanceNorm3d` without `num_features`, which the first input determines.
+
+    Formula:
+        .. math::
+
+            y = \frac{x - \mathrm{E}[x]}{\sqrt{\mathrm{Var}[x] + \mathrm{eps}}} \cdot \gamma + \beta
+
+        Mean and biased variance are those of each channel of each sample, over D, H and W. `γ` is `weight` and `β`
+        is `bias`, each one number a channel, or 1 and 0 without `affine`.
 
     Args:
-        eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
-            batches.
-        affine: whether a factor and a shift of each channel are learned.
-        track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: the device of the parameters. None selects the default device.
-        dtype: the type of the parameters. None selects the default type.
-        bias: whether the layer adds a shift. Ignored unless `affine`.
+        eps (float): The summand of the variance, against division by zero. The default is 1e-5.
+        momentum (float or None): The weight of the newest batch in the running statistics. None leaves them
+            unchanged. The default is 0.1.
+        affine (bool): Whether a factor and a shift of each channel are learned. The default is True.
+        track_running_stats (bool): Whether the layer has running statistics, which evaluation uses. The default is
+            True.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+        bias (bool): Whether the layer has a shift. It has no effect unless `affine`. The default is True.
+
+    Shape:
+        - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        - Output: the shape of the input.
+
+    Attributes:
+        weight, bias (UninitializedParameter): Without a shape before the first call. Then as of `InstanceNorm3d`.
+        running_mean, running_var (UninitializedBuffer): Without a shape before the first call.
+
+    Notes:
+        - The first call reads `num_features` from the input, creates and initializes the parameters, and changes
+          the class of the layer to `InstanceNorm3d`. Formula and numerics are those of that layer.
+        - Call the layer once before the parameters are counted, copied to other processes or passed to an optimizer
+          that reads their sizes. `load_state_dict` also gives them their shapes.
+        - Other than in `InstanceNorm3d`, `affine` and `track_running_stats` are True by default.
+
+    Raises:
+        ValueError: If the input has another number of dimensions, one spatial element in training, or with `affine`
+            another number of channels, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn

@@ -16,11 +16,34 @@ __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSN
 
 
 class LocalResponseNorm(Module):
-    """Divides each element by a power of the mean square over nearby channels (Krizhevsky et al., 2012).
+    r"""Divides each element by a power of the mean square of neighbouring channels at its position.
+
+    Formula:
+        .. math::
+
+            y_c = x_c \left( k + \frac{\alpha}{\mathrm{size}} \sum_{j = c - \lfloor \mathrm{size} / 2 \rfloor}^{c +
+            \lfloor (\mathrm{size} - 1) / 2 \rfloor} x_j^{2} \right)^{-\beta}
+
+        `c` is a channel, and `x_j` is 0 for channels that don't exist. `α`, `β` and `k` are the arguments of these
+        names.
 
     Args:
-        size (int): The number of channels summed over.
-        alpha, beta, k (float): The divisor is `(k + alpha * mean square) ** beta`.
+        size (int): The number of channels in a window.
+        alpha (float): The factor of the mean square. The default is 1e-4.
+        beta (float): The exponent of the divisor. The default is 0.75.
+        k (float): The summand of the divisor. The default is 1.
+
+    Shape:
+        - Input: `(N, C, *)`, with at least one further dimension.
+        - Output: the shape of the input.
+
+    Notes:
+        - The window of an even size has one more channel before the element than behind it.
+        - The sum is divided by `size` at the first and last channels, too.
+        - Source: Krizhevsky et al., ImageNet Classification with Deep Convolutional Neural Networks, 2012.
+
+    Raises:
+        ValueError: If the input has fewer than three dimensions.
 
     Example:
         >>> import tl_core, tl_nn
@@ -46,16 +69,32 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(LocalResponseNorm):
-    """An older name of `LocalResponseNorm`, whose `k` is 1 by default.
+    r"""An older name of `LocalResponseNorm` for images.
+
+    Formula:
+        .. math::
+
+            y_c = x_c \left( k + \frac{\alpha}{\mathrm{size}} \sum_{j = c - \lfloor \mathrm{size} / 2 \rfloor}^{c +
+            \lfloor (\mathrm{size} - 1) / 2 \rfloor} x_j^{2} \right)^{-\beta}
+
+        `c` is a channel, and `x_j` is 0 for channels that don't exist. `α`, `β` and `k` are the arguments of these
+        names.
 
     Args:
-        size: how many neighbouring channels are summed over.
-        alpha: the factor of the mean square.
-        beta: the exponent of the denominator.
-        k: the summand of the denominator.
+        size (int): The number of channels in a window.
+        alpha (float): The factor of the mean square. The default is 1e-4.
+        beta (float): The exponent of the divisor. The default is 0.75.
+        k (float): The summand of the divisor. The default is 1.
+
+    Shape:
+        - Input: `(N, C, H, W)`.
+        - Output: the shape of the input.
+
+    Notes:
+        - Numerics are those of `LocalResponseNorm`. The class remains for checkpoints of older programs.
 
     Raises:
-        ValueError: If the input has not 4 dimensions.
+        ValueError: If the input doesn't have 4 dimensions.
 
     Example:
         >>> import tl_core, tl_nn
@@ -108,17 +147,43 @@ class _OverLastDims(Module):
 
 
 class LayerNorm(_OverLastDims):
-    """Gives the last dimensions of each sample mean 0 and variance 1 (Ba, Kiros and Hinton, 2016).
+    r"""Normalizes the last dimensions of each sample to mean 0 and variance 1.
+
+    Formula:
+        .. math::
+
+            y = \frac{x - \mathrm{E}[x]}{\sqrt{\mathrm{Var}[x] + \mathrm{eps}}} \cdot \gamma + \beta
+
+        Mean and biased variance are over the dimensions of `normalized_shape`, for each index of the dimensions
+        before. `γ` is `weight` and `β` is `bias`, each one number for each normalized position, or 1 and 0 without
+        them.
 
     Args:
-        normalized_shape (int or list of int): The sizes of the dimensions normalized over.
-        eps (float): Added to the variance, against division by zero.
-        elementwise_affine (bool): Whether a factor and a shift of each position are learned.
-        bias (bool): Whether there is a shift.
-        device, dtype (optional): Of the parameters.
+        normalized_shape (int or sequence of int): The sizes of the last dimensions, over which the layer
+            normalizes.
+        eps (float): The summand of the variance, against division by zero. The default is 1e-5.
+        elementwise_affine (bool): Whether a factor and a shift of each position are learned. The default is True.
+        bias (bool): Whether the layer has a shift. It has no effect unless `elementwise_affine`. The default is
+            True.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+
+    Shape:
+        - Input: `(*, normalized_shape[0], ..., normalized_shape[-1])`.
+        - Output: the shape of the input.
 
     Attributes:
-        weight, bias (Parameter, shape normalized_shape, or None): Factor and shift, 1 and 0 at first.
+        weight (Parameter, shape normalized_shape, or None): The factors `γ`, 1 at first.
+        bias (Parameter, shape normalized_shape, or None): The shifts `β`, 0 at first.
+
+    Notes:
+        - Training and evaluation are the same: no statistics are stored, and samples don't depend on each other.
+        - The variance is computed in two passes, as the mean of squared deviations. Statistics of float16 and
+          bfloat16 are in float32, and their parameters may be float32.
+        - Positions without variance, also a single one, give `β`.
+        - Source: Ba, Kiros and Hinton, Layer Normalization, 2016.
+
+    Raises:
+        RuntimeError: If the last sizes of the input differ from `normalized_shape`, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -154,16 +219,40 @@ class LayerNorm(_OverLastDims):
 
 
 class RMSNorm(_OverLastDims):
-    """Divides the last dimensions of each sample by their root mean square (Zhang and Sennrich, 2019).
+    r"""Divides the last dimensions of each sample by their root mean square.
+
+    Formula:
+        .. math::
+
+            y = \frac{x}{\mathrm{RMS}(x)} \cdot \gamma, \qquad
+            \mathrm{RMS}(x) = \sqrt{\mathrm{eps} + \frac{1}{n} \sum_{i=1}^{n} x_i^{2}}
+
+        The sum is over the `n` elements of the dimensions of `normalized_shape`, for each index of the dimensions
+        before. `γ` is `weight`, one number for each normalized position, or 1.
 
     Args:
-        normalized_shape (int or list of int): The sizes of the dimensions normalized over.
-        eps (float, optional): The summand under the root, by default the type's resolution.
-        elementwise_affine (bool): Whether a factor of each position is learned.
-        device, dtype (optional): Of the parameter.
+        normalized_shape (int or sequence of int): The sizes of the last dimensions, over which the layer
+            normalizes.
+        eps (float, optional): The summand under the root. None selects the `finfo(...).eps` of the type in which
+            the layer computes.
+        elementwise_affine (bool): Whether a factor of each position is learned. The default is True.
+        device, dtype (optional): The device and the type of the parameter. None selects the defaults.
+
+    Shape:
+        - Input: `(*, normalized_shape[0], ..., normalized_shape[-1])`.
+        - Output: the shape of the input.
 
     Attributes:
-        weight (Parameter, shape normalized_shape, or None): The factors, 1 at first.
+        weight (Parameter, shape normalized_shape, or None): The factors `γ`, 1 at first.
+
+    Notes:
+        - The mean isn't subtracted, which saves one pass and the shift of `LayerNorm`. Language models use the
+          layer for this reason.
+        - Zeros give zeros. The sum of squares of float16 and bfloat16 is in float32.
+        - Source: Zhang and Sennrich, Root Mean Square Layer Normalization, 2019.
+
+    Raises:
+        RuntimeError: If the last sizes of the input differ from `normalized_shape`, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -197,21 +286,43 @@ class RMSNorm(_OverLastDims):
 
 
 class GroupNorm(Module):
-    """Gives each group of channels of each sample mean 0 and variance 1 (Wu and He, 2018).
+    r"""Normalizes each group of channels of each sample to mean 0 and variance 1.
+
+    Formula:
+        .. math::
+
+            y = \frac{x - \mathrm{E}[x]}{\sqrt{\mathrm{Var}[x] + \mathrm{eps}}} \cdot \gamma + \beta
+
+        Mean and biased variance are over the channels of a group and all further dimensions of a sample. `γ` is
+        `weight` and `β` is `bias`, each one number a channel, or 1 and 0 without `affine`.
 
     Args:
         num_groups (int): The number of groups.
-        num_channels (int): The number of channels.
-        eps (float): Added to the variance, against division by zero.
-        affine (bool): Whether a factor and a shift of each channel are learned.
-        device, dtype (optional): Of the parameters.
-        bias (bool): Whether there is a shift.
+        num_channels (int): The number of channels C, a multiple of `num_groups`.
+        eps (float): The summand of the variance, against division by zero. The default is 1e-5.
+        affine (bool): Whether a factor and a shift of each channel are learned. The default is True.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+        bias (bool): Whether the layer has a shift. It has no effect unless `affine`. The default is True.
+
+    Shape:
+        - Input: `(N, C, *)`.
+        - Output: the shape of the input.
 
     Attributes:
-        weight, bias (Parameter, shape (num_channels,), or None): Factor and shift, 1 and 0 at first.
+        weight (Parameter, shape (num_channels,), or None): The factors `γ`, 1 at first.
+        bias (Parameter, shape (num_channels,), or None): The shifts `β`, 0 at first.
+
+    Notes:
+        - One group is `LayerNorm` over channels and positions, a group for each channel is `InstanceNorm`.
+        - Training and evaluation are the same, and samples don't depend on each other, so small batches do no harm.
+        - The variance is computed in two passes, as the mean of squared deviations. Statistics of float16 and
+          bfloat16 are in float32.
+        - Source: Wu and He, Group Normalization, 2018.
 
     Raises:
-        ValueError: If `num_groups` isn't positive or doesn't divide `num_channels`.
+        ValueError: If `num_groups` isn't positive or doesn't divide `num_channels`, or the groups of the only
+            sample have one value each, when the layer is called.
+        RuntimeError: If the input has another number of channels.
 
     Example:
         >>> import tl_core, tl_nn

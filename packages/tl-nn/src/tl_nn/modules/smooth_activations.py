@@ -506,8 +506,8 @@ class SELU(_MaybeInPlace):
     Notes:
         - The input has a floating-point type. The kernel computes float16 and bfloat16 in float32 and rounds the
           result once.
-        - The derivative at 0 is that of the exponential branch, `λ α ≈ 1.7581`. The limit for small numbers is `-λ
-          α`.
+        - The derivative at 0 is that of the exponential branch, `λ α ≈ 1.7581`. The limit for small
+          numbers is `-λ α`.
         - The self-normalizing property needs weights of mean 0 and variance `1 / fan_in`: `init.kaiming_normal_`
           with `nonlinearity="linear"`. The matching dropout is `AlphaDropout`.
         - Source: Klambauer et al., Self-Normalizing Neural Networks, 2017.
