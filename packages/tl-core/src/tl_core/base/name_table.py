@@ -648,6 +648,7 @@ HOMES = {
     "tl_nn.modules.fractional_pooling": "nn.modules.pooling",
     "tl_nn.modules.margin_losses": "nn.modules.loss",
     "tl_nn.modules.multihead_attention": "nn.modules.activation",
+    "tl_nn.modules.recurrent_cells": "nn.modules.rnn",
     "tl_nn.modules.smooth_activations": "nn.modules.activation",
     "tl_nn.modules.softmax": "nn.modules.activation",
     "tl_nn.optim.adafactor": "optim",

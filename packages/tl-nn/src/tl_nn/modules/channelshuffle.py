@@ -11,13 +11,29 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(Module):
-    """Divides channels into groups and interleaves the groups (Zhang et al., 2018).
+    r"""Interleaves groups of channels.
+
+    Formula:
+        .. math::
+
+            y_{n, \; j g + i, \, *} = x_{n, \; i C / g + j, \, *}, \qquad 0 \le i < g, \; 0 \le j < C / g
+
+        `g` is `groups` and `C` the number of channels.
 
     Args:
-        groups (int): The number of groups, which must divide the number of channels.
+        groups (int): The number of groups, a divisor of the number of channels.
+
+    Shape:
+        - Input: `(N, C, *)`, with at least three dimensions.
+        - Output: the shape of the input.
+
+    Notes:
+        - The layer lets information pass between the groups of grouped convolutions.
+        - Source: Zhang et al., ShuffleNet, 2018.
 
     Raises:
-        RuntimeError: If it doesn't.
+        RuntimeError: If `groups` isn't positive or doesn't divide the number of channels, or the input has fewer
+            than three dimensions.
 
     Example:
         >>> import tl_core, tl_nn

@@ -37,7 +37,33 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Sets each element to 0 with probability `p`, and divides the others by `1 - p`.
+    r"""Sets random elements to 0 in training.
+
+    Formula:
+        .. math::
+
+            y = \frac{m \otimes x}{1 - p}, \qquad P(m = 0) = p
+
+        In training each element has its own random number `m`, 0 or 1. In evaluation `y = x`.
+
+    Args:
+        p (float): The probability `p` of an element to become 0, from 0 to 1. The default is 0.5.
+        inplace (bool): Whether the result overwrites the input. The default is False.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Output: `(*)`, the shape of the input.
+
+    Notes:
+        - The factor `1 / (1 - p)` keeps the expected value of every element, so evaluation needs no correction.
+          `p = 1` gives zeros.
+        - Random numbers come from the default generator: `manual_seed` reproduces them. The gradient is masked as
+          the input.
+        - Source: Hinton et al., Improving Neural Networks by Preventing Co-adaptation of Feature Detectors, 2012.
+
+    Raises:
+        ValueError: If `p` isn't between 0 and 1.
+        RuntimeError: If an input of an integer type meets a probability above 0, in training.
 
     Example:
         >>> import tl_core, tl_nn
@@ -51,7 +77,34 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """Sets whole channels of an input of shape (N, C, L) or (C, L) to 0.
+    r"""Sets random channels of sequences to 0 in training.
+
+    Formula:
+        .. math::
+
+            y = \frac{m \otimes x}{1 - p}, \qquad P(m = 0) = p
+
+        In training each channel of each sample has its own random number `m`, 0 or 1. In evaluation `y = x`.
+
+    Args:
+        p (float): The probability `p` of a channel to become 0, from 0 to 1. The default is 0.5.
+        inplace (bool): Whether the result overwrites the input. The default is False.
+
+    Shape:
+        - Input: `(N, C, L)` or `(C, L)`.
+        - Output: the shape of the input.
+
+    Notes:
+        - The factor `1 / (1 - p)` keeps the expected value of every element, so evaluation needs no correction.
+          `p = 1` gives zeros.
+        - Random numbers come from the default generator: `manual_seed` reproduces them. The gradient is masked as
+          the input.
+        - Neighbouring elements of a channel are alike, so single zeros would remove little information.
+        - Source: Tompson et al., Efficient Object Localization Using Convolutional Networks, 2015.
+
+    Raises:
+        ValueError: If `p` isn't between 0 and 1.
+        RuntimeError: If the input has another number of dimensions.
 
     Example:
         >>> import tl_core, tl_nn
@@ -66,7 +119,34 @@ class Dropout1d(_DropoutNd):
 
 
 class Dropout2d(_DropoutNd):
-    """Sets whole channels of an input of shape (N, C, H, W) or (N, C, L) to 0.
+    r"""Sets random channels of images to 0 in training.
+
+    Formula:
+        .. math::
+
+            y = \frac{m \otimes x}{1 - p}, \qquad P(m = 0) = p
+
+        In training each channel of each sample has its own random number `m`, 0 or 1. In evaluation `y = x`.
+
+    Args:
+        p (float): The probability `p` of a channel to become 0, from 0 to 1. The default is 0.5.
+        inplace (bool): Whether the result overwrites the input. The default is False.
+
+    Shape:
+        - Input: `(N, C, H, W)`, or `(N, C, L)` with a warning.
+        - Output: the shape of the input.
+
+    Notes:
+        - The factor `1 / (1 - p)` keeps the expected value of every element, so evaluation needs no correction.
+          `p = 1` gives zeros.
+        - Random numbers come from the default generator: `manual_seed` reproduces them. The gradient is masked as
+          the input.
+        - An input of three dimensions is a batch of sequences, not one image. `Dropout1d` is the layer for
+          sequences.
+        - Source: Tompson et al., Efficient Object Localization Using Convolutional Networks, 2015.
+
+    Raises:
+        ValueError: If `p` isn't between 0 and 1.
 
     Example:
         >>> import tl_core, tl_nn
@@ -81,7 +161,32 @@ class Dropout2d(_DropoutNd):
 
 
 class Dropout3d(_DropoutNd):
-    """Sets whole channels of an input of shape (N, C, D, H, W) or (C, D, H, W) to 0.
+    r"""Sets random channels of volumes to 0 in training.
+
+    Formula:
+        .. math::
+
+            y = \frac{m \otimes x}{1 - p}, \qquad P(m = 0) = p
+
+        In training each channel of each sample has its own random number `m`, 0 or 1. In evaluation `y = x`.
+
+    Args:
+        p (float): The probability `p` of a channel to become 0, from 0 to 1. The default is 0.5.
+        inplace (bool): Whether the result overwrites the input. The default is False.
+
+    Shape:
+        - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        - Output: the shape of the input.
+
+    Notes:
+        - The factor `1 / (1 - p)` keeps the expected value of every element, so evaluation needs no correction.
+          `p = 1` gives zeros.
+        - Random numbers come from the default generator: `manual_seed` reproduces them. The gradient is masked as
+          the input.
+        - Source: Tompson et al., Efficient Object Localization Using Convolutional Networks, 2015.
+
+    Raises:
+        ValueError: If `p` isn't between 0 and 1.
 
     Example:
         >>> import tl_core, tl_nn
@@ -95,7 +200,32 @@ class Dropout3d(_DropoutNd):
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean and variance of inputs with zero mean and unit variance, for use with SELU.
+    r"""Dropout that preserves zero mean and unit variance, for networks of `SELU` units.
+
+    Formula:
+        .. math::
+
+            y = a \, \bigl( m \otimes x + (1 - m) \, \alpha' \bigr) + b, \qquad P(m = 0) = p
+            \qquad a = \bigl( (1 - p) (1 + p \, \alpha'^{2}) \bigr)^{-1/2}, \qquad b = -a \, p \, \alpha'
+
+        `α' ≈ -1.7581` is the limit of `SELU` for small numbers. In training each element has its own random number
+        `m`, 0 or 1. In evaluation `y = x`.
+
+    Args:
+        p (float): The probability `p` of an element to be dropped, from 0 to 1. The default is 0.5.
+        inplace (bool): Whether the result overwrites the input. The default is False.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Output: `(*)`, the shape of the input.
+
+    Notes:
+        - An input of mean 0 and variance 1 gives a result of mean 0 and variance 1, in expectation. `p = 1` gives
+          zeros.
+        - Source: Klambauer et al., Self-Normalizing Neural Networks, 2017.
+
+    Raises:
+        ValueError: If `p` isn't between 0 and 1.
 
     Example:
         >>> import tl_core, tl_nn
@@ -110,7 +240,32 @@ class AlphaDropout(_DropoutNd):
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """`AlphaDropout` of whole channels of an input of shape (N, C, ...) or (C, ...).
+    r"""`AlphaDropout` of whole channels.
+
+    Formula:
+        .. math::
+
+            y = a \, \bigl( m \otimes x + (1 - m) \, \alpha' \bigr) + b, \qquad P(m = 0) = p
+            \qquad a = \bigl( (1 - p) (1 + p \, \alpha'^{2}) \bigr)^{-1/2}, \qquad b = -a \, p \, \alpha'
+
+        `α' ≈ -1.7581` is the limit of `SELU` for small numbers. In training each channel of each sample has its own
+        random number `m`, 0 or 1. In evaluation `y = x`.
+
+    Args:
+        p (float): The probability `p` of a channel to be dropped, from 0 to 1. The default is 0.5.
+        inplace (bool): Whether the result overwrites the input. The default is False.
+
+    Shape:
+        - Input: `(N, C, *)`.
+        - Output: the shape of the input.
+
+    Notes:
+        - The first two dimensions are batch and channels, also of an input without a batch.
+        - Source: Klambauer et al., Self-Normalizing Neural Networks, 2017.
+
+    Raises:
+        ValueError: If `p` isn't between 0 and 1.
+        RuntimeError: If the input has fewer than two dimensions, in training.
 
     Example:
         >>> import tl_core, tl_nn

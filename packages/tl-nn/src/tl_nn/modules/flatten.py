@@ -12,10 +12,30 @@ __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Module):
-    """Makes one dimension of a range of them.
+    r"""Joins a range of dimensions to one.
+
+    Formula:
+        .. math::
+
+            (S_0, \ldots, S_{k}) \to (S_0, \ldots, S_{a - 1}, \; S_a S_{a + 1} \cdots S_b, \; S_{b +
+            1}, \ldots, S_k)
+
+        `a` is `start_dim` and `b` is `end_dim`. Elements remain in their order, row by row.
 
     Args:
-        start_dim, end_dim (int): The first and the last dimension of the range.
+        start_dim (int): The first dimension of the range. The default is 1.
+        end_dim (int): The last dimension of the range. The default is -1, the last of the input.
+
+    Shape:
+        - Input: `(*, S_a, ..., S_b, *)`. A tensor without dimensions is allowed with `start_dim` 0 or -1.
+        - Output: `(*, S_a * ... * S_b, *)`.
+
+    Notes:
+        - The result is a view where the strides permit it, else a copy.
+
+    Raises:
+        IndexError: If the input lacks a dimension, when the layer is called.
+        RuntimeError: If `start_dim` is behind `end_dim`, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -41,15 +61,31 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Makes several dimensions of one.
+    r"""Splits one dimension into several.
+
+    Formula:
+        .. math::
+
+            (\ldots, S, \ldots) \to (\ldots, U_1, \ldots, U_n, \ldots), \qquad U_1 \cdots U_n = S
+
+        `S` is the size of the dimension `dim`, and `U` is `unflattened_size`. Elements remain in their order, row
+        by row.
 
     Args:
         dim (int or str): The dimension, or its name.
-        unflattened_size (sequence of int, or of pairs of a name and an int): The new sizes. One size may be -1.
-            Pairs where `dim` is a name.
+        unflattened_size (tuple or list of int, or of pairs of a name and an int): The new sizes. One size may be
+            -1, for the rest. Pairs where `dim` is a name.
+
+    Shape:
+        - Input: `(*, S, *)`.
+        - Output: `(*, U_1, ..., U_n, *)`.
+
+    Notes:
+        - The result is a view of the input. The layer is the inverse of `Flatten`.
 
     Raises:
         TypeError: If the sizes aren't a tuple or list of int, or of pairs where `dim` is a name.
+        RuntimeError: If the product of the sizes isn't `S`, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn

@@ -18,7 +18,19 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
-    """Returns its input. The constructor ignores its arguments.
+    r"""Returns its input. The constructor accepts any arguments and ignores them.
+
+    Formula:
+        .. math::
+
+            y = x
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Output: `(*)`, the shape of the input.
+
+    Notes:
+        - The result is the input itself, not a copy. The layer takes the place of another layer in a model.
 
     Example:
         >>> import tl_core, tl_nn
@@ -35,18 +47,37 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """`input @ weight.T + bias`.
+    r"""An affine map of the last dimension.
+
+    Formula:
+        .. math::
+
+            y = x W^{\mathsf{T}} + b
+
+        `W` is `weight` and `b` is `bias`. Each vector of the last dimension is mapped by itself.
 
     Args:
         in_features (int): The size of the last dimension of the input.
         out_features (int): The size of the last dimension of the output.
-        bias (bool): Whether a bias is learned.
-        device, dtype (optional): Of the parameters.
+        bias (bool): Whether a bias is learned. The default is True.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+
+    Shape:
+        - Input: `(*, in_features)`, with at least one dimension.
+        - Output: `(*, out_features)`.
 
     Attributes:
-        weight (Parameter, shape (out_features, in_features)): Drawn from the uniform distribution on `±1 /
-            sqrt(in_features)`.
-        bias (Parameter, shape (out_features,), or None): Drawn from the same distribution.
+        weight (Parameter, shape (out_features, in_features)): Uniform on `±1 / sqrt(in_features)` at first.
+        bias (Parameter, shape (out_features,), or None): Of the same initial distribution.
+
+    Notes:
+        - float16 and bfloat16 products are summed in float32 and rounded once. `set_float32_matmul_precision`
+          permits faster, less accurate products of float32.
+        - Input and parameters have the same type. An empty batch gives an empty output.
+
+    Raises:
+        RuntimeError: If the last size of the input isn't `in_features`, or the types differ, when the layer is
+            called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -101,12 +132,32 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """`Linear` without `in_features`, which the first input determines.
+    r"""`Linear` without `in_features`, which the first input determines.
+
+    Formula:
+        .. math::
+
+            y = x W^{\mathsf{T}} + b
+
+        `W` is `weight` and `b` is `bias`. Each vector of the last dimension is mapped by itself.
 
     Args:
         out_features (int): The size of the last dimension of the output.
-        bias (bool): Whether a bias is learned.
-        device, dtype (optional): Of the parameters.
+        bias (bool): Whether a bias is learned. The default is True.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+
+    Shape:
+        - Input: `(*, in_features)`, with at least one dimension.
+        - Output: `(*, out_features)`.
+
+    Attributes:
+        weight, bias (UninitializedParameter): Without a shape before the first call. Then as of `Linear`.
+
+    Notes:
+        - The first call reads `in_features` from the input, creates and initializes the parameters, and changes the
+          class of the layer to `Linear`. Formula and numerics are those of that layer.
+        - Call the layer once before the parameters are counted, copied to other processes or passed to an optimizer
+          that reads their sizes. `load_state_dict` also gives them their shapes.
 
     Example:
         >>> import tl_core, tl_nn
@@ -145,21 +196,37 @@ class LazyLinear(LazyModuleMixin, Linear):
 
 
 class Bilinear(Module):
-    """`input1 @ weight[k] @ input2 + bias[k]` for each output feature k.
+    r"""A map of pairs of vectors that is linear in each of them.
+
+    Formula:
+        .. math::
+
+            y_k = x_1^{\mathsf{T}} W_k \, x_2 + b_k
+
+        `x_1` and `x_2` are vectors of the last dimensions of the inputs, `W_k` is `weight[k]`, `b` is `bias`, and
+        `k` an output feature.
 
     Args:
         in1_features, in2_features (int): The sizes of the last dimensions of the two inputs.
         out_features (int): The size of the last dimension of the output.
-        bias (bool): Whether a bias is learned.
-        device, dtype (optional): Of the parameters.
+        bias (bool): Whether a bias is learned. The default is True.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+
+    Shape:
+        - Inputs: `(*, in1_features)` and `(*, in2_features)`, with equal sizes before the last dimension.
+        - Output: `(*, out_features)`.
 
     Attributes:
-        weight (Parameter, shape (out_features, in1_features, in2_features)): Drawn from the uniform distribution
-            on `±1 / sqrt(in1_features)`.
-        bias (Parameter, shape (out_features,), or None): Drawn from the same distribution.
+        weight (Parameter, shape (out_features, in1_features, in2_features)): Uniform on `±1 / sqrt(in1_features)`
+            at first.
+        bias (Parameter, shape (out_features,), or None): Of the same initial distribution.
+
+    Notes:
+        - The leading sizes aren't broadcast.
 
     Raises:
         ValueError: If `in1_features` isn't positive.
+        RuntimeError: If the sizes of the inputs don't fit, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn

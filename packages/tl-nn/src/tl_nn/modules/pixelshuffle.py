@@ -11,10 +11,31 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """Turns channels into pixels: shape (*, C * r * r, H, W) into (*, C, H * r, W * r) (Shi et al., 2016).
+    r"""Rearranges channels to pixels: an image with `r` times the height and width.
+
+    Formula:
+        .. math::
+
+            y_{c, \; h r + i, \; w r + j} = x_{c r^{2} + i r + j, \; h, \; w}, \qquad 0 \le i, j < r
+
+        `r` is `upscale_factor`.
 
     Args:
-        upscale_factor (int): The factor r.
+        upscale_factor (int): The factor `r`.
+
+    Shape:
+        - Input: `(*, C * r * r, H, W)`.
+        - Output: `(*, C, H * r, W * r)`.
+
+    Notes:
+        - With a convolution before it the layer is a learned upsampling without the overlap of a transposed
+          convolution.
+        - Source: Shi et al., Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel
+          Convolutional Neural Network, 2016.
+
+    Raises:
+        RuntimeError: If `r * r` doesn't divide the number of channels, or the input has fewer than three
+            dimensions.
 
     Example:
         >>> import tl_core, tl_nn
@@ -37,10 +58,29 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Turns pixels into channels: shape (*, C, H * r, W * r) into (*, C * r * r, H, W).
+    r"""Rearranges pixels to channels, the inverse of `PixelShuffle`.
+
+    Formula:
+        .. math::
+
+            y_{c r^{2} + i r + j, \; h, \; w} = x_{c, \; h r + i, \; w r + j}, \qquad 0 \le i, j < r
+
+        `r` is `downscale_factor`.
 
     Args:
-        downscale_factor (int): The factor r.
+        downscale_factor (int): The factor `r`.
+
+    Shape:
+        - Input: `(*, C, H * r, W * r)`.
+        - Output: `(*, C * r * r, H, W)`.
+
+    Notes:
+        - Other than pooling, the layer reduces the resolution without a loss of information.
+        - Source: Shi et al., Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel
+          Convolutional Neural Network, 2016.
+
+    Raises:
+        RuntimeError: If `r` doesn't divide height and width, or the input has fewer than three dimensions.
 
     Example:
         >>> import tl_core, tl_nn

@@ -1,30 +1,24 @@
-"""Recurrent layers."""
+"""Recurrent layers over sequences, and the names of the cells."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from math import sqrt
 from typing import Any
 
 import tl_core
 from tl_core import Tensor
 
-from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from .module import Module
 
+# The cells' documented path is here.
+from .recurrent_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase, _each, _uniform
+
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
 _GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
-
-
-def _uniform(module: Module, hidden_size: int) -> None:
-    """Draw all parameters from the uniform distribution on `±1 / sqrt(hidden_size)`."""
-    bound = 1.0 / sqrt(hidden_size) if hidden_size > 0 else 0
-    for weight in module.parameters():
-        init.uniform_(weight, -bound, bound)
 
 
 class RNNBase(Module):
@@ -308,32 +302,59 @@ def _split(results: Any) -> tuple[Any, Any]:
     return output, tuple(hidden) if len(hidden) > 1 else hidden[0]
 
 
-def _each(state: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    return tuple(change(part) for part in state) if isinstance(state, (tuple, list)) else change(state)
-
-
 class RNN(RNNBase):
-    """Layers of Elman units, `tanh(W x + b + U h + c)` (Elman, 1990).
+    r"""Layers of Elman units, a recurrent network over sequences.
+
+    Formula:
+        .. math::
+
+            h_t = \tanh\bigl(W_{ih} \, x_t + b_{ih} + W_{hh} \, h_{t - 1} + b_{hh}\bigr)
+
+        `x_t` is the input at step `t`, for a further layer the output of the layer before, and `h_t` the state,
+        which is the output. `nonlinearity="relu"` replaces tanh.
 
     Args:
-        input_size, hidden_size (int): The sizes of the input and of the state.
-        num_layers (int): The number of layers on top of each other.
-        nonlinearity (str): "tanh" or "relu".
-        bias (bool): Whether there are biases.
-        batch_first (bool): Whether the batch is the first dimension of input and output.
-        dropout (float): The probability of dropout between layers, from 0 to 1.
-        bidirectional (bool): Whether each layer also runs backward.
-        device, dtype (optional): Of the parameters.
+        input_size (int): The size of a step's input.
+        hidden_size (int): The size of the state, H.
+        num_layers (int): The number of layers. Each further layer reads the output of the one before. The default
+            is 1.
+        nonlinearity (str): "tanh" or "relu". The default is "tanh".
+        bias (bool): Whether the layers have biases. The default is True.
+        batch_first (bool): Whether the batch is the first dimension of input and output. The states aren't
+            affected. The default is False.
+        dropout (float): The probability of dropout after each layer but the last, in training. The default is 0.
+        bidirectional (bool): Whether each layer also has a part that reads the sequence backward. The default is
+            False.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+
+    Shape:
+        - Input: `(T, B, input_size)`, `(B, T, input_size)` with `batch_first`, `(T, input_size)`, or a
+          `PackedSequence`.
+        - First state, optional: `(num_layers * D, B, H_out)` or `(num_layers * D, H_out)`.
+        - Output: `(T, B, D * H_out)`, `(B, T, D * H_out)`, `(T, D * H_out)`, or a `PackedSequence`.
+        - Last state: as the first.
+        - D is 2 if `bidirectional`, else 1. H_out is `hidden_size`.
 
     Attributes:
-        weight_ih_l[k], weight_hh_l[k] (Parameter, shape (hidden_size, input of layer k), (hidden_size,
-            hidden_size)): Drawn, as the biases, from the uniform distribution on `±1 / sqrt(hidden_size)`.
-        bias_ih_l[k], bias_hh_l[k] (Parameter, shape (hidden_size,)): The biases; the backward direction's names
-            end with `_reverse`.
+        weight_ih_l[k] (Parameter, shape (hidden_size, I)): The weights of the input of layer `k`, with I =
+            `input_size` for layer 0 and `D * H_out` for others.
+        weight_hh_l[k] (Parameter, shape (hidden_size, hidden_size)): The weights of the state.
+        bias_ih_l[k], bias_hh_l[k] (Parameter, shape (hidden_size,)): The biases.
+
+    Notes:
+        - All parameters are uniform on `±1 / sqrt(hidden_size)` at first. Names of the backward part end with
+          `_reverse`.
+        - The first state is zeros by default. The output at a step joins the forward and the backward part, whose
+          state there has read the steps from the end.
+        - A `PackedSequence` runs each sequence to its own end. Padding in a tensor is read as input, and affects
+          the backward part.
+        - The two biases are redundant: they are added.
+        - Source: Elman, Finding Structure in Time, 1990.
 
     Raises:
-        ValueError: If an option is out of range, or the input has other dimensions.
-        RuntimeError: If sizes don't fit.
+        ValueError: If a size isn't positive, `dropout` isn't a probability, `nonlinearity` has another name, or the
+            input has another type or number of dimensions.
+        RuntimeError: If the sizes of input and state don't fit, or the sequence is empty.
 
     Example:
         >>> import tl_core, tl_nn
@@ -363,21 +384,63 @@ class RNN(RNNBase):
 
 
 class GRU(RNNBase):
-    """Layers of gated recurrent units (Cho et al., 2014).
+    r"""Layers of gated recurrent units over sequences.
 
-    Parameters and attributes are those of `RNN`, without `nonlinearity`; the rows of weights and biases are those
-    of the reset, update and new gates.
+    Formula:
+        .. math::
+
+            r_t = \sigma(W_{ir} x_t + b_{ir} + W_{hr} h_{t - 1} + b_{hr}) \\
+            z_t = \sigma(W_{iz} x_t + b_{iz} + W_{hz} h_{t - 1} + b_{hz}) \\
+            n_t = \tanh(W_{in} x_t + b_{in} + r_t \otimes (W_{hn} h_{t - 1} + b_{hn})) \\
+            h_t = (1 - z_t) \otimes n_t + z_t \otimes h_{t - 1}
+
+        `x_t` is the input at step `t`, for a further layer the output of the layer before, and `h_t` the state,
+        which is the output. `r`, `z` and `n` are the reset, the update and the new gate, `σ` is the logistic
+        sigmoid and `⊗` the product of elements.
 
     Args:
-        input_size: the size of a step's input.
-        hidden_size: the size of the state.
-        num_layers: the number of layers on top of each other.
-        bias: whether there are biases.
-        batch_first: whether the batch is the first dimension of input and output instead of the second.
-        dropout: the probability of dropout between layers, from 0 to 1.
-        bidirectional: whether each layer also runs backward.
-        device: the device of the parameters. None selects the default device.
-        dtype: the type of the parameters. None selects the default type.
+        input_size (int): The size of a step's input.
+        hidden_size (int): The size of the state, H.
+        num_layers (int): The number of layers. Each further layer reads the output of the one before. The default
+            is 1.
+        bias (bool): Whether the layers have biases. The default is True.
+        batch_first (bool): Whether the batch is the first dimension of input and output. The states aren't
+            affected. The default is False.
+        dropout (float): The probability of dropout after each layer but the last, in training. The default is 0.
+        bidirectional (bool): Whether each layer also has a part that reads the sequence backward. The default is
+            False.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+
+    Shape:
+        - Input: `(T, B, input_size)`, `(B, T, input_size)` with `batch_first`, `(T, input_size)`, or a
+          `PackedSequence`.
+        - First state, optional: `(num_layers * D, B, H_out)` or `(num_layers * D, H_out)`.
+        - Output: `(T, B, D * H_out)`, `(B, T, D * H_out)`, `(T, D * H_out)`, or a `PackedSequence`.
+        - Last state: as the first.
+        - D is 2 if `bidirectional`, else 1. H_out is `hidden_size`.
+
+    Attributes:
+        weight_ih_l[k] (Parameter, shape (3 * hidden_size, I)): The weights of the input of layer `k`, with I =
+            `input_size` for layer 0 and `D * H_out` for others. The rows are those of the reset, the update and the
+            new gate.
+        weight_hh_l[k] (Parameter, shape (3 * hidden_size, hidden_size)): The weights of the state.
+        bias_ih_l[k], bias_hh_l[k] (Parameter, shape (3 * hidden_size,)): The biases.
+
+    Notes:
+        - All parameters are uniform on `±1 / sqrt(hidden_size)` at first. Names of the backward part end with
+          `_reverse`.
+        - The first state is zeros by default. The output at a step joins the forward and the backward part, whose
+          state there has read the steps from the end.
+        - A `PackedSequence` runs each sequence to its own end. Padding in a tensor is read as input, and affects
+          the backward part.
+        - The two biases are redundant: they are added.
+        - The reset gate acts after the product with the state, not before it as in the first publication.
+        - Source: Cho et al., Learning Phrase Representations Using RNN Encoder-Decoder, 2014.
+
+    Raises:
+        ValueError: If a size isn't positive, `dropout` isn't a probability, or the input has another type or number
+            of dimensions.
+        RuntimeError: If the sizes of input and state don't fit, or the sequence is empty.
 
     Example:
         >>> import tl_core, tl_nn
@@ -403,23 +466,70 @@ class GRU(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Layers of long short-term memory (Hochreiter and Schmidhuber, 1997), with forget gates.
+    r"""Layers of long short-term memory over sequences.
 
-    Parameters and attributes are those of `RNN`, without `nonlinearity`; the rows of weights and biases are those
-    of the input, forget, cell and output gates. With `proj_size`, the output is projected to that size by
-    `weight_hr_l[k]` (Sak et al., 2014).
+    Formula:
+        .. math::
+
+            i_t = \sigma(W_{ii} x_t + b_{ii} + W_{hi} h_{t - 1} + b_{hi}) \\
+            f_t = \sigma(W_{if} x_t + b_{if} + W_{hf} h_{t - 1} + b_{hf}) \\
+            g_t = \tanh(W_{ig} x_t + b_{ig} + W_{hg} h_{t - 1} + b_{hg}) \\
+            o_t = \sigma(W_{io} x_t + b_{io} + W_{ho} h_{t - 1} + b_{ho}) \\
+            c_t = f_t \otimes c_{t - 1} + i_t \otimes g_t \\
+            h_t = o_t \otimes \tanh(c_t)
+
+        `x_t` is the input at step `t`, for a further layer the output of the layer before, `c_t` the cell and `h_t`
+        the state, which is the output. `i`, `f`, `g` and `o` are the input, the forget, the cell and the output
+        gate, `σ` is the logistic sigmoid and `⊗` the product of elements. With `proj_size` the state is `W_hr h_t`
+        instead.
 
     Args:
-        input_size: the size of a step's input.
-        hidden_size: the size of the state.
-        num_layers: the number of layers on top of each other.
-        bias: whether there are biases.
-        batch_first: whether the batch is the first dimension of input and output instead of the second.
-        dropout: the probability of dropout between layers, from 0 to 1.
-        bidirectional: whether each layer also runs backward.
-        proj_size: the size to which the output is projected, less than `hidden_size`. 0 selects no projection.
-        device: the device of the parameters. None selects the default device.
-        dtype: the type of the parameters. None selects the default type.
+        input_size (int): The size of a step's input.
+        hidden_size (int): The size of the state, H.
+        num_layers (int): The number of layers. Each further layer reads the output of the one before. The default
+            is 1.
+        bias (bool): Whether the layers have biases. The default is True.
+        batch_first (bool): Whether the batch is the first dimension of input and output. The states aren't
+            affected. The default is False.
+        dropout (float): The probability of dropout after each layer but the last, in training. The default is 0.
+        bidirectional (bool): Whether each layer also has a part that reads the sequence backward. The default is
+            False.
+        proj_size (int): The size to which the state is projected, less than `hidden_size`. 0 selects no projection.
+            The default is 0.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+
+    Shape:
+        - Input: `(T, B, input_size)`, `(B, T, input_size)` with `batch_first`, `(T, input_size)`, or a
+          `PackedSequence`.
+        - First state, optional: a pair of `(num_layers * D, B, H_out)` and `(num_layers * D, B, H)`, or the same
+          without B, state and cell.
+        - Output: `(T, B, D * H_out)`, `(B, T, D * H_out)`, `(T, D * H_out)`, or a `PackedSequence`.
+        - Last state: as the first.
+        - D is 2 if `bidirectional`, else 1. H is `hidden_size`, and H_out is `proj_size` if it isn't 0, else H.
+
+    Attributes:
+        weight_ih_l[k] (Parameter, shape (4 * hidden_size, I)): The weights of the input of layer `k`, with I =
+            `input_size` for layer 0 and `D * H_out` for others. The rows are those of the input, the forget, the
+            cell and the output gate.
+        weight_hh_l[k] (Parameter, shape (4 * hidden_size, H_out)): The weights of the state.
+        bias_ih_l[k], bias_hh_l[k] (Parameter, shape (4 * hidden_size,)): The biases.
+        weight_hr_l[k] (Parameter, shape (proj_size, hidden_size)): The projection, if `proj_size` isn't 0.
+
+    Notes:
+        - All parameters are uniform on `±1 / sqrt(hidden_size)` at first. Names of the backward part end with
+          `_reverse`.
+        - The first state is zeros by default. The output at a step joins the forward and the backward part, whose
+          state there has read the steps from the end.
+        - A `PackedSequence` runs each sequence to its own end. Padding in a tensor is read as input, and affects
+          the backward part.
+        - The two biases are redundant: they are added.
+        - Source: Hochreiter and Schmidhuber, Long Short-Term Memory, 1997. Gers et al., Learning to Forget, 2000.
+          Sak et al., Long Short-Term Memory Based Recurrent Neural Network Architectures, 2014, for the projection.
+
+    Raises:
+        ValueError: If a size isn't positive, `dropout` isn't a probability, `proj_size` isn't less than
+            `hidden_size`, or the input has another type or number of dimensions.
+        RuntimeError: If the sizes of input and state don't fit, or the sequence is empty.
 
     Example:
         >>> import tl_core, tl_nn
@@ -474,186 +584,3 @@ class LSTM(RNNBase):
                 f"For {kind} input, hx and cx should also be {dims}-D but got ({hx[0].dim()}-D, "
                 f"{hx[1].dim()}-D) tensors"
             )
-
-
-class RNNCellBase(Module):
-    """Base class of the recurrent cells: their sizes and parameters.
-
-    Args:
-        input_size, hidden_size (int): The sizes of the input and of the state.
-        bias (bool): Whether there are biases.
-        num_chunks (int): The number of gates.
-        device, dtype (optional): Of the parameters.
-
-    Example:
-        >>> import tl_nn
-        >>> cell = tl_nn.RNNCellBase(3, 5, bias=True, num_chunks=4)
-        >>> cell.weight_ih.shape
-        torch.Size([20, 3])
-    """
-
-    __constants__ = ["input_size", "hidden_size", "bias"]
-    weight_ih: Tensor
-    weight_hh: Tensor
-    bias_ih: Tensor | None
-    bias_hh: Tensor | None
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool,
-        num_chunks: int,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.bias = bias
-        rows = num_chunks * hidden_size
-        kind = {"device": device, "dtype": dtype}
-        self.weight_ih = Parameter(tl_core.empty((rows, input_size), **kind))
-        self.weight_hh = Parameter(tl_core.empty((rows, hidden_size), **kind))
-        for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(name, Parameter(tl_core.empty(rows, **kind)) if bias else None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
-        _uniform(self, self.hidden_size)
-
-    def _step(self, operator: str, input: Tensor, hx: Any) -> Any:
-        """One step of the operator of that name, for a batch or a single sample."""
-        name = type(self).__name__
-        if input.dim() not in (1, 2):
-            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        for index, part in enumerate(hx if isinstance(hx, (tuple, list)) else [hx]):
-            if part is not None and part.dim() not in (1, 2):
-                which = f"hx[{index}]" if isinstance(hx, (tuple, list)) else "hidden"
-                raise ValueError(f"{name}: Expected {which} to be 1D or 2D, got {part.dim()}D instead")
-        batched = input.dim() == 2
-        input = input if batched else input.unsqueeze(0)
-        hx = (
-            self._first_state(input) if hx is None else hx if batched else _each(hx, lambda s: s.unsqueeze(0))
-        )
-        run = getattr(tl_core, operator)
-        result = run(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        return result if batched else _each(result, lambda state: state.squeeze(0))
-
-    def _first_state(self, input: Tensor) -> Any:
-        return input.new_zeros((input.size(0), self.hidden_size))
-
-    def extra_repr(self) -> str:
-        parts = [f"{self.input_size}, {self.hidden_size}"]
-        if self.bias is not True:
-            parts.append(f"bias={self.bias}")
-        if getattr(self, "nonlinearity", "tanh") != "tanh":
-            parts.append(f"nonlinearity={self.nonlinearity}")
-        return ", ".join(parts)
-
-
-class RNNCell(RNNCellBase):
-    """One step of an Elman unit, `tanh(W x + b + U h + c)`.
-
-    Args:
-        input_size, hidden_size (int): The sizes of the input and of the state.
-        bias (bool): Whether there are biases.
-        nonlinearity (str): "tanh" or "relu".
-        device, dtype (optional): Of the parameters.
-
-    Attributes:
-        weight_ih, weight_hh (Parameter, shape (hidden_size, input_size), (hidden_size, hidden_size)): Drawn, as
-            the biases, from the uniform distribution on `±1 / sqrt(hidden_size)`.
-        bias_ih, bias_hh (Parameter, shape (hidden_size,)): The biases.
-
-    Raises:
-        ValueError: If the input or the state has other dimensions.
-        RuntimeError: If sizes don't fit, or `nonlinearity` has another name.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.RNNCell(10, 20)(tl_core.zeros(3, 10)).shape
-        torch.Size([3, 20])
-    """
-
-    __constants__ = [*RNNCellBase.__constants__, "nonlinearity"]
-    nonlinearity: str
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        nonlinearity: str = "tanh",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
-        self.nonlinearity = nonlinearity
-
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The next state, shape (B, hidden_size) or (hidden_size,), after an input and a state."""
-        if self.nonlinearity not in ("tanh", "relu"):
-            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        result: Tensor = self._step(f"rnn_{self.nonlinearity}_cell", input, hx)
-        return result
-
-
-class LSTMCell(RNNCellBase):
-    """One step of long short-term memory, with four gates' rows. See `RNNCell` for arguments and attributes.
-
-    Args:
-        input_size: the size of a step's input.
-        hidden_size: the size of the state.
-        bias: whether there are biases.
-        device: the device of the parameters. None selects the default device.
-        dtype: the type of the parameters. None selects the default type.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> state, cell = tl_nn.LSTMCell(10, 20)(tl_core.zeros(3, 10))
-        >>> state.shape, cell.shape
-        (torch.Size([3, 20]), torch.Size([3, 20]))
-    """
-
-    def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
-
-    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-        """The next state and cell after an input and a pair of them."""
-        state, cell = self._step("lstm_cell", input, hx)
-        return state, cell
-
-    def _first_state(self, input: Tensor) -> Any:
-        zeros = super()._first_state(input)
-        return zeros, zeros
-
-
-class GRUCell(RNNCellBase):
-    """One step of a gated recurrent unit, with three gates' rows. See `RNNCell` for arguments and attributes.
-
-    Args:
-        input_size: the size of a step's input.
-        hidden_size: the size of the state.
-        bias: whether there are biases.
-        device: the device of the parameters. None selects the default device.
-        dtype: the type of the parameters. None selects the default type.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.GRUCell(10, 20)(tl_core.zeros(3, 10)).shape
-        torch.Size([3, 20])
-    """
-
-    def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
-
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The next state, shape (B, hidden_size) or (hidden_size,), after an input and a state."""
-        result: Tensor = self._step("gru_cell", input, hx)
-        return result

@@ -108,25 +108,47 @@ def _check_table(embeddings: Tensor) -> tuple[int, int]:
 
 
 class Embedding(_Table):
-    """A table of vectors, looked up by their numbers.
+    r"""A table of vectors, which are looked up by their numbers.
+
+    Formula:
+        .. math::
+
+            y_{*, \, :} = W_{x_*, \, :}
+
+        `W` is `weight`, and `x` contains row numbers.
 
     Args:
-        num_embeddings (int): The number of vectors.
-        embedding_dim (int): Their size.
-        padding_idx (int, optional): A row, zero at first, that isn't trained.
-        max_norm (float, optional): Rows with a larger norm are scaled down, in place, when they are looked up.
-        norm_type (float): The exponent of that norm.
-        scale_grad_by_freq (bool): Whether gradients are divided by how often a row was looked up.
-        sparse (bool): Whether the gradient is a sparse tensor, of the looked-up rows only: for `SGD`,
-            `SparseAdam` and `Adagrad`.
-        device, dtype (optional): Of the table.
+        num_embeddings (int): The number of rows of the table.
+        embedding_dim (int): The size of a row.
+        padding_idx (int, optional): A row that is 0 at first and gets no gradient. Negative numbers count from the
+            end.
+        max_norm (float, optional): Rows of a larger norm are scaled to this norm, in place, when they are looked
+            up.
+        norm_type (float): The exponent of that norm. The default is 2.
+        scale_grad_by_freq (bool): Whether the gradient of a row is divided by the number of its look-ups in the
+            batch. The default is False.
+        sparse (bool): Whether the gradient is a sparse tensor of the looked-up rows: for `SGD`, `SparseAdam` and
+            `Adagrad`. The default is False.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+
+    Shape:
+        - Input: `(*)`, any shape, int64 or int32, from 0 to `num_embeddings - 1`.
+        - Output: `(*, embedding_dim)`.
 
     Attributes:
-        weight (Parameter, shape (num_embeddings, embedding_dim)): Drawn from the standard normal distribution.
+        weight (Parameter, shape (num_embeddings, embedding_dim)): Standard normal numbers at first.
+
+    Notes:
+        - The layer is a product with one-hot vectors without the zeros: its gradient adds the rows of the output's
+          gradient.
+        - With `max_norm` the call changes `weight`: a differentiable use of `weight` in the same step needs a clone
+          before the call.
+        - `from_pretrained` builds a layer with a table of your own.
 
     Raises:
         AssertionError: If `padding_idx` isn't a row.
-        IndexError: If a number isn't a row.
+        IndexError: If a number isn't a row, when the layer is called.
+        RuntimeError: If the input has another type than int64 and int32, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -202,20 +224,45 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima over bags of vectors of a table.
+    r"""Sums, means or maxima over bags of rows of a table, without the rows as an intermediate tensor.
+
+    Formula:
+        .. math::
+
+            y_{b} = \sum_{i \in \mathrm{bag}_b} w_i \, W_{x_i}
+
+        `W` is `weight`, `x` contains row numbers, and `w` are `per_sample_weights` or 1. Mode "mean" divides by the
+        number of rows of the bag, "max" is the maximum of each column instead of the sum.
 
     Args:
-        num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq, sparse, padding_idx: See
-            `Embedding`. Vectors of the padding are ignored.
-        mode (str): "sum", "mean" or "max".
-        include_last_offset (bool): Whether the offsets end with the number of indices.
-        device, dtype (optional): Of the table.
+        num_embeddings (int): The number of rows of the table.
+        embedding_dim (int): The size of a row.
+        max_norm, norm_type, scale_grad_by_freq, sparse: See `Embedding`. Mode "max" supports neither of the last
+            two.
+        mode (str): "sum", "mean" or "max". The default is "mean".
+        include_last_offset (bool): Whether the offsets end with the number of row numbers. The default is False.
+        padding_idx (int, optional): A row that is 0 at first, gets no gradient and counts in no bag.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+
+    Shape:
+        - Input: `(B, N)`, B bags of N row numbers, or `(N,)`, all bags one after the other. int64 or int32.
+        - Offsets: `(B,)`, the first position of each bag, for an input of shape `(N,)`. With `include_last_offset`:
+          `(B + 1,)`.
+        - Weights of the samples: the shape of the input, for mode "sum".
+        - Output: `(B, embedding_dim)`.
 
     Attributes:
-        weight (Parameter, shape (num_embeddings, embedding_dim)): Drawn from the standard normal distribution.
+        weight (Parameter, shape (num_embeddings, embedding_dim)): Standard normal numbers at first.
+
+    Notes:
+        - An empty bag, also one of padding only, gives 0 in every mode.
+        - The first offset is 0.
 
     Raises:
-        ValueError: If the shapes of indices and offsets don't fit, or `mode` has another name.
+        ValueError: If the shapes of input and offsets don't fit, `mode` has another name, or "max" meets `sparse`
+            or `scale_grad_by_freq`.
+        NotImplementedError: If weights of samples meet another mode than "sum".
+        RuntimeError: If the first offset isn't 0.
 
     Example:
         >>> import tl_core, tl_nn

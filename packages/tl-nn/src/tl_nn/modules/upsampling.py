@@ -13,17 +13,51 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Upsample(Module):
-    """Changes the resolution of inputs of shape (N, C, L), (N, C, H, W) or (N, C, D, H, W).
+    r"""Changes the resolution of sequences, images or volumes by interpolation.
+
+    Formula:
+        .. math::
+
+            u(i) = \frac{S}{S_{\mathrm{out}}} \left( i + \tfrac{1}{2} \right) - \tfrac{1}{2} \qquad \text{or} \qquad
+            u(i) = \frac{S - 1}{S_{\mathrm{out}} - 1} \, i
+
+        The element `i` of the output is computed from the input near the coordinate `u(i)`: the first formula holds
+        for `align_corners=False`, the second for True, each for every spatial dimension. "linear", "bilinear" and
+        "trilinear" interpolate between the two neighbours in each dimension, "bicubic" between four. "nearest"
+        reads the element `floor(i S / S_out)`, "nearest-exact" the one nearest to the first `u(i)`. "area" is
+        adaptive average pooling.
 
     Args:
         size (int or tuple, optional): The spatial size of the output.
         scale_factor (float or tuple, optional): The factor of the spatial size, instead of `size`.
-        mode (str): "nearest", "linear", "bilinear", "bicubic" or "trilinear", for the numbers of dimensions they
-            fit.
-        align_corners (bool, optional): Whether the corner pixels of input and output lie on one another; not for
-            "nearest".
-        recompute_scale_factor (bool, optional): Whether the factor is computed anew from the sizes, which are
-            whole numbers.
+        mode (str): "nearest", "nearest-exact", "area", "linear" (sequences), "bilinear", "bicubic" (images) or
+            "trilinear" (volumes). The default is "nearest".
+        align_corners (bool, optional): Whether the centers of the corner elements of input and output coincide, not
+            their outer edges. Only for "linear", "bilinear", "bicubic" and "trilinear". None selects False.
+        recompute_scale_factor (bool, optional): Whether `S / S_out` is computed from the integer sizes instead of
+            `1 / scale_factor`. The two differ where the factor doesn't lead to an integer size. None selects False.
+
+    Shape:
+        - Input: `(N, C, L)`, `(N, C, H, W)` or `(N, C, D, H, W)`.
+        - Output: the same with the spatial sizes `size`, or
+
+        .. math::
+
+            S_{\mathrm{out}} = \lfloor S \cdot \mathrm{scale\_factor}
+
+        floor
+
+    Notes:
+        - Coordinates outside of the input read its edge. "bicubic" uses Keys' kernel with a = -0.75 and may exceed
+          the input's range.
+        - A reduction samples the input without a filter. `functional.interpolate` has the option `antialias`.
+        - The type is a floating-point type, or uint8 for "nearest", "nearest-exact", "bilinear" and "bicubic" of
+          images.
+
+    Raises:
+        ValueError: If not exactly one of `size` and `scale_factor` is an argument, or `align_corners` meets a mode
+            without it, when the layer is called.
+        NotImplementedError: If the mode doesn't fit the number of dimensions, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -76,11 +110,35 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """`Upsample` of images by the nearest pixel.
+    r"""`Upsample` of images by the nearest element. An older name.
+
+    Formula:
+        .. math::
+
+            y_{n, c, i, j} =
+            x_{n, c, \, \lfloor i H / H_{\mathrm{out}} \rfloor, \, \lfloor j W / W_{\mathrm{out}} \rfloor}
 
     Args:
-        size (int or (int, int), optional): The spatial size of the output.
-        scale_factor (float or (float, float), optional): The factor of the spatial size.
+        size (int or tuple of two, optional): The spatial size of the output.
+        scale_factor (float or tuple of two, optional): The factor of the spatial size, instead of `size`.
+
+    Shape:
+        - Input: `(N, C, H, W)`.
+        - Output: `(N, C, H_out, W_out)`, with the sizes `size`, or
+
+        .. math::
+
+            S_{\mathrm{out}} = \lfloor S \cdot \mathrm{scale\_factor}
+
+        floor
+
+    Notes:
+        - With `scale_factor` the quotient `H / H_out` is `1 / scale_factor`.
+        - The gradient of an element is the sum of the gradients of its copies.
+
+    Raises:
+        ValueError: If not exactly one of `size` and `scale_factor` is an argument, when the layer is called.
+        NotImplementedError: If the mode doesn't fit the number of dimensions, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -94,11 +152,36 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """`Upsample` of images by bilinear interpolation, with the corners of input and output on one another.
+    r"""`Upsample` of images by bilinear interpolation with `align_corners=True`. An older name.
+
+    Formula:
+        .. math::
+
+            u(i) = \frac{H - 1}{H_{\mathrm{out}} - 1} \, i, \qquad v(j) = \frac{W - 1}{W_{\mathrm{out}} - 1} \, j
+
+        The element `(i, j)` of the output is the bilinear interpolation of the four elements around `(u(i), v(j))`.
 
     Args:
-        size (int or (int, int), optional): The spatial size of the output.
-        scale_factor (float or (float, float), optional): The factor of the spatial size.
+        size (int or tuple of two, optional): The spatial size of the output.
+        scale_factor (float or tuple of two, optional): The factor of the spatial size, instead of `size`.
+
+    Shape:
+        - Input: `(N, C, H, W)`.
+        - Output: `(N, C, H_out, W_out)`, with the sizes `size`, or
+
+        .. math::
+
+            S_{\mathrm{out}} = \lfloor S \cdot \mathrm{scale\_factor}
+
+        floor
+
+    Notes:
+        - The corners of the output are the corners of the input, so distances between elements depend on the sizes.
+          `Upsample` has `align_corners=False` by default.
+
+    Raises:
+        ValueError: If not exactly one of `size` and `scale_factor` is an argument, when the layer is called.
+        NotImplementedError: If the mode doesn't fit the number of dimensions, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
