@@ -19,29 +19,61 @@ __all__ = ["MultiheadAttention"]
 
 
 class MultiheadAttention(Module):
-    """Attention with several heads (Vaswani et al., 2017).
+    r"""Attention with several heads: each query receives a mean of the values, weighted by its likeness to the keys.
+
+    Formula:
+        .. math::
+
+            \mathrm{head}_i =
+            \mathrm{softmax}\left( \frac{(Q W_i^Q) (K W_i^K)^{\mathsf{T}}}{\sqrt{d}} + \mathrm{mask} \right) V W_i^V
+            \qquad y = \mathrm{concat}(\mathrm{head}_1, \ldots, \mathrm{head}_h) \, W^O
+
+        `Q`, `K` and `V` are the arguments `query`, `key` and `value` of the call, `h` is `num_heads` and `d` is
+        `embed_dim / num_heads`. The `W` are the projections, each with a bias. The softmax is over the keys.
 
     Args:
-        embed_dim (int): The size of queries and results.
-        num_heads (int): The number of heads, each of size `embed_dim / num_heads`.
-        dropout (float): The probability with which attention weights are dropped in training.
-        bias (bool): Whether the projections have biases.
-        add_bias_kv (bool): Whether a learned key and value are added to all sequences.
-        add_zero_attn (bool): Whether a key and value of zeros are added.
-        kdim, vdim (int, optional): The sizes of keys and values, by default `embed_dim`.
-        batch_first (bool): Whether the batch is the first dimension.
-        device, dtype (optional): Of the parameters.
+        embed_dim (int): The size of queries and results, E.
+        num_heads (int): The number of heads, a divisor of `embed_dim`.
+        dropout (float): The probability with which an attention weight is dropped, in training. The default is 0.
+        bias (bool): Whether the projections have biases. The default is True.
+        add_bias_kv (bool): Whether a learned key and value are appended to all sequences. The default is False.
+        add_zero_attn (bool): Whether a key and value of zeros are appended. The default is False.
+        kdim, vdim (int, optional): The sizes of keys and values. None selects `embed_dim`.
+        batch_first (bool): Whether the batch is the first dimension. The default is False.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+
+    Shape:
+        - Query: `(L, N, E)`, `(N, L, E)` with `batch_first`, or `(L, E)`.
+        - Key: `(S, N, kdim)`, `(N, S, kdim)` or `(S, kdim)`. Value: the same with `vdim`.
+        - `key_padding_mask`: `(N, S)` or `(S,)`. `attn_mask`: `(L, S)` or `(N * num_heads, L, S)`.
+        - Output: the result, of the query's shape, and the weights: `(N, L, S)` or `(L, S)`, with
+          `average_attn_weights=False` `(N, num_heads, L, S)` or `(num_heads, L, S)`, with `need_weights=False`
+          None.
 
     Attributes:
-        in_proj_weight (Parameter, shape (3 * embed_dim, embed_dim), or None): The projections of query, key and
-            value, drawn as by `init.xavier_uniform_`; where sizes differ, they are `q_proj_weight`,
-            `k_proj_weight` and `v_proj_weight`.
-        in_proj_bias (Parameter, shape (3 * embed_dim,), or None): Zero at first.
-        out_proj (Linear): The projection of the result.
+        in_proj_weight (Parameter, shape (3 * E, E), or None): The projections of query, key and value. Initially
+            `init.xavier_uniform_`.
+        q_proj_weight, k_proj_weight, v_proj_weight (Parameter, shape (E, E), (E, kdim), (E, vdim), or None): These
+            projections where the sizes differ.
+        in_proj_bias (Parameter, shape (3 * E,), or None): Their biases, 0 at first.
+        bias_k, bias_v (Parameter, shape (1, 1, E), or None): The appended key and value. Initially
+            `init.xavier_normal_`.
+        out_proj (Linear): The projection of the result, with a bias of 0 at first.
+
+    Notes:
+        - A boolean mask hides the keys where it is True, a mask of numbers is added to the scores. Both masks may
+          have either kind.
+        - A query without a visible key has weights of 0, so its result is the bias of the output, not NaN.
+        - `need_weights=False` selects `scaled_dot_product_attention`, which never stores the matrix of weights. The
+          default stores it, in memory of `N * num_heads * L * S` elements.
+        - `is_causal` is a hint that belongs to a causal `attn_mask`: without a mask it raises RuntimeError.
+        - Nested tensors need `batch_first`, and accept neither masks nor `need_weights`.
+        - Source: Vaswani et al., Attention Is All You Need, 2017.
 
     Raises:
         ValueError: If a size isn't positive.
-        AssertionError: If `num_heads` doesn't divide `embed_dim`, or shapes don't fit.
+        AssertionError: If `num_heads` doesn't divide `embed_dim`, or shapes don't fit, when the layer is called.
+        RuntimeError: If a mask has another shape or type, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn

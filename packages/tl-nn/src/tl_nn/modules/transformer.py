@@ -73,19 +73,53 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention and a network of two layers, each with a residual and normalization (Vaswani et al., 2017).
+    r"""A layer of an encoder: self-attention, then a network, each with a residual and a normalization.
+
+    Formula:
+        .. math::
+
+            x \leftarrow \mathrm{LN}_1(x + \mathrm{SA}(x)), \qquad y = \mathrm{LN}_2(x + \mathrm{FF}(x))
+            \qquad \mathrm{FF}(x) = W_2 \, \mathrm{dropout}(f(W_1 x + b_1)) + b_2
+
+        With `norm_first` the normalizations precede the parts:
+
+        .. math::
+
+            x \leftarrow x + \mathrm{SA}(\mathrm{LN}_1(x)), \qquad y = x + \mathrm{FF}(\mathrm{LN}_2(x))
+
+        `SA` is `MultiheadAttention` of a sequence with itself, `FF` a network of two linear layers, `LN` is
+        `LayerNorm`, and `f` is `activation`.
 
     Args:
-        d_model (int): The size of the features.
-        nhead (int): The number of heads.
-        dim_feedforward (int): The size between the two layers of the network.
-        dropout (float): The probability of dropout.
-        activation (str or callable): "relu", "gelu", or a function of a tensor.
-        layer_norm_eps (float): The `eps` of the normalization.
-        batch_first (bool): Whether the batch is the first dimension.
-        norm_first (bool): Whether inputs are normalized, instead of sums.
-        bias (bool): Whether linear layers and normalizations have biases.
-        device, dtype (optional): Of the parameters.
+        d_model (int): The size of the features, E.
+        nhead (int): The number of heads, a divisor of `d_model`.
+        dim_feedforward (int): The size between the two layers of the network. The default is 2048.
+        dropout (float): The probability of dropout, in training: of attention weights, inside the network and
+            before each sum. The default is 0.1.
+        activation (str or callable): "relu", "gelu", or a function of a tensor. The default is "relu".
+        layer_norm_eps (float): The `eps` of the normalizations. The default is 1e-5.
+        batch_first (bool): Whether the batch is the first dimension. The default is False.
+        norm_first (bool): Whether the input of each part is normalized, instead of each sum. The default is False.
+        bias (bool): Whether linear layers and normalizations have biases. The default is True.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+
+    Shape:
+        - Sequence: `(S, N, E)`, `(N, S, E)` with `batch_first`, or `(S, E)`.
+        - `src_mask`: `(S, S)` or `(N * nhead, S, S)`. `src_key_padding_mask`: `(N, S)` or `(S,)`.
+        - Output: the shape of the sequence.
+
+    Notes:
+        - Dropout acts on the attention weights, inside `FF`, and on each part before it is added. In evaluation
+          there is none.
+        - `norm_first=True` trains without a warm-up of the learning rate. Its stack needs a normalization at the
+          end.
+        - Masks are those of `MultiheadAttention`: True hides a position, numbers are added to the scores.
+        - Source: Vaswani et al., Attention Is All You Need, 2017. Xiong et al., On Layer Normalization in the
+          Transformer Architecture, 2020, for `norm_first`.
+
+    Raises:
+        RuntimeError: If `activation` is another text.
+        AssertionError: If `nhead` doesn't divide `d_model`, or shapes don't fit, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -152,11 +186,53 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to the encoder's output, and a network. See `TransformerEncoderLayer`.
+    r"""A layer of a decoder: self-attention, attention to the encoder's output, then a network.
+
+    Formula:
+        .. math::
+
+            x \leftarrow \mathrm{LN}_1(x + \mathrm{SA}(x)), \qquad x \leftarrow \mathrm{LN}_2(x +
+            \mathrm{MHA}(x, m, m)), \qquad
+            y = \mathrm{LN}_3(x + \mathrm{FF}(x)) \qquad \mathrm{FF}(x) =
+            W_2 \, \mathrm{dropout}(f(W_1 x + b_1)) + b_2
+
+        With `norm_first` the normalizations precede the parts, as in `TransformerEncoderLayer`. `m` is the
+        encoder's output, `MHA` is `MultiheadAttention`, `SA` the same of a sequence with itself, `FF` a network of
+        two linear layers, `LN` is `LayerNorm`, and `f` is `activation`.
 
     Args:
-        d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps: See `TransformerEncoderLayer`.
-        batch_first, norm_first, bias, device, dtype: See `TransformerEncoderLayer`.
+        d_model (int): The size of the features, E.
+        nhead (int): The number of heads, a divisor of `d_model`.
+        dim_feedforward (int): The size between the two layers of the network. The default is 2048.
+        dropout (float): The probability of dropout, in training: of attention weights, inside the network and
+            before each sum. The default is 0.1.
+        activation (str or callable): "relu", "gelu", or a function of a tensor. The default is "relu".
+        layer_norm_eps (float): The `eps` of the normalizations. The default is 1e-5.
+        batch_first (bool): Whether the batch is the first dimension. The default is False.
+        norm_first (bool): Whether the input of each part is normalized, instead of each sum. The default is False.
+        bias (bool): Whether linear layers and normalizations have biases. The default is True.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+
+    Shape:
+        - Target: `(T, N, E)`, `(N, T, E)` with `batch_first`, or `(T, E)`.
+        - Memory: `(S, N, E)`, `(N, S, E)` with `batch_first`, or `(S, E)`.
+        - `tgt_mask`: `(T, T)` or `(N * nhead, T, T)`. `memory_mask`: `(T, S)` or `(N * nhead, T, S)`.
+        - `tgt_key_padding_mask`: `(N, T)` or `(T,)`. `memory_key_padding_mask`: `(N, S)` or `(S,)`.
+        - Output: the shape of the target.
+
+    Notes:
+        - The layer isn't causal by itself: pass `tgt_mask`, as of `Transformer.generate_square_subsequent_mask`.
+        - Dropout acts on the attention weights, inside `FF`, and on each part before it is added. In evaluation
+          there is none.
+        - `norm_first=True` trains without a warm-up of the learning rate. Its stack needs a normalization at the
+          end.
+        - Masks are those of `MultiheadAttention`: True hides a position, numbers are added to the scores.
+        - Source: Vaswani et al., Attention Is All You Need, 2017. Xiong et al., On Layer Normalization in the
+          Transformer Architecture, 2020, for `norm_first`.
+
+    Raises:
+        RuntimeError: If `activation` is another text.
+        AssertionError: If `nhead` doesn't divide `d_model`, or shapes don't fit, when the layer is called.
 
     Example:
         >>> import tl_core, tl_nn
@@ -265,16 +341,38 @@ class _Stack(Module):
 
 
 class TransformerEncoder(_Stack):
-    """Encoder layers, one after the other.
+    r"""A stack of encoder layers.
+
+    Formula:
+        .. math::
+
+            x^{(l)} = \mathrm{layer}_l(x^{(l - 1)}), \quad l = 1, \ldots, n, \qquad y = \mathrm{norm}(x^{(n)})
+
+        `x^(0)` is the input and `n` is `num_layers`. Without `norm` the result is `x^(n)`.
 
     Args:
-        encoder_layer (TransformerEncoderLayer): The layer to copy.
-        num_layers (int): How often.
+        encoder_layer (TransformerEncoderLayer): The layer, which is copied.
+        num_layers (int): The number of copies.
         norm (Module, optional): A normalization at the end.
-        enable_nested_tensor (bool): Whether padding is left out of the computation, and zero in the result, in
-            evaluation without gradients: with `batch_first`, a bool `src_key_padding_mask`, and no `mask`, unless
-            `torch.backends.mha.set_fastpath_enabled(False)` forbids it.
-        mask_check (bool): Whether that mask is looked at first: padding must stand at the ends of sequences.
+        enable_nested_tensor (bool): Whether evaluation without gradients may leave out padding. The default is
+            True.
+        mask_check (bool): Whether the layers first test that padding is at the ends of sequences. The default is
+            True.
+
+    Shape:
+        - Sequence: `(S, N, E)`, `(N, S, E)` with `batch_first`, or `(S, E)`.
+        - `mask`: `(S, S)` or `(N * nhead, S, S)`. `src_key_padding_mask`: `(N, S)` or `(S,)`.
+        - Output: the shape of the sequence.
+
+    Notes:
+        - The layers are deep copies, so all begin with the same parameters. `Transformer` draws its own.
+        - Padding is left out, and 0 in the result, with `batch_first`, a boolean `src_key_padding_mask` and no
+          `mask`, in evaluation without gradients, unless `torch.backends.mha.set_fastpath_enabled(False)` forbids
+          it.
+        - A causal `mask` is recognized by its values, unless `is_causal` states it.
+
+    Raises:
+        TypeError: If `encoder_layer` isn't a module.
 
     Example:
         >>> import tl_core, tl_nn
@@ -341,12 +439,33 @@ class TransformerEncoder(_Stack):
 
 
 class TransformerDecoder(_Stack):
-    """Decoder layers, one after the other.
+    r"""A stack of decoder layers.
+
+    Formula:
+        .. math::
+
+            x^{(l)} = \mathrm{layer}_l(x^{(l - 1)}, m), \quad l = 1, \ldots, n, \qquad y = \mathrm{norm}(x^{(n)})
+
+        `x^(0)` is the target, `m` the encoder's output and `n` is `num_layers`. Without `norm` the result is
+        `x^(n)`.
 
     Args:
-        decoder_layer (TransformerDecoderLayer): The layer to copy.
-        num_layers (int): How often.
+        decoder_layer (TransformerDecoderLayer): The layer, which is copied.
+        num_layers (int): The number of copies.
         norm (Module, optional): A normalization at the end.
+
+    Shape:
+        - Target: `(T, N, E)`, `(N, T, E)` with `batch_first`, or `(T, E)`.
+        - Memory: `(S, N, E)`, `(N, S, E)` with `batch_first`, or `(S, E)`.
+        - Masks: as of `TransformerDecoderLayer`.
+        - Output: the shape of the target.
+
+    Notes:
+        - The layers are deep copies, so all begin with the same parameters. `Transformer` draws its own.
+        - A causal `tgt_mask` is recognized by its values, unless `tgt_is_causal` states it.
+
+    Raises:
+        TypeError: If `decoder_layer` isn't a module.
 
     Example:
         >>> import tl_core, tl_nn
@@ -388,16 +507,50 @@ class TransformerDecoder(_Stack):
 
 
 class Transformer(Module):
-    """Encoder and decoder (Vaswani et al., 2017).
+    r"""An encoder and a decoder for pairs of sequences.
+
+    Formula:
+        .. math::
+
+            y = \mathrm{decoder}(\mathrm{tgt}, \; \mathrm{encoder}(\mathrm{src}))
+
+        `TransformerEncoder` and `TransformerDecoder` have the formulas of the two parts. Each ends with a
+        `LayerNorm`.
 
     Args:
-        d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps: See `TransformerEncoderLayer`.
-        batch_first, norm_first, bias, device, dtype: See `TransformerEncoderLayer`.
-        num_encoder_layers, num_decoder_layers (int): The numbers of layers.
-        custom_encoder, custom_decoder (Module, optional): Taken instead of those this makes.
+        d_model (int): The size of the features, E. The default is 512.
+        nhead (int): The number of heads, a divisor of `d_model`. The default is 8.
+        num_encoder_layers, num_decoder_layers (int): The numbers of layers. The defaults are 6.
+        dim_feedforward (int): The size between the two layers of the network. The default is 2048.
+        dropout (float): The probability of dropout, in training: of attention weights, inside the network and
+            before each sum. The default is 0.1.
+        activation (str or callable): "relu", "gelu", or a function of a tensor. The default is "relu".
+        layer_norm_eps (float): The `eps` of the normalizations. The default is 1e-5.
+        custom_encoder, custom_decoder (Module, optional): Modules in the place of the encoder and the decoder.
+        batch_first (bool): Whether the batch is the first dimension. The default is False.
+        norm_first (bool): Whether the input of each part is normalized, instead of each sum. The default is False.
+        bias (bool): Whether linear layers and normalizations have biases. The default is True.
+        device, dtype (optional): The device and the type of the parameters. None selects the defaults.
+
+    Shape:
+        - Source: `(S, N, E)`, `(N, S, E)` with `batch_first`, or `(S, E)`.
+        - Target: `(T, N, E)`, `(N, T, E)` with `batch_first`, or `(T, E)`.
+        - Masks: as of `TransformerEncoder` and `TransformerDecoder`.
+        - Output: the shape of the target.
+
+    Attributes:
+        encoder (TransformerEncoder), decoder (TransformerDecoder): The two parts.
+
+    Notes:
+        - All matrices are drawn anew with `init.xavier_uniform_`, also those of the copies.
+        - The model has no embeddings, no positions and no output layer.
+        - The decoder isn't causal by itself: pass `tgt_mask=Transformer.generate_square_subsequent_mask(T)`.
+        - Source: Vaswani et al., Attention Is All You Need, 2017.
 
     Raises:
-        RuntimeError: If the batches or the features of the two sequences differ.
+        RuntimeError: If the batches of the two sequences differ, or a feature size isn't `d_model`, when the model
+            is called.
+        AssertionError: If `nhead` doesn't divide `d_model`.
 
     Example:
         >>> import tl_core, tl_nn
