@@ -37,13 +37,36 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The squared difference of each element, reduced.
+    r"""The squared difference of each element, reduced.
+
+    Formula:
+        .. math::
+
+            \ell_n = (x_n - y_n)^{2}
+
+        `x` is the input, `y` the target, and `n` an element of them. The result is the mean, the sum or the tensor
+        of all `ℓ`, as `reduction` selects.
+
+        With `weight` `w`, of the shape of the losses, the terms are `w ℓ` and the mean divides by the sum of `w`.
 
     Args:
         input, target (Tensor): Tensors of equal shape. Other shapes are broadcast, with a warning.
         size_average, reduce (bool, optional): Older spellings of `reduction`.
         reduction (str): "none" for the elements, "mean" for their mean, "sum" for their sum.
         weight (Tensor, optional): A factor for each element. The mean is then over the weights.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Target: `(*)`, the shape of the input.
+        - Output: `()`, or `(*)` with `reduction="none"`.
+
+    Notes:
+        - A target of another shape is broadcast against the input, with a UserWarning, because the result is rarely
+          the intended one.
+        - The mean of no elements is NaN, their sum 0.
+        - The mean is over all elements, not over samples: for the mean over samples of squared distances, divide
+          the sum by the batch size.
+        - The target receives a gradient too where it requires one.
 
     Raises:
         ValueError: If `reduction` is another name.
@@ -69,7 +92,17 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The absolute difference of each element, reduced. See `mse_loss` for the arguments.
+    r"""The absolute difference of each element, reduced. See `mse_loss` for the arguments.
+
+    Formula:
+        .. math::
+
+            \ell_n = |x_n - y_n|
+
+        `x` is the input, `y` the target, and `n` an element of them. The result is the mean, the sum or the tensor
+        of all `ℓ`, as `reduction` selects.
+
+        With `weight` `w`, of the shape of the losses, the terms are `w ℓ` and the mean divides by the sum of `w`.
 
     Args:
         input: the predictions.
@@ -78,6 +111,19 @@ def l1_loss(
         reduce: deprecated: whether losses are reduced at all.
         reduction: "mean", "sum" or "none", which leaves a loss for each element.
         weight: a factor for each element.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Target: `(*)`, the shape of the input.
+        - Output: `()`, or `(*)` with `reduction="none"`.
+
+    Notes:
+        - The gradient of an element without a difference is 0. `SmoothL1Loss` has a continuous gradient instead.
+        - A target of another shape is broadcast against the input, with a UserWarning, because the result is rarely
+          the intended one.
+        - The mean of no elements is NaN, their sum 0.
+        - Complex input is accepted: the loss is the modulus of the difference. Integer input has no mean and needs
+          "sum" or "none".
 
     Example:
         >>> import tl_core, tl_nn
@@ -131,11 +177,35 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """`d² / (2 beta)` where the absolute difference `d` is less than `beta`, else `d - beta / 2`.
+    r"""`d² / (2 beta)` where the absolute difference `d` is less than `beta`, else `d - beta / 2`.
+
+    Formula:
+        .. math::
+
+            \ell_n = \begin{cases} d_n^{2} / (2 \beta) & d_n < \beta \\
+            d_n - \beta / 2 & \text{otherwise} \end{cases}
+            \qquad d_n = |x_n - y_n|
+
+        `x` is the input, `y` the target, and `n` an element of them. `β` is `beta`. The result is the mean, the sum
+        or the tensor of all `ℓ`, as `reduction` selects.
 
     Args:
         input, target, size_average, reduce, reduction: See `mse_loss`.
         beta (float): The end of the parabola. 0 is `l1_loss`.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Target: `(*)`, the shape of the input.
+        - Output: `()`, or `(*)` with `reduction="none"`.
+
+    Notes:
+        - The gradient is continuous and at most 1 in magnitude, so outliers count less than in `MSELoss`.
+        - As `beta` falls, the loss approaches `L1Loss`, and `beta=0` is computed as that loss. `HuberLoss` with
+          `delta=beta` is this loss times `beta`.
+        - A target of another shape is broadcast against the input, with a UserWarning, because the result is rarely
+          the intended one.
+        - The mean of no elements is NaN, their sum 0.
+        - Source: Girshick, Fast R-CNN, 2015.
 
     Raises:
         RuntimeError: If `beta` is negative.
@@ -167,11 +237,36 @@ def huber_loss(
     delta: float = 1.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """`d² / 2` where the absolute difference `d` is at most `delta`, else `delta (d - delta / 2)`.
+    r"""`d² / 2` where the absolute difference `d` is at most `delta`, else `delta (d - delta / 2)`.
+
+    Formula:
+        .. math::
+
+            \ell_n = \begin{cases} d_n^{2} / 2 & d_n \le \delta \\
+            \delta \, (d_n - \delta / 2) & \text{otherwise} \end{cases}
+            \qquad d_n = |x_n - y_n|
+
+        `x` is the input, `y` the target, and `n` an element of them. `δ` is `delta`. The result is the mean, the
+        sum or the tensor of all `ℓ`, as `reduction` selects.
+
+        With `weight` `w`, of the shape of the losses, the terms are `w ℓ` and the mean divides by the sum of `w`.
 
     Args:
         input, target, reduction, weight: See `mse_loss`.
         delta (float): Where the parabola ends.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Target: `(*)`, the shape of the input.
+        - Output: `()`, or `(*)` with `reduction="none"`.
+
+    Notes:
+        - The gradient is continuous and at most `delta` in magnitude. As `delta` grows, the loss approaches half of
+          `MSELoss`.
+        - A target of another shape is broadcast against the input, with a UserWarning, because the result is rarely
+          the intended one.
+        - The mean of no elements is NaN, their sum 0.
+        - Source: Huber, Robust Estimation of a Location Parameter, 1964.
 
     Raises:
         RuntimeError: If `delta` isn't positive.
@@ -204,7 +299,15 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """The Kullback-Leibler divergence of the distribution `target` from `input`.
+    r"""The Kullback-Leibler divergence of the distribution `target` from `input`.
+
+    Formula:
+        .. math::
+
+            \ell_n = y_n \, (\ln y_n - x_n)
+
+        `x` contains log-probabilities, `y` probabilities. With `log_target=True` the term is `exp(y) * (y - x)`.
+        The sum of all `ℓ` of a sample is its divergence.
 
     Args:
         input (Tensor): Log-probabilities.
@@ -213,6 +316,20 @@ def kl_div(
         reduction (str): As in `mse_loss`, or "batchmean" for the sum divided by the first size, which is the
             divergence as it is defined.
         log_target (bool): Whether `target` holds logarithms.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Target: `(*)`, the shape of the input.
+        - Output: `()`, or `(*)` with `reduction="none"`.
+
+    Notes:
+        - "batchmean" is the mean of the samples' divergences. "mean" also divides by the number of classes, and
+          emits a warning.
+        - A probability of 0 contributes 0, with a finite gradient, unless `x` is negative infinity there: the
+          product is then NaN. A log-probability of negative infinity in a target with `log_target=True` gives NaN.
+        - The terms may be negative one by one. Their sum isn't, if both distributions are normalized. Nothing
+          checks that.
+        - Source: Kullback and Leibler, On Information and Sufficiency, 1951.
 
     Raises:
         ValueError: If `reduction` isn't known.
@@ -253,13 +370,33 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`-(t log p + (1 - t) log(1 - p))` of probabilities `p` and targets `t`, reduced.
+    r"""`-(t log p + (1 - t) log(1 - p))` of probabilities `p` and targets `t`, reduced.
+
+    Formula:
+        .. math::
+
+            \ell_n = -w_n \, \bigl( y_n \ln x_n + (1 - y_n) \ln(1 - x_n) \bigr)
+
+        `x` contains probabilities, `y` targets from 0 to 1, and `w` is `weight` or 1. The result is the mean, the
+        sum or the tensor of all `ℓ`, as `reduction` selects.
 
     Args:
         input (Tensor): Probabilities, from 0 to 1. Their logarithms are taken as at least -100.
         target (Tensor): Of the same shape, from 0 to 1.
         weight (Tensor, optional): A factor for each element, broadcast.
         size_average, reduce, reduction: See `mse_loss`.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Target: `(*)`, the shape of the input.
+        - Output: `()`, or `(*)` with `reduction="none"`.
+
+    Notes:
+        - Logarithms are at least -100, so a confident wrong probability of 0 or 1 costs 100 instead of infinity.
+          Gradients are at most 1e12 in magnitude.
+        - Prefer `BCEWithLogitsLoss` on scores: a sigmoid rounds to 0 or 1 early, and its gradient vanishes there.
+        - The mean divides by the number of elements, not by the sum of the weights.
+        - NaN probabilities give NaN. Targets outside of 0 to 1 aren't checked.
 
     Raises:
         ValueError: If the shapes differ, or `reduction` isn't known.
@@ -328,7 +465,15 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """`binary_cross_entropy` of `sigmoid(input)`, accurate for scores of any size.
+    r"""`binary_cross_entropy` of `sigmoid(input)`, accurate for scores of any size.
+
+    Formula:
+        .. math::
+
+            \ell_n = -w_n \, \bigl( p_n \, y_n \ln \sigma(x_n) + (1 - y_n) \ln(1 - \sigma(x_n)) \bigr)
+
+        `x` contains scores, `y` targets from 0 to 1, `σ` is the logistic sigmoid, `w` is `weight` or 1 and `p` is
+        `pos_weight` or 1. The result is the mean, the sum or the tensor of all `ℓ`, as `reduction` selects.
 
     Args:
         input (Tensor): Scores.
@@ -337,6 +482,17 @@ def binary_cross_entropy_with_logits(
         size_average, reduce, reduction: See `mse_loss`.
         pos_weight (Tensor, optional): A factor for the part of the target that is 1, broadcast: one for each
             class.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Target: `(*)`, the shape of the input.
+        - Output: `()`, or `(*)` with `reduction="none"`.
+
+    Notes:
+        - The loss is computed as `(1 - y) x - (1 + (p - 1) y) ln σ(x)` with a stable `ln σ`. Finite scores of any
+          size give finite losses and gradients. The gradient without weights is `σ(x) - y`.
+        - An infinite score gives infinity or NaN.
+        - The mean divides by the number of elements, not by the sum of the weights.
 
     Raises:
         ValueError: If the shapes differ, or `reduction` isn't known.
@@ -375,7 +531,21 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood of counts from Poisson distributions, reduced.
+    r"""The negative log-likelihood of counts from Poisson distributions, reduced.
+
+    Formula:
+        .. math::
+
+            \ell_n = e^{x_n} - y_n x_n \qquad \text{or} \qquad \ell_n = x_n - y_n \ln(x_n + \mathrm{eps})
+
+        `x` is the logarithm of the rate, or with `log_input=False` the rate, and `y` the count. `full` adds for
+        `y > 1`
+
+        .. math::
+
+            y_n \ln y_n - y_n + \tfrac{1}{2} \ln(2 \pi y_n)
+
+        The result is the mean, the sum or the tensor of all `ℓ`, as `reduction` selects.
 
     Args:
         input (Tensor): The expected counts or, with `log_input`, their logarithms.
@@ -384,6 +554,17 @@ def poisson_nll_loss(
         eps (float): Added to expected counts before the logarithm is taken.
         size_average, reduce, reduction: See `mse_loss`.
         log_input: whether the input is the logarithm of the rate.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Target: `(*)`, the shape of the input or one that broadcasts with it.
+        - Output: `()`, or `(*)` with `reduction="none"`.
+
+    Notes:
+        - The added term doesn't depend on the input and changes no gradient.
+        - The logarithm of the rate is the stabler input: it needs no positive numbers and no `eps`. It overflows
+          float32 above 88.
+        - Counts needn't be integers. Negative rates give NaN.
 
     Raises:
         ValueError: If `reduction` isn't known.
@@ -414,7 +595,16 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """`(log var + (input - target)² / var) / 2`, reduced.
+    r"""`(log var + (input - target)² / var) / 2`, reduced.
+
+    Formula:
+        .. math::
+
+            \ell_n = \frac{1}{2} \left( \ln v_n + \frac{(x_n - y_n)^{2}}{v_n} \right), \qquad
+            v_n = \max(\mathrm{var}_n, \mathrm{eps})
+
+        `x` is the predicted mean, `y` the value, and `var` the predicted variance. The result is the mean, the sum
+        or the tensor of all `ℓ`, as `reduction` selects.
 
     Args:
         input, target (Tensor): Expected values and values.
@@ -423,6 +613,19 @@ def gaussian_nll_loss(
         full (bool): Whether `log(2 pi) / 2` is added.
         eps (float): The least variance. Its gradient is the identity.
         reduction (str): See `mse_loss`.
+
+    Shape:
+        - Input: `(N, *)` or `(*)`.
+        - Target: the shape of the input, or one that broadcasts with it.
+        - Variance: the shape of the input, that shape with size 1 in one dimension or without the last dimension,
+          or one number.
+        - Output: `()`, or the shape of the input with `reduction="none"`.
+
+    Notes:
+        - The gradient ignores the bound `eps`: a variance below it still receives the gradient at the bound, so it
+          can grow.
+        - A variance is no standard deviation: `exp` of a network's output is a usual source, and keeps it positive.
+        - Source: Nix and Weigend, Estimating the Mean and Variance of the Target Probability Distribution, 1994.
 
     Raises:
         ValueError: If `var` has another shape or is negative, or `reduction` isn't known.

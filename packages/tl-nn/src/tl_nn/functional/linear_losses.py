@@ -24,7 +24,14 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: Any = None,
 ) -> Tensor:
-    """`cross_entropy(linear(input, linear_weight, linear_bias), target)`.
+    r"""`cross_entropy(linear(input, linear_weight, linear_bias), target)`.
+
+    Formula:
+        .. math::
+
+            L = \mathrm{cross\_entropy}(W x + b, y)
+
+        `W` and `b` are `linear_weight` and `linear_bias`, `x` are the features and `y` the target.
 
     Args:
         input (Tensor, shape (N, in_features) or (in_features,)): The features.
@@ -35,6 +42,17 @@ def linear_cross_entropy(
         weight, reduction, label_smoothing: See `cross_entropy`.
         ignore_index (int, optional): Targets of this value are ignored, by default -100.
         options: Accepted for compatibility: there is one way to compute it.
+
+    Shape:
+        - Input: `(N, in_features)`, or `(in_features,)` without further dimensions.
+        - Weight: `(C, in_features)` or `(C, d1, ..., dK, in_features)`. Bias: the shape of the weight without the
+          last dimension.
+        - Target: `(N, d1, ..., dK)` or `()`, classes, or probabilities of shape `(N, C, d1, ..., dK)` or `(C,)`.
+        - Output: `()`, or the shape of a target of classes with `reduction="none"`.
+
+    Notes:
+        - The scores are computed as one tensor, of `N * C * d1 * ... * dK` elements. Numerics are those of
+          `CrossEntropyLoss`.
 
     Raises:
         RuntimeError: If the input, the weight or the bias has another number of dimensions or another size, or

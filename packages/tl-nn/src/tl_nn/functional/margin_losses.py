@@ -36,7 +36,15 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`max(0, -target * (input1 - input2) + margin)`, reduced. Target 1 requires a larger `input1`, -1 a smaller.
+    r"""`max(0, -target * (input1 - input2) + margin)`, reduced. Target 1 requires a larger `input1`, -1 a smaller.
+
+    Formula:
+        .. math::
+
+            \ell_n = \max\bigl(0, -y_n (x_{1, n} - x_{2, n}) + \mathrm{margin}\bigr)
+
+        `x_1` and `x_2` are the inputs. The target `y` is 1 where the first is to be the larger one, -1 where the
+        second is. The result is the mean, the sum or the tensor of all `ℓ`, as `reduction` selects.
 
     Args:
         input1: the first values.
@@ -46,6 +54,16 @@ def margin_ranking_loss(
         size_average: deprecated, with `reduce`: whether losses are averaged.
         reduce: deprecated: whether losses are reduced at all.
         reduction: "mean", "sum" or "none", which leaves a loss for each sample.
+
+    Shape:
+        - Inputs: `(*)`, of the same number of dimensions.
+        - Target: `(*)`, of that number of dimensions, 1 or -1.
+        - Output: `()`, or `(*)` with `reduction="none"`.
+
+    Notes:
+        - At the kink, where the two terms sum to 0, the derivative is that of the term. Equal inputs with the
+          default margin are pushed apart.
+        - Sizes of 1 are broadcast.
 
     Raises:
         ValueError: If `reduction` isn't "none", "mean" or "sum".
@@ -78,7 +96,15 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The distance where the target is 1, `max(0, margin - distance)` where it is -1, reduced.
+    r"""The distance where the target is 1, `max(0, margin - distance)` where it is -1, reduced.
+
+    Formula:
+        .. math::
+
+            \ell_n = \begin{cases} x_n & y_n = 1 \\ \max(0, \mathrm{margin} - x_n) & y_n = -1 \end{cases}
+
+        `x` is the input, `y` the target, and `n` an element of them. The result is the mean, the sum or the tensor
+        of all `ℓ`, as `reduction` selects.
 
     Args:
         input: the distances.
@@ -87,6 +113,17 @@ def hinge_embedding_loss(
         size_average: deprecated, with `reduce`: whether losses are averaged.
         reduce: deprecated: whether losses are reduced at all.
         reduction: "mean", "sum" or "none", which leaves a loss for each element.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Target: `(*)`, the shape of the input.
+        - Output: `()`, or `(*)` with `reduction="none"`.
+
+    Notes:
+        - The input contains distances, as of `PairwiseDistance`. Negative numbers give negative losses for `y = 1`.
+        - Targets other than 1 and -1 aren't refused: both terms are added.
+        - The derivative at `x = margin` is -1.
+        - Source: Hadsell, Chopra and LeCun, Dimensionality Reduction by Learning an Invariant Mapping, 2006.
 
     Example:
         >>> import tl_core, tl_nn
@@ -112,7 +149,16 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`1 - cos` where the target is 1, `max(0, cos - margin)` where it is -1, reduced.
+    r"""`1 - cos` where the target is 1, `max(0, cos - margin)` where it is -1, reduced.
+
+    Formula:
+        .. math::
+
+            \ell = \begin{cases} 1 - \cos(x_1, x_2) & y = 1 \\ \max(0, \cos(x_1, x_2) - \mathrm{margin}) & y =
+            -1 \end{cases}
+
+        `x_1` and `x_2` are the vectors of a pair and `y` is its target. The result is the mean, the sum or the
+        tensor of all `ℓ`, as `reduction` selects.
 
     Args:
         input1, input2 (Tensor, shape (N, D) or (D,)): The pairs of vectors.
@@ -121,6 +167,15 @@ def cosine_embedding_loss(
         size_average: deprecated, with `reduce`: whether losses are averaged.
         reduce: deprecated: whether losses are reduced at all.
         reduction: "mean", "sum" or "none", which leaves a loss for each sample.
+
+    Shape:
+        - Inputs: `(N, D)` or `(D,)`.
+        - Target: `(N,)` or `()`, 1 or -1.
+        - Output: `()`, or the shape of the target with `reduction="none"`.
+
+    Notes:
+        - 1e-12 is added to squared lengths: a vector of zeros has cosine 0 and a finite gradient.
+        - A pair with another target than 1 and -1 has loss 0.
 
     Raises:
         RuntimeError: If target does not have one dimension less than the inputs.
@@ -159,7 +214,15 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`log(1 + exp(-target * input))` for targets 1 and -1, reduced.
+    r"""`log(1 + exp(-target * input))` for targets 1 and -1, reduced.
+
+    Formula:
+        .. math::
+
+            \ell_n = \ln\bigl(1 + e^{-y_n x_n}\bigr)
+
+        `x` is the input, `y` the target, and `n` an element of them. The result is the mean, the sum or the tensor
+        of all `ℓ`, as `reduction` selects.
 
     Args:
         input: the scores.
@@ -167,6 +230,17 @@ def soft_margin_loss(
         size_average: deprecated, with `reduce`: whether losses are averaged.
         reduce: deprecated: whether losses are reduced at all.
         reduction: "mean", "sum" or "none", which leaves a loss for each element.
+
+    Shape:
+        - Input: `(*)`, any shape.
+        - Target: `(*)`, the shape of the input.
+        - Output: `()`, or `(*)` with `reduction="none"`.
+
+    Notes:
+        - The loss is `BCEWithLogitsLoss` with targets -1 and 1 instead of 0 and 1. It is computed as `-ln σ(y x)`,
+          finite for finite scores of any size.
+        - Other targets aren't refused: they scale the score.
+        - The mean of no elements is NaN, their sum 0.
 
     Example:
         >>> import tl_core, tl_nn
@@ -187,7 +261,17 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over the classes of the binary cross entropy of `sigmoid(input)`, then reduced.
+    r"""The mean over the classes of the binary cross entropy of `sigmoid(input)`, then reduced.
+
+    Formula:
+        .. math::
+
+            \ell = -\frac{1}{C} \sum_{c=1}^{C} w_c \, \bigl( y_c \ln \sigma(x_c) +
+            (1 - y_c) \ln(1 - \sigma(x_c)) \bigr)
+
+        `x` contains the scores of a sample's C classes, `y` is 1 for the classes that apply and 0 for others, `w`
+        is `weight` or 1, and `σ` the logistic sigmoid. The result is the mean, the sum or the tensor of all `ℓ`, as
+        `reduction` selects.
 
     Args:
         input, target (Tensor, shape (*, C)): The scores, and 1 for the classes that apply, 0 for others.
@@ -195,6 +279,15 @@ def multilabel_soft_margin_loss(
         size_average: deprecated, with `reduce`: whether losses are averaged.
         reduce: deprecated: whether losses are reduced at all.
         reduction: "mean", "sum" or "none", which leaves a loss for each sample.
+
+    Shape:
+        - Input: `(N, C)`, or `(*, C)`.
+        - Target: the shape of the input.
+        - Output: `()`, or `(N,)` or `(*)` with `reduction="none"`.
+
+    Notes:
+        - Finite scores of any size give finite losses. `BCEWithLogitsLoss` is the same loss before the mean over
+          classes.
 
     Example:
         >>> import tl_core, tl_nn
@@ -231,7 +324,15 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The sum over the other classes of `max(0, margin - x[y] + x[i]) ** p`, divided by the number of classes.
+    r"""The sum over the other classes of `max(0, margin - x[y] + x[i]) ** p`, divided by the number of classes.
+
+    Formula:
+        .. math::
+
+            \ell = \frac{w_y}{C} \sum_{i \ne y} \max(0, \mathrm{margin} - x_y + x_i)^{p}
+
+        `x` contains the scores of a sample's C classes, `y` is the target class, `w` is `weight` or 1. The result
+        is the mean, the sum or the tensor of all `ℓ`, as `reduction` selects.
 
     Args:
         input (Tensor, shape (N, C) or (C,)): The scores of the classes.
@@ -242,6 +343,16 @@ def multi_margin_loss(
         size_average: deprecated, with `reduce`: whether losses are averaged.
         reduce: deprecated: whether losses are reduced at all.
         reduction: "mean", "sum" or "none", which leaves a loss for each sample.
+
+    Shape:
+        - Input: `(N, C)` or `(C,)`.
+        - Target: `(N,)` or `()`, int64 from 0 to C - 1.
+        - Output: `()`, or `(N,)` or `()` with `reduction="none"`.
+
+    Notes:
+        - The mean divides by the number of samples, not by the sum of the weights. The mean of an empty batch is 0.
+        - Source: Crammer and Singer, On the Algorithmic Implementation of Multiclass Kernel-based Vector Machines,
+          2001, who take the largest term instead of the sum.
 
     Raises:
         ValueError: If `p` or `reduction` is something else, or `weight` isn't a vector.
@@ -306,7 +417,15 @@ def multilabel_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The sum of `max(0, 1 - (x[y] - x[i]))` over target classes `y` and others `i`, by the number of classes.
+    r"""The sum of `max(0, 1 - (x[y] - x[i]))` over target classes `y` and others `i`, by the number of classes.
+
+    Formula:
+        .. math::
+
+            \ell = \frac{1}{C} \sum_{j \in Y} \sum_{i \notin Y} \max\bigl(0, 1 - (x_j - x_i)\bigr)
+
+        `x` contains the scores of a sample's C classes. `Y` are the target classes: the elements of the target
+        before the first -1. The result is the mean, the sum or the tensor of all `ℓ`, as `reduction` selects.
 
     Args:
         input (Tensor, shape (N, C) or (C,)): The scores of the classes.
@@ -314,6 +433,15 @@ def multilabel_margin_loss(
         size_average: deprecated, with `reduce`: whether losses are averaged.
         reduce: deprecated: whether losses are reduced at all.
         reduction: "mean", "sum" or "none", which leaves a loss for each sample.
+
+    Shape:
+        - Input: `(N, C)` or `(C,)`.
+        - Target: the shape of the input, int64. Each row lists classes and ends with -1, unless it lists C classes.
+        - Output: `()`, or `(N,)` or `()` with `reduction="none"`.
+
+    Notes:
+        - Samples may have different numbers of classes. Elements after the first -1 are ignored.
+        - The mean of an empty batch is 0.
 
     Raises:
         RuntimeError: If the shapes or types don't fit.
@@ -362,7 +490,16 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`max(0, |anchor - positive| - |anchor - negative| + margin)`, reduced.
+    r"""`max(0, |anchor - positive| - |anchor - negative| + margin)`, reduced.
+
+    Formula:
+        .. math::
+
+            \ell = \max\bigl(0, d(a, p) - d(a, n) + \mathrm{margin}\bigr), \qquad
+            d(u, v) = \lVert u - v + \mathrm{eps} \rVert_p
+
+        `a`, `p` and `n` are the anchor, the positive and the negative vector. The result is the mean, the sum or
+        the tensor of all `ℓ`, as `reduction` selects.
 
     Args:
         anchor, positive, negative (Tensor, shape (*, D)): Vectors; the first is to be
@@ -373,6 +510,17 @@ def triplet_margin_loss(
         size_average: deprecated, with `reduce`: whether losses are averaged.
         reduce: deprecated: whether losses are reduced at all.
         reduction: "mean", "sum" or "none", which leaves a loss for each sample.
+
+    Shape:
+        - Anchor, positive, negative: `(N, D)`, `(D,)` or `(*, D)`.
+        - Output: `()`, or `(N,)`, `()` or `(*)` with `reduction="none"`.
+
+    Notes:
+        - With `swap`, the smaller of `d(a, n)` and `d(p, n)` counts as the negative's distance, which makes more
+          triplets hard.
+        - A triplet that satisfies the margin has loss and gradient 0.
+        - Source: Balntas et al., Learning Shallow Convolutional Feature Descriptors with Triplet Losses, 2016.
+          Schroff et al., FaceNet, 2015.
 
     Raises:
         ValueError: If `margin` isn't positive, or `reduction` isn't known.
@@ -404,7 +552,15 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """`triplet_margin_loss` with any distance, by default `pairwise_distance`.
+    r"""`triplet_margin_loss` with any distance, by default `pairwise_distance`.
+
+    Formula:
+        .. math::
+
+            \ell = \max\bigl(0, d(a, p) - d(a, n) + \mathrm{margin}\bigr)
+
+        `a`, `p` and `n` are the anchor, the positive and the negative vector, `d` is `distance_function`. The
+        result is the mean, the sum or the tensor of all `ℓ`, as `reduction` selects.
 
     Args:
         anchor: the vectors that distances are measured from.
@@ -415,6 +571,17 @@ def triplet_margin_with_distance_loss(
         swap: whether the distance of positive and negative is used where it is less than that of anchor and
             negative.
         reduction: "mean", "sum" or "none", which leaves a loss for each sample.
+
+    Shape:
+        - Anchor, positive, negative: any shapes that the distance accepts, of the same number of dimensions.
+        - Output: `()`, or the shape of the distances with `reduction="none"`.
+
+    Notes:
+        - With `swap`, the smaller of `d(a, n)` and `d(p, n)` counts as the negative's distance, which makes more
+          triplets hard.
+        - A triplet that satisfies the margin has loss and gradient 0.
+        - Cosine distance, `1 - cosine_similarity`, is a usual choice. The loss only asks for a differentiable
+          function.
 
     Example:
         >>> import tl_core, tl_nn

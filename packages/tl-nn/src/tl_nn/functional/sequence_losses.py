@@ -31,7 +31,16 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """The negative log-likelihood of sequences of labels, over all alignments.
+    r"""The negative log-likelihood of sequences of labels, over all alignments.
+
+    Formula:
+        .. math::
+
+            \ell = -\ln \sum_{\pi \in \mathcal{B}^{-1}(y)} \; \prod_{t=1}^{T} p_t(\pi_t)
+
+        `y` is the target, `π` an alignment: a label or the blank for each of the `T` steps. `B` merges repeated
+        labels and then removes blanks, so the sum is over all alignments that read as `y`. `p_t` are the
+        probabilities of step `t`.
 
     Args:
         log_probs (Tensor, shape (T, N, C) or (T, C)): Log-probabilities of C labels, the blank among them.
@@ -42,11 +51,24 @@ def ctc_loss(
         zero_infinity (bool): Whether infinite losses, of targets longer than the input allows, and their
             gradients become 0.
 
+    Shape:
+        - Log-probabilities: `(T, N, C)` or `(T, C)`, with T steps and C labels, the blank included.
+        - Targets: `(N, S)`, padded to the longest, or `(sum(target_lengths),)`, one target after the other.
+        - Input lengths, target lengths: `(N,)` or `()`, tensors of integers or tuples.
+        - Output: `()`, or `(N,)` or `()` with `reduction="none"`.
+
+    Notes:
+        - A target is infinitely unlikely if its length and its number of equal neighbours together exceed the
+          input's length. Early in training such samples make the mean infinite: check lengths, or pass
+          `zero_infinity=True`.
+        - The sum is computed in logarithms by the forward recursion over `2 S + 1` states, in time `O(T S)` for
+          each sample.
+        - The input must be normalized, as by `log_softmax`: the gradient is that of the scores before it.
+        - The result is deterministic. A target of length 0 is the likelihood of blanks alone.
+        - Source: Graves et al., Connectionist Temporal Classification, 2006.
+
     Raises:
         RuntimeError: If shapes, lengths or the blank don't fit.
-
-    References:
-        Graves et al., Connectionist Temporal Classification, 2006.
 
     Example:
         >>> import tl_core, tl_nn
