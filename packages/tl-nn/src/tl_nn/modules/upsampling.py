@@ -43,9 +43,7 @@ class Upsample(Module):
 
         .. math::
 
-            S_{\mathrm{out}} = \lfloor S \cdot \mathrm{scale\_factor}
-
-        floor
+            S_{\mathrm{out}} = \lfloor S \cdot \mathrm{scale\_factor} \rfloor
 
     Notes:
         - Coordinates outside of the input read its edge. "bicubic" uses Keys' kernel with a = -0.75 and may exceed
@@ -128,9 +126,7 @@ class UpsamplingNearest2d(Upsample):
 
         .. math::
 
-            S_{\mathrm{out}} = \lfloor S \cdot \mathrm{scale\_factor}
-
-        floor
+            S_{\mathrm{out}} = \lfloor S \cdot \mathrm{scale\_factor} \rfloor
 
     Notes:
         - With `scale_factor` the quotient `H / H_out` is `1 / scale_factor`.
@@ -171,9 +167,7 @@ class UpsamplingBilinear2d(Upsample):
 
         .. math::
 
-            S_{\mathrm{out}} = \lfloor S \cdot \mathrm{scale\_factor}
-
-        floor
+            S_{\mathrm{out}} = \lfloor S \cdot \mathrm{scale\_factor} \rfloor
 
     Notes:
         - The corners of the output are the corners of the input, so distances between elements depend on the sizes.
