@@ -240,7 +240,7 @@ def test_ranges_of_operations_are_exact(name):
 
 
 @pytest.mark.parametrize(
-    ("first", "second"), itertools.product(INTERVALS, [(1, 1), (2, 5), (3, 3), (-4, -2)])
+    ("first", "second"), [*itertools.product(INTERVALS, [(1, 1), (2, 5), (3, 3), (-4, -2)])]
 )
 def test_ranges_of_quotients_and_remainders(first, second):
     ranges = {X: ValueRanges(*first), Y: ValueRanges(*second)}
