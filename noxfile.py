@@ -369,7 +369,11 @@ def trouble_data(session: nox.Session) -> None:
 
 @nox.session(name="trouble-distributed")
 def trouble_distributed(session: nox.Session) -> None:
-    """Workers, agents and stores of jobs killed, checkpoints of several ranks killed while they are written."""
+    """1,080 ranks killed in their operations, 100 stopped, workers, agents and stores killed, ports taken.
+
+    The session also kills several ranks while they write a checkpoint. A stopped rank must be named within 5 % of the
+    timeout.
+    """
     install(session, ["tl-all"], {"tl-all": "test"})
     session.env["TL_DISTRIBUTED_TROUBLE"] = "full"
     run_tests(
@@ -379,6 +383,7 @@ def trouble_distributed(session: nox.Session) -> None:
         "tests/test_trouble.py",
         "tests/test_faults.py",
         "tests/test_descriptors.py",
+        "tests/test_taken_port.py",
     )
     run_tests(session, packages()["tl-all"], "-s", "tests/test_several_processes.py")
 
