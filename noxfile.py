@@ -34,6 +34,7 @@ CLANG_FORMAT = "clang-format==23.1.*"
 MYPY = "mypy==2.4.*"
 TOWNCRIER = "towncrier==26.9.*"
 SPHINX = ["sphinx>=8", "myst-parser>=4", "furo>=2025.1", "nbformat>=5.10,<6"]
+SITE_TESTS = ["site", "notebooks", "program_dialect"]
 EDITABLES = "editables>=0.5,<1"  # what hatchling asks for beside the declared requirements
 PEER = "torch==2.13.0"
 PEER_INDEX = "https://download.pytorch.org/whl/cpu"
@@ -203,7 +204,7 @@ def docs(session: nox.Session) -> None:
     session.run("python", "-m", "tools.statements")
     session.run("sphinx-build", "-q", "-W", "--keep-going", "docs", "docs/_build/html", *session.posargs)
     session.run("python", "-m", "tools.doc_coverage", "docs/_build/html")
-    session.run("python", "-m", "pytest", "-ra", "tools/tests/test_site.py", "tools/tests/test_notebooks.py")
+    session.run("python", "-m", "pytest", "-ra", *(f"tools/tests/test_{name}.py" for name in SITE_TESTS))
 
 
 # `--against` makes the parent's environment by `venv`. An environment of virtualenv imports more when Python starts.

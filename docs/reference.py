@@ -22,7 +22,7 @@ from sphinx.addnodes import pending_xref
 import tl
 import tl_core as _core
 from tl import _names
-from tools import public_names
+from tools import program_dialect, public_names
 from tools.packages import packages
 
 HERE = Path(__file__).parent
@@ -62,8 +62,17 @@ def schemas() -> dict[str, list[str]]:
     return {f"{prefix[o['kind']]}.{o['name']}": o["schemas"] for o in table if not o["namespace"]}
 
 
+@cache
+def in_dialect(text: str, home: ModuleType | None) -> str:
+    """The docstring of an object of a module, with examples as programs have them."""
+    return program_dialect.convert(text, program_dialect.names_around(home) if home is not None else {})
+
+
 def convert_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Sphinx's hook: converts what is no example, and adds the schemas."""
+    if package_of(name) == FACADE or user_name(name):
+        home = obj if what == "module" else program_dialect.module_of(obj)
+        lines[:] = in_dialect("\n".join(lines), home).split("\n")
     if what == "data" and lines[:1] == (inspect.getdoc(type(obj)) or "").splitlines()[:1]:
         lines[:] = []  # the class's text says nothing of this object
     lines[:] = [line if is_literal(lines, i) else as_rst(line) for i, line in enumerate(lines)]

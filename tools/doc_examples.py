@@ -1,20 +1,20 @@
 """`python -m tools.doc_examples`: runs the examples in the pages and in the installed packages' docstrings.
 
-A page is run from its beginning to its end, a docstring alone, where all packages and the names of its own are known.
+A page runs from its beginning to its end. A docstring runs alone, once as it is in the package, where all packages and
+the names of its own are known, and once in the dialect of programs, as the site shows it, without these names.
 """
 
 from __future__ import annotations
 
-import builtins
 import doctest
-import functools
 import importlib
 import pkgutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
+from tools import program_dialect
 from tools.packages import ROOT, packages
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -32,11 +32,14 @@ def modules(name: str) -> list[ModuleType]:
     return [package, *(importlib.import_module(n) for n in names if not n.endswith(("__main__", "._C")))]
 
 
-@functools.cache
-def names_of(module: ModuleType) -> dict[str, Any]:
-    """A module's names, among them those that it imports when they are asked for."""
-    public = {name: getattr(module, name) for name in getattr(module, "__all__", ())}
-    return {**public, **vars(module)}
+def in_dialects(test: doctest.DocTest) -> Iterator[doctest.DocTest]:
+    """A docstring's examples, and their form on the site if it is another."""
+    yield test
+    shown = program_dialect.convert(test.docstring or "", test.globs)
+    if test.examples and shown != test.docstring:
+        yield doctest.DocTestParser().get_doctest(
+            shown, {}, f"{test.name} on the site", test.filename, test.lineno
+        )
 
 
 def run(tests: list[doctest.DocTest]) -> doctest.TestResults:
@@ -49,15 +52,12 @@ def run(tests: list[doctest.DocTest]) -> doctest.TestResults:
 
 def main() -> int:
     """Runs all; the exit status is 1 if one fails or there is none."""
-    names = [p.import_name for p in packages().values()]
-    known = {name: importlib.import_module(name) for name in names}
     parser, finder = doctest.DocTestParser(), doctest.DocTestFinder()
-    found = [parser.get_doctest(p.read_text(), {}, str(p.relative_to(ROOT)), str(p), 0) for p in pages(ROOT)]
-    for module in (m for name in names for m in modules(name)):
-        package = names_of(known[module.__name__.split(".")[0]])
-        package = {n: v for n, v in package.items() if not hasattr(builtins, n)}  # `bool` is a dtype there
-        found += finder.find(module, globs={**known, **package, **names_of(module)})
-    result = run([test for test in found if test.examples])
+    tests = [parser.get_doctest(p.read_text(), {}, str(p.relative_to(ROOT)), str(p), 0) for p in pages(ROOT)]
+    for module in (m for p in packages().values() for m in modules(p.import_name)):
+        for test in finder.find(module, globs=program_dialect.names_around(module)):
+            tests += in_dialects(test)
+    result = run([test for test in tests if test.examples])
     print(f"{result.attempted} examples, {result.failed} failed")
     return 1 if result.failed or not result.attempted else 0
 
