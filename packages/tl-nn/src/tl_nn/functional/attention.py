@@ -45,7 +45,18 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention of several heads, with the projections into and out of them.
+    r"""Attention of several heads, with the projections into and out of them.
+
+    Formula:
+        .. math::
+
+            \mathrm{head}_i =
+            \mathrm{softmax}\left( \frac{(Q W_i^Q) (K W_i^K)^{\mathsf{T}}}{\sqrt{d}} + \mathrm{mask} \right) V W_i^V
+            \qquad y = \mathrm{concat}(\mathrm{head}_1, \ldots, \mathrm{head}_h) \, W^O
+
+        `Q`, `K` and `V` are `query`, `key` and `value`, `h` is `num_heads` and `d` is
+        `embed_dim_to_check / num_heads`. The `W` are the projections, each with a bias. The softmax is over the
+        keys.
 
     Args:
         query (Tensor, shape (L, N, E) or (L, E)): The queries: L targets.
@@ -77,12 +88,21 @@ def multi_head_attention_forward(
     Returns:
         Tensor of query's shape, and the weights, shape (N, L, S) or (N, num_heads, L, S), or None
 
+    Shape:
+        - Query: `(L, N, E)` or `(L, E)`. Key: `(S, N, E_k)` or `(S, E_k)`. Value: `(S, N, E_v)` or `(S, E_v)`.
+        - `key_padding_mask`: `(N, S)` or `(S,)`. `attn_mask`: `(L, S)` or `(N * num_heads, L, S)`.
+        - Output: the result, of the query's shape, and the weights: `(N, L, S)` or `(L, S)`, with
+          `average_attn_weights=False` `(N, num_heads, L, S)` or `(num_heads, L, S)`, with `need_weights=False`
+          None.
+
+    Notes:
+        - A query without a visible key has weights of 0, so its result is the bias of the output, not NaN.
+        - `need_weights=False` selects `scaled_dot_product_attention`, which never stores the matrix of weights.
+        - Source: Vaswani et al., Attention Is All You Need, 2017.
+
     Raises:
         AssertionError: If shapes don't fit the number of dimensions, heads or features.
         RuntimeError: If a mask has another shape, or `is_causal` is given without a mask.
-
-    References:
-        Vaswani et al., Attention Is All You Need, 2017.
 
     Example:
         >>> import tl_core, tl_nn

@@ -193,7 +193,16 @@ def group_norm(
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
-    """Divide by `(k + alpha * mean of the squares of the `size` channels around) ** beta`.
+    r"""Divide by `(k + alpha * mean of the squares of the `size` channels around) ** beta`.
+
+    Formula:
+        .. math::
+
+            y_c = x_c \left( k + \frac{\alpha}{\mathrm{size}} \sum_{j = c - \lfloor \mathrm{size} / 2 \rfloor}^{c +
+            \lfloor (\mathrm{size} - 1) / 2 \rfloor} x_j^{2} \right)^{-\beta}
+
+        `c` is a channel, and `x_j` is 0 for channels that don't exist. `α`, `β` and `k` are the arguments of these
+        names.
 
     Args:
         input (Tensor, shape (N, C, *)): With at least one position a channel.
@@ -202,11 +211,17 @@ def local_response_norm(
         beta: the exponent of the denominator.
         k: the summand of the denominator.
 
+    Shape:
+        - Input: `(N, C, *)`, with at least one further dimension.
+        - Output: the shape of the input.
+
+    Notes:
+        - The window of an even size has one more channel before the element than behind it.
+        - The sum is divided by `size` at the first and last channels, too.
+        - Source: Krizhevsky et al., ImageNet Classification with Deep Convolutional Neural Networks, 2012.
+
     Raises:
         ValueError: If the input has fewer than three dimensions.
-
-    References:
-        Krizhevsky, Sutskever and Hinton, ImageNet Classification with Deep Convolutional Networks, 2012.
 
     Example:
         >>> import tl_core, tl_nn
@@ -238,7 +253,14 @@ def normalize(
     eps: float = 1e-12,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Divide by the p-norm along dimensions, or by `eps` where that is larger.
+    r"""Divide by the p-norm along dimensions, or by `eps` where that is larger.
+
+    Formula:
+        .. math::
+
+            y = \frac{x}{\max(\lVert x \rVert_p, \mathrm{eps})}
+
+        The norm is over the dimensions `dim`, for each index of the others.
 
     Args:
         input (Tensor): Of any shape and a floating-point or complex type.
@@ -246,6 +268,14 @@ def normalize(
         dim (int or tuple of int): The dimensions of a vector.
         eps (float): The smallest divisor.
         out (Tensor, optional): Takes the result, which then isn't differentiable.
+
+    Shape:
+        - Input: `(*)`, any shape with the dimensions `dim`.
+        - Output: the shape of the input.
+
+    Notes:
+        - A vector of zeros remains zeros. Its gradient is that of a division by `eps`, up to 1e12 by default.
+        - The default `dim` is 1, the channels of a batch.
 
     Example:
         >>> import tl_core, tl_nn

@@ -13,7 +13,16 @@ __all__ = ["gumbel_softmax"]
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
-    """Samples of classes as probabilities (Jang, Gu and Poole, and Maddison, Mnih and Teh, 2016).
+    r"""Samples of classes as probabilities (Jang, Gu and Poole, and Maddison, Mnih and Teh, 2016).
+
+    Formula:
+        .. math::
+
+            y_i = \frac{\exp\bigl((x_i + g_i) / \tau\bigr)}{\sum_j \exp\bigl((x_j + g_j) / \tau\bigr)}, \qquad
+            g_i = -\ln e_i, \quad e_i \sim \mathrm{Exp}(1)
+
+        `x` are the `logits`, `τ` is `tau`, and the sum is over the dimension `dim`. `g` are Gumbel numbers: the
+        largest `x + g` is a sample of the distribution `softmax(x)`.
 
     Args:
         logits (Tensor, shape (*, classes)): Unnormalised log-probabilities.
@@ -24,6 +33,18 @@ def gumbel_softmax(
 
     Returns:
         Tensor, of the shape of `logits`, whose sum along `dim` is 1
+
+    Shape:
+        - Input: `(*)`, any shape with the dimension `dim`.
+        - Output: the shape of the input.
+
+    Notes:
+        - With `hard=True` the result is one-hot, and the gradient is that of `y`: the straight-through estimator,
+          which is biased.
+        - A low temperature gives nearly one-hot results and gradients of high variance.
+        - Random numbers come from the default generator: `manual_seed` reproduces them.
+        - Source: Jang, Gu and Poole, Categorical Reparameterization with Gumbel-Softmax, 2016. Maddison, Mnih and
+          Teh, The Concrete Distribution, 2016.
 
     Example:
         >>> import tl_core, tl_nn

@@ -28,7 +28,16 @@ __all__ = [
 
 @overridable
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """A larger tensor, filled around the input.
+    r"""A larger tensor, filled around the input.
+
+    Formula:
+        .. math::
+
+            y_i = x_{r(i - l)}
+
+        `i` is a position of the output in a dimension, and `l` the padding before this dimension, of size `S`. With
+        `j = i - l`, `r(j)` is `j` inside of the input, and outside: "reflect": `-j` or `2 (S - 1) - j`.
+        "replicate": 0 or `S - 1`. "circular": `j mod S`. For "constant" the element is `value`.
 
     Args:
         input (Tensor): Of any shape; for the modes but "constant", of one or two dimensions more than are padded.
@@ -37,6 +46,17 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         mode (str): "constant": a number; "reflect": the input mirrored at its border, which isn't repeated;
             "replicate": the border itself; "circular": the other side.
         value (float, optional): The number, by default 0.
+
+    Shape:
+        - Input: `(*, S_n, ..., S_1)`, where `pad` has n pairs.
+        - Output: the same sizes, with `pad[2 k] + pad[2 k + 1]` more in the dimension `k` counted from the end.
+
+    Notes:
+        - "constant" pads any number of dimensions. The other modes pad the last one to three, of inputs with one or
+          two dimensions more.
+        - A width of "reflect" is less than the size of its dimension, of "circular" at most the size.
+        - The value is converted to the type of the input. Only "constant" accepts a value other than 0.
+        - The gradient of an element is the sum of the gradients of its copies.
 
     Raises:
         RuntimeError: If there are more widths than dimensions, or a width is too large for the mode.
@@ -106,7 +126,19 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """A grid of another size, its elements computed from those nearby.
+    r"""A grid of another size, its elements computed from those nearby.
+
+    Formula:
+        .. math::
+
+            u(i) = \frac{S}{S_{\mathrm{out}}} \left( i + \tfrac{1}{2} \right) - \tfrac{1}{2} \qquad \text{or} \qquad
+            u(i) = \frac{S - 1}{S_{\mathrm{out}} - 1} \, i
+
+        The element `i` of the output is computed from the input near the coordinate `u(i)`: the first formula holds
+        for `align_corners=False`, the second for True, each for every spatial dimension. "linear", "bilinear" and
+        "trilinear" interpolate between the two neighbours in each dimension, "bicubic" between four. "nearest"
+        reads the element `floor(i S / S_out)`, "nearest-exact" the one nearest to the first `u(i)`. "area" is
+        adaptive average pooling.
 
     Args:
         input (Tensor, shape (batch, channels, width), (batch, channels, height, width) or (…, depth, height,
@@ -124,6 +156,22 @@ def interpolate(
         antialias (bool): Whether "bilinear" and "bicubic" take more elements into account where the result is
             coarser.
         input: the grid, (batch, channels, *spatial).
+
+    Shape:
+        - Input: `(N, C, L)`, `(N, C, H, W)` or `(N, C, D, H, W)`.
+        - Output: the same with the spatial sizes `size`, or
+
+        .. math::
+
+            S_{\mathrm{out}} = \lfloor S \cdot \mathrm{scale\_factor} \rfloor
+
+    Notes:
+        - Coordinates outside of the input read its edge. "bicubic" uses Keys' kernel with a = -0.75 and may exceed
+          the input's range.
+        - A reduction samples the input without a filter. `antialias` widens the kernel of "bilinear" and "bicubic"
+          images by the factor of the reduction, so that every element counts.
+        - The type is a floating-point type, or uint8 for "nearest", "nearest-exact", "bilinear" and "bicubic" of
+          images.
 
     Raises:
         ValueError: If not exactly one of `size` and `scale_factor` is given, or an option doesn't go with the
@@ -265,7 +313,18 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """The input read at given points, between its elements where need be.
+    r"""The input read at given points, between its elements where need be.
+
+    Formula:
+        .. math::
+
+            y_{n, c, p} = \sum_{q} x_{n, c, q} \prod_{d} k\bigl(u_d - q_d\bigr), \qquad
+            u_d = \frac{(g_d + 1) S_d - 1}{2} \qquad \text{or} \qquad u_d = \frac{(g_d + 1) (S_d - 1)}{2}
+
+        `p` is a position of the output, `g` its point in `grid[n, p]`, and `q` a position of the input, with sizes
+        `S`. The first `u` holds for `align_corners=False`, the second for True. `k` is the kernel of the mode:
+        `max(0, 1 - |t|)` for "bilinear", Keys' cubic kernel with a = -0.75 for "bicubic". "nearest" reads the
+        element at the rounded `u`, halves to even.
 
     Args:
         input (Tensor, shape (batch, channels, height, width) or (batch, channels, depth, height, width)): Of
@@ -279,6 +338,20 @@ def grid_sample(
 
     Returns:
         Tensor, shape (batch, channels, out height, out width) or (…, out depth, out height, out width)
+
+    Shape:
+        - Input: `(N, C, H, W)` or `(N, C, D, H, W)`.
+        - Grid: `(N, H_out, W_out, 2)`, points (x, y), or `(N, D_out, H_out, W_out, 3)`, points (x, y, z).
+        - Output: `(N, C, H_out, W_out)` or `(N, C, D_out, H_out, W_out)`.
+
+    Notes:
+        - x belongs to the last dimension of the input, unlike the order of indices.
+        - None for `align_corners` is False, with a warning. `affine_grid` needs the same value.
+        - "border" reads the nearest element, "reflection" mirrors at the outer edges, with `align_corners` at the
+          outermost centers.
+        - A NaN coordinate counts as -1.
+        - The gradient of the points is 0 for "nearest", and for "bilinear" it jumps where a point passes a center.
+        - Source: Jaderberg et al., Spatial Transformer Networks, 2015.
 
     Raises:
         ValueError: If `mode` or `padding_mode` isn't one of these.
@@ -308,7 +381,17 @@ def _code(argument: str, name: str, codes: tuple[str, ...]) -> int:
 
 @overridable
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """The points for `grid_sample` that an affine map sends each position of the result to.
+    r"""The points for `grid_sample` that an affine map sends each position of the result to.
+
+    Formula:
+        .. math::
+
+            g_{n, p} = \theta_n \begin{pmatrix} b_p \\ 1 \end{pmatrix}, \qquad b_i =
+            \frac{2 i + 1}{S} - 1 \qquad \text{or}
+            \qquad b_i = \frac{2 i}{S - 1} - 1
+
+        `p` is a position of the output, and `b_p` its point (x, y) or (x, y, z), with the first `b` for
+        `align_corners=False`, the second for True, `i` the index in a dimension and `S` its size.
 
     Args:
         theta (Tensor, shape (batch, 2, 3) or (batch, 3, 4)): The maps' matrices.
@@ -317,6 +400,15 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
     Returns:
         Tensor, shape (batch, height, width, 2) or (batch, depth, height, width, 3)
+
+    Shape:
+        - `theta`: `(N, 2, 3)` or `(N, 3, 4)`.
+        - Output: `(N, H, W, 2)` or `(N, D, H, W, 3)`, for `size` `(N, C, H, W)` or `(N, C, D, H, W)`.
+
+    Notes:
+        - The map goes from the output to the input: `theta` with a factor of 0.5 enlarges the image.
+        - None for `align_corners` is False, with a warning. A dimension of size 1 has the point 0.
+        - Source: Jaderberg et al., Spatial Transformer Networks, 2015.
 
     Raises:
         ValueError: If `theta` isn't of floating numbers or has another shape, or a size isn't positive.
