@@ -74,7 +74,9 @@ def quickstart(session: nox.Session) -> None:
     """Installs the packages and trains a GPT on the text of Python's standard library."""
     install(session, ["tl-all"], {"tl-all": "examples"})
     curve = Path(session.create_tmp()).resolve() / "curve.png"
-    session.run("python", "-m", "tl.examples.gpt", "--quickstart", f"--plot={curve}", *session.posargs)
+    session.run(
+        "python", "-m", "tl.examples.gpt", "--quickstart", "--seconds=60", f"--plot={curve}", *session.posargs
+    )
 
 
 @nox.session(venv_backend="none")
@@ -153,6 +155,7 @@ def check(session: nox.Session) -> None:
         ["python", "-m", "tools.python_lengths"],
         ["python", "-m", "tools.format_rows", "--check"],
         ["python", "-m", "tools.package_tables"],
+        ["python", "-m", "tools.extras"],
         ["python", "-m", "tools.pyprojects"],
         ["python", "-m", "tools.interfaces"],
         ["python", "-m", "tools.module_tables"],

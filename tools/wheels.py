@@ -93,6 +93,8 @@ def wheel(package: Package, sanitize: str = "", python: Path | None = None) -> P
         for old in folder.parent.glob(f"{kind}-{'[0-9a-f]' * 16}"):
             shutil.rmtree(old)
         tools = python or build_environment(list(packages().values()))
+        detail = ", which compiles C++ for some minutes" if package.is_native else ""
+        print(f"building {package.dist}{detail}", file=sys.stderr, flush=True)
         build(package, tools, folder, sanitizer_switches(sanitize))
     (found,) = folder.glob("*.whl")
     return found

@@ -11,7 +11,12 @@ from tl.examples.resnet import Residual, enlarged
 
 
 def test_the_rate_rises_and_falls():
-    assert [rate(step, 10, 3.0, 2) for step in (0, 1, 5, 10)] == [3 * 0.5, pytest.approx(3 * 0.9), 1.5, 0.0]
+    assert [rate(step, step / 10, 3.0, 2) for step in (0, 1, 5, 10)] == [
+        3 * 0.5,
+        pytest.approx(3 * 0.9),
+        1.5,
+        0.0,
+    ]
 
 
 def test_gradients_of_samples_are_clipped_before_their_mean():

@@ -129,7 +129,7 @@ def _convert(path: str, options: argparse.Namespace) -> None:
 
 @contextlib.contextmanager
 def _bar(path: str) -> Iterator[Any]:
-    """A progress bar on a terminal, where tqdm (the extra `cli`) is installed."""
+    """A progress bar on a terminal, where tqdm (the extra `progress`) is installed."""
     try:
         from tqdm import tqdm
     except ImportError:

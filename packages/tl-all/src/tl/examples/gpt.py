@@ -33,6 +33,7 @@ from tl.examples._resume import Checkpoints, add_options
 
 F = nn.functional
 GOOD = 1.45
+BEGUN = 2.2  # a loss after a minute of training on a slow machine
 AHEAD_OF_TABLE = 0.1
 PRECISIONS = ("highest", "high", "medium")  # of products of float32
 
@@ -125,16 +126,38 @@ def groups(model: nn.Module) -> list[dict[str, object]]:
     return [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}]
 
 
-def rate(step: int, steps: int, top: float, warm: int = 100) -> float:
+def rate(step: int, share: float, top: float, warm: int = 100) -> float:
     """The rate of learning: it rises, then falls to 0.
 
     Args:
         step: the number of the step.
-        steps: the number of steps.
+        share: the share of the training before this step, from 0 to 1.
         top: the highest rate.
         warm: the steps in which it rises.
     """
-    return top * min(1.0, (step + 1) / warm) * (1 - step / steps)
+    return top * min(1.0, (step + 1) / warm) * (1 - share)
+
+
+def share_of(options: argparse.Namespace, step: int, seconds: float) -> float:
+    """The share of the training before a step: of the steps, or of the seconds with `--seconds`.
+
+    Args:
+        options: the program's options.
+        step: the number of the step.
+        seconds: the time of the steps so far.
+    """
+    return max(step / options.steps, seconds / options.seconds if options.seconds else 0.0)
+
+
+def is_over(options: argparse.Namespace, share: float, held_out: list[tuple[float, float]]) -> bool:
+    """Whether a training ends before its last step: its seconds are over, or a quickstart has the loss it expects.
+
+    Args:
+        options: the program's options.
+        share: the share of the training before the next step.
+        held_out: the losses of the held-out text so far.
+    """
+    return share >= 1 or (options.quickstart and bool(held_out) and held_out[-1][1] <= GOOD - 0.02)
 
 
 def batches(
@@ -237,11 +260,15 @@ def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace, note: N
     copies = ranks.copies(model)
     mixed = tl.autocast("cpu", enabled=options.precision == "mixed")
     bar = progress(options.steps, "step", options.quiet, first=first)
+    steps = first
     stretches = batches(texts.learned, options.steps - first, options.batch_size, model.context, ranks)
     for step, (text, follow) in zip(bar, stretches):
-        start = time.perf_counter()
+        share = share_of(options, step, record["seconds"])
+        if is_over(options, share, held_out):
+            break
+        start, steps = time.perf_counter(), step + 1
         for group in optimizer.param_groups:
-            group["lr"] = rate(step, options.steps, options.lr)
+            group["lr"] = rate(step, share, options.lr)
         with mixed:
             loss = F.cross_entropy(copies(text).flatten(0, 1), follow.flatten())
         optimizer.zero_grad()
@@ -260,13 +287,13 @@ def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace, note: N
             note("loss/held_out", held_out[-1][1], step + 1)
         checkpoints.step()
     checkpoints.finish()
-    read = options.steps * options.batch_size * ranks.size * model.context
+    read = steps * options.batch_size * ranks.size * model.context
     return Training(losses, held_out, read / record["seconds"])
 
 
 def arguments() -> argparse.ArgumentParser:
     """The command line."""
-    expected = f"the loss is at most {GOOD} and {AHEAD_OF_TABLE} below the table's"
+    expected = f"the loss is at most {GOOD} and {AHEAD_OF_TABLE} below the table's, or {BEGUN} with --seconds"
     parser = command_line("gpt", __doc__, expected)
     for name, value, meaning in (
         ("--steps", 2000, "steps of the training"),
@@ -279,6 +306,10 @@ def arguments() -> argparse.ArgumentParser:
     ):
         parser.add_argument(name, type=positive, default=value, help=f"{meaning} ({value})")
     parser.add_argument("--lr", type=float, default=4e-3, help="largest rate of learning (0.004)")
+    seconds = (
+        "end after this time of training, also before the last step; the rate of learning falls with the time"
+    )
+    parser.add_argument("--seconds", type=positive, help=seconds)
     precision = "of the products, where the processor has tiles for them; mixed: in bfloat16 anywhere (high)"
     parser.add_argument("--precision", choices=(*PRECISIONS, "mixed"), default="high", help=precision)
     parser.add_argument("--tensorboard", metavar="FOLDER", help="write the losses for TensorBoard")
@@ -305,6 +336,8 @@ def run(options: argparse.Namespace, ranks: Ranks = ALONE) -> Reached:
     loss, table = loss_of(model, texts.held_out), corpus.table_loss(texts)
     print(write(model, "def ", options.sample))
     figures = f"val_loss={loss:.4f} ngram={table:.4f} tokens_per_s={training.speed:.0f}"
+    if options.seconds:
+        return Reached(figures, "" if loss <= BEGUN else f"val_loss at most {BEGUN}")
     good = loss <= GOOD and loss <= table - AHEAD_OF_TABLE
     return Reached(figures, "" if good else f"val_loss at most {GOOD} and {AHEAD_OF_TABLE} below ngram")
 
