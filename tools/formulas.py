@@ -1,7 +1,7 @@
-"""`python -m tools.formulas`: each layer and loss states its formula and its shapes.
+"""`python -m tools.formulas`: each layer and loss states its formula and its shapes, each optimizer its formula.
 
-Prints the module classes and the loss functions of tl_nn whose docstring lacks the section `Formula:` or `Shape:`, and
-the excuses of `formulas.toml` without such a class. The exit status is 1 if there are any.
+Prints the module classes, loss functions and optimizers of tl_nn whose docstring lacks the section `Formula:` or
+`Shape:`, and the excuses of `formulas.toml` without such a class. The exit status is 1 if there are any.
 """
 
 from __future__ import annotations
@@ -37,14 +37,15 @@ def sections(doc: str) -> dict[str, str]:
     return result
 
 
-def missing(doc: str) -> list[str]:
+def missing(doc: str, names: tuple[str, ...] = SECTIONS) -> list[str]:
     """The sections that a docstring lacks: without text, or a formula without mathematics.
 
     Args:
         doc: the docstring, without its indentation.
+        names: the names of the sections.
     """
     texts = sections(doc)
-    lacking = [name for name in SECTIONS if not texts.get(name)]
+    lacking = [name for name in names if not texts.get(name)]
     return [*lacking, "math"] if ".. math::" not in texts.get("Formula", ".. math::") else lacking
 
 
@@ -65,6 +66,15 @@ def losses() -> Iterator[tuple[str, Any]]:
             yield f"functional.{name}", getattr(module, name)
 
 
+def optimizers() -> Iterator[tuple[str, Any]]:
+    """The optimizers of the package by name."""
+    module = importlib.import_module(f"{PACKAGE}.optim")
+    for name in sorted(module.__all__):
+        value = getattr(module, name)
+        if inspect.isclass(value) and issubclass(value, module.Optimizer):
+            yield f"optim.{name}", value
+
+
 def own_doc(value: Any) -> str:
     """The docstring of a class or function itself, not that of a base class."""
     return inspect.cleandoc(value.__doc__ or "")
@@ -77,6 +87,7 @@ def problems(excuses: dict[str, str]) -> Iterator[str]:
         excuses: the reason of each class without a formula.
     """
     lacking = {name: missing(own_doc(value)) for name, value in (*layers(), *losses())}
+    lacking |= {name: missing(own_doc(value), SECTIONS[:1]) for name, value in optimizers()}
     for name, parts in lacking.items():
         if parts and name not in excuses:
             yield f"{PACKAGE}.{name}: no {', '.join(parts)}"
@@ -90,10 +101,8 @@ def main() -> int:
     excuses = tomllib.loads(EXCUSES.read_text())
     lines = list(problems(excuses))
     print(*lines, sep="\n", end="\n" if lines else "")
-    total = len([*layers(), *losses()])
-    print(
-        f"{total - len(lines) - len(excuses)} of {total - len(excuses)} layers and losses state formula and shapes"
-    )
+    total = len([*layers(), *losses(), *optimizers()]) - len(excuses)
+    print(f"{total - len(lines)} of {total} layers, losses and optimizers state their formula")
     return 1 if lines else 0
 
 

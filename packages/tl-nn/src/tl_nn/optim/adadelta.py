@@ -81,7 +81,17 @@ def adadelta(
 
 
 class Adadelta(RuleOptimizer):
-    """Adadelta, of Zeiler, 2012.
+    r"""Adadelta: steps scaled by the ratio of the running mean squares of past steps and of gradients.
+
+    Formula:
+        .. math::
+
+            v_t = \rho \, v_{t-1} + (1 - \rho) \, g_t^{2}, \qquad
+            d_t = \sqrt{\frac{u_{t-1} + \mathrm{eps}}{v_t + \mathrm{eps}}} \; g_t \\
+            u_t = \rho \, u_{t-1} + (1 - \rho) \, d_t^{2}, \qquad \theta_t = \theta_{t-1} - \gamma \, d_t
+
+        `θ` is a parameter, `γ` is `lr` and `t` the number of the step, from 1. `g` is the gradient, with the
+        opposite sign if `maximize`, plus `weight_decay * θ`. `ρ` is `rho`, and `u_0 = v_0 = 0`.
 
     Args:
         params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
@@ -90,6 +100,11 @@ class Adadelta(RuleOptimizer):
         eps (float): Added under the roots.
         weight_decay (float): The factor of the penalty on large parameters.
         foreach, capturable, maximize, differentiable: See `Adam`.
+
+    Notes:
+        - A parameter whose `grad` is None is left out: neither the parameter nor its state changes.
+        - The step has the unit of the parameter, so the default `lr` is 1. `eps` sets the first steps.
+        - Source: Zeiler, ADADELTA, 2012.
 
     Raises:
         ValueError: If a number is out of range.

@@ -106,7 +106,21 @@ def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
 
 
 class Adafactor(RuleOptimizer):
-    """Adafactor, of Shazeer and Stern, 2018.
+    r"""Adafactor: steps scaled by a mean square of rank one, which takes little memory.
+
+    Formula:
+        .. math::
+
+            R_t = (1 - w_t) R_{t-1} + w_t \, \mathrm{rowmean}(g_t^{2}), \qquad
+            C_t = (1 - w_t) C_{t-1} + w_t \, \mathrm{colmean}(g_t^{2}), \qquad w_t = t^{\, \mathrm{beta2\_decay}} \\
+            \hat{v}_t = \frac{R_t C_t}{\max(\mathrm{mean}(R_t), \epsilon_1)}, \qquad
+            u_t = \frac{g_t}{\sqrt{\max(\hat{v}_t, \epsilon_1^{2})}} \\
+            \theta_t = (1 - \gamma \lambda) \, \theta_{t-1} - \max(\epsilon_2, \mathrm{RMS}(\theta_{t-1})) \,
+            \min(\gamma, 1 / \sqrt{t}) \, \frac{u_t}{\max(1, \mathrm{RMS}(u_t) / d)}
+
+        `θ` is a parameter, `γ` is `lr` and `t` the number of the step, from 1. `λ` is `weight_decay`, `ε` are
+        `eps`, `RMS` is the root mean square, and `g` the gradient, with the opposite sign if `maximize`. A vector
+        has its full mean square as `v`.
 
     Args:
         params (iterable of Tensor, of (str, Tensor), or of dict): The parameters, see `Optimizer`. They are of real
@@ -120,6 +134,12 @@ class Adafactor(RuleOptimizer):
         weight_decay (float): How much the parameters shrink in each step, relative to `lr`.
         foreach (bool, optional): Accepted for compatibility.
         maximize (bool): Whether to go up instead of down.
+
+    Notes:
+        - A parameter whose `grad` is None is left out: neither the parameter nor its state changes.
+        - The state of a matrix has the size of a row and a column, instead of twice the matrix in `Adam`.
+        - Steps are relative to the size of the parameter, at least `eps[1]`.
+        - Source: Shazeer and Stern, Adafactor, 2018.
 
     Raises:
         ValueError: If a number is out of range.

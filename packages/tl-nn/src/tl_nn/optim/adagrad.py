@@ -116,7 +116,17 @@ def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
 
 
 class Adagrad(RuleOptimizer):
-    """Adagrad, of Duchi, Hazan and Singer, 2011.
+    r"""Adagrad: steps scaled by the sum of all squared gradients.
+
+    Formula:
+        .. math::
+
+            s_t = s_{t-1} + g_t^{2}, \qquad
+            \theta_t = \theta_{t-1} - \frac{\gamma}{1 +
+            (t - 1) \, \mathrm{lr\_decay}} \cdot \frac{g_t}{\sqrt{s_t} + \mathrm{eps}}
+
+        `θ` is a parameter, `γ` is `lr` and `t` the number of the step, from 1. `g` is the gradient, with the
+        opposite sign if `maximize`, plus `weight_decay * θ`. `s_0` is `initial_accumulator_value`.
 
     Args:
         params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
@@ -127,6 +137,13 @@ class Adagrad(RuleOptimizer):
         initial_accumulator_value (float): The initial sums of squares.
         eps (float): Added to the roots, against division by zero.
         foreach, maximize, differentiable, fused: See `Adam`.
+
+    Notes:
+        - A parameter whose `grad` is None is left out: neither the parameter nor its state changes.
+        - Steps only shrink, so rare features, whose gradient is mostly 0, keep larger steps than frequent ones.
+        - Sparse gradients are accepted, without weight decay.
+        - Source: Duchi, Hazan and Singer, Adaptive Subgradient Methods for Online Learning and Stochastic
+          Optimization, 2011.
 
     Raises:
         ValueError: If a number is negative.

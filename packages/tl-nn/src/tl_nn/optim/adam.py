@@ -168,7 +168,22 @@ def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
 
 
 class Adam(RuleOptimizer):
-    """Adam, of Kingma and Ba, 2014.
+    r"""Adam: steps along the running mean of the gradient, scaled by its running mean square.
+
+    Formula:
+        .. math::
+
+            m_t = \beta_1 m_{t-1} + (1 - \beta_1) \, g_t, \qquad v_t = \beta_2 v_{t-1} + (1 - \beta_2) \, g_t^{2}
+
+        .. math::
+
+            \theta_t = \theta_{t-1} - \gamma \, \frac{m_t / (1 - \beta_1^{t})}{\sqrt{v_t / (1 - \beta_2^{t})} +
+            \mathrm{eps}}
+
+        `θ` is a parameter, `γ` is `lr` and `t` the number of the step, from 1. `β` are the `betas`, and
+        `m_0 = v_0 = 0`. With `amsgrad` the largest `v` so far takes the place of `v_t`. `g` is the gradient, with
+        the opposite sign if `maximize`. Weight decay adds `weight_decay * θ` to `g`, or with
+        `decoupled_weight_decay` multiplies `θ` by `1 - lr * weight_decay` first.
 
     Args:
         params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
@@ -183,6 +198,15 @@ class Adam(RuleOptimizer):
         differentiable (bool): Whether gradients are recorded through the step.
         fused (bool, optional): Whether one operator updates all parameters, by default if possible.
         decoupled_weight_decay (bool): Whether weight decay acts on the parameters themselves, as in `AdamW`.
+
+    Notes:
+        - A parameter whose `grad` is None is left out: neither the parameter nor its state changes.
+        - A step is about `lr` in each element, whatever the scale of the gradient. The denominators correct the
+          start from 0.
+        - Where gradients are of the size of `eps` or less, the steps shrink.
+        - The state has twice the size of the parameters, with `amsgrad` three times.
+        - Source: Kingma and Ba, Adam, 2014. Reddi et al., On the Convergence of Adam and Beyond, 2018, for
+          `amsgrad`.
 
     Raises:
         ValueError: If a number is out of range.

@@ -77,7 +77,17 @@ def adamax(
 
 
 class Adamax(RuleOptimizer):
-    """Adamax, of Kingma and Ba, 2014.
+    r"""Adamax: Adam with the largest gradient, which decays, instead of the mean square.
+
+    Formula:
+        .. math::
+
+            m_t = \beta_1 m_{t-1} + (1 - \beta_1) \, g_t, \qquad u_t =
+            \max(\beta_2 u_{t-1}, \; |g_t| + \mathrm{eps}) \\
+            \theta_t = \theta_{t-1} - \frac{\gamma}{1 - \beta_1^{t}} \cdot \frac{m_t}{u_t}
+
+        `θ` is a parameter, `γ` is `lr` and `t` the number of the step, from 1. `g` is the gradient, with the
+        opposite sign if `maximize`, plus `weight_decay * θ`. `β` are the `betas`, and `m_0 = u_0 = 0`.
 
     Args:
         params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
@@ -86,6 +96,11 @@ class Adamax(RuleOptimizer):
         eps (float): Added to the size of the gradient, against division by zero.
         weight_decay (float): The factor of the penalty on large parameters.
         foreach, maximize, differentiable, capturable: See `Adam`.
+
+    Notes:
+        - A parameter whose `grad` is None is left out: neither the parameter nor its state changes.
+        - A step is at most about `lr` in each element. `u` needs no correction for the start from 0.
+        - Source: Kingma and Ba, Adam, 2014, section 7.
 
     Raises:
         ValueError: If a number is out of range.

@@ -12,10 +12,25 @@ __all__ = ["AdamW", "adamw"]
 
 
 class AdamW(Adam):
-    """AdamW, of Loshchilov and Hutter, 2017.
+    r"""Adam with weight decay that acts on the parameters instead of the gradient.
 
-    See `Adam` for the arguments. `weight_decay` shrinks the parameters by
-    `lr * weight_decay` at each step and doesn't enter the running means.
+    Formula:
+        .. math::
+
+            \theta \leftarrow (1 - \gamma \lambda) \, \theta_{t-1}
+
+        .. math::
+
+            m_t = \beta_1 m_{t-1} + (1 - \beta_1) \, g_t, \qquad v_t = \beta_2 v_{t-1} + (1 - \beta_2) \, g_t^{2}
+
+        .. math::
+
+            \theta_t = \theta - \gamma \, \frac{m_t / (1 - \beta_1^{t})}{\sqrt{v_t / (1 - \beta_2^{t})} +
+            \mathrm{eps}}
+
+        `θ` is a parameter, `γ` is `lr` and `t` the number of the step, from 1. `λ` is `weight_decay`, `g` is the
+        gradient, with the opposite sign if `maximize`, `β` are the `betas`, and `m_0 = v_0 = 0`. With `amsgrad` the
+        largest `v` so far takes the place of `v_t`.
 
     Args:
         params: the parameters, or dictionaries of groups of them with options of their own.
@@ -30,6 +45,13 @@ class AdamW(Adam):
         capturable: for devices that record graphs. Parameters on the CPU raise AssertionError.
         differentiable: whether gradients flow through the step.
         fused: whether one kernel does the step. None leaves the choice to tl.
+
+    Notes:
+        - A parameter whose `grad` is None is left out: neither the parameter nor its state changes.
+        - The decay doesn't pass through the scaling by `v`, so it is equal for all elements. Its default is 0.01,
+          not 0 as in `Adam`.
+        - The class is `Adam` with `decoupled_weight_decay=True`.
+        - Source: Loshchilov and Hutter, Decoupled Weight Decay Regularization, 2017.
 
     Example:
         >>> import tl_core, tl_nn

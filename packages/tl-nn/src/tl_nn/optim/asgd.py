@@ -93,9 +93,19 @@ def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
 
 
 class ASGD(RuleOptimizer):
-    """Averaged stochastic gradient descent, of Polyak and Juditsky, 1992.
+    r"""Averaged stochastic gradient descent: the mean of the parameters over the steps is in the state as "ax".
 
-    The mean of the parameters over the steps is kept in the state as "ax".
+    Formula:
+        .. math::
+
+            \theta_t = (1 - \lambda \eta_{t}) \, \theta_{t-1} - \eta_{t} \, g_t, \qquad
+            a_t = a_{t-1} + \mu_{t} (\theta_t - a_{t-1}) \\
+            \eta_{t+1} = \frac{\gamma}{(1 + \lambda \gamma t)^{\alpha}}, \qquad \mu_{t+1} =
+            \frac{1}{\max(1, \; t - t_0)}
+
+        `θ` is a parameter, `γ` is `lr` and `t` the number of the step, from 1. `g` is the gradient, with the
+        opposite sign if `maximize`, plus `weight_decay * θ`. `λ` is `lambd`, `α` is `alpha`, `η_1 = γ` and
+        `μ_1 = 1`. `a` is the mean.
 
     Args:
         params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
@@ -105,6 +115,14 @@ class ASGD(RuleOptimizer):
         t0 (float): The step from which on parameters are averaged.
         weight_decay (float): The factor of the penalty on large parameters.
         foreach, maximize, differentiable, capturable: See `Adam`.
+
+    Notes:
+        - A parameter whose `grad` is None is left out: neither the parameter nor its state changes.
+        - Until step `t0` the mean is a copy of the parameters. The default, a million steps, is more than most
+          trainings have.
+        - The model uses `θ`, not the mean: copy "ax" into it for evaluation. `swa_utils.AveragedModel` averages for
+          any optimizer.
+        - Source: Polyak and Juditsky, Acceleration of Stochastic Approximation by Averaging, 1992.
 
     Raises:
         ValueError: If a number is negative.

@@ -16,9 +16,19 @@ __all__ = ["LBFGS"]
 
 
 class LBFGS(Optimizer):
-    """L-BFGS, of Liu and Nocedal, 1989, after Schmidt's minFunc.
+    r"""L-BFGS: steps of Newton's method, with the inverse Hessian estimated from the last changes of the gradient.
 
-    It keeps `history_size + 1` times the memory of the parameters, and takes one group of parameters only.
+    Formula:
+        .. math::
+
+            \theta_{k+1} = \theta_k - \gamma_k \, H_k \, g_k, \qquad
+            H_{k+1} = (I - \rho_k s_k y_k^{\mathsf{T}}) \, H_k \, (I - \rho_k y_k s_k^{\mathsf{T}}) +
+            \rho_k s_k s_k^{\mathsf{T}}
+            \\ s_k = \theta_{k+1} - \theta_k, \qquad y_k = g_{k+1} - g_k, \qquad \rho_k = 1 / (y_k^{\mathsf{T}} s_k)
+
+        `θ` are all parameters as one vector, `g` is the gradient, and `k` counts directions, several in one step.
+        `H` is applied by two loops over the last `history_size` pairs, from a multiple of the identity. `γ_k` is
+        `lr`, of the first direction at most `lr / |g|_1`, or the result of the line search.
 
     Args:
         params (iterable of Tensor): The parameters.
@@ -30,6 +40,15 @@ class LBFGS(Optimizer):
         tolerance_change (float): The change of parameters, or of the loss, at which a step ends.
         history_size (int): How many of the last changes the inverse Hessian is estimated from.
         line_search_fn (str, optional): "strong_wolfe" for a search along each direction.
+
+    Notes:
+        - `step` needs a closure that clears the gradients, computes the loss, calls `backward` and returns the
+          loss. It is called about `max_eval` times in a step at most. `step` returns the first loss.
+        - The memory is `2 * history_size` times the size of the parameters, and only one group is accepted.
+        - Pairs with a curvature `y s` of at most 1e-10 are left out. Noise of small batches spoils the estimate:
+          pass full batches.
+        - Without a line search the loss may grow. "strong_wolfe" searches with the constants 1e-4 and 0.9.
+        - Source: Liu and Nocedal, On the Limited Memory BFGS Method for Large Scale Optimization, 1989.
 
     Raises:
         ValueError: If `lr` is negative, or there are several groups.

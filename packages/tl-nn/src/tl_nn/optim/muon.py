@@ -98,10 +98,27 @@ def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
 
 
 class Muon(RuleOptimizer):
-    """Muon, of Jordan et al., 2024: the running mean of the gradient, made orthogonal, is the step.
+    r"""Muon: the running mean of the gradient, with all singular values near 1, is the step.
 
-    Muon takes matrices, the weights of hidden layers. Another optimizer, such as `AdamW`, takes embeddings, biases and
-    the weights of the last layer.
+    Muon accepts matrices, the weights of hidden layers. Another optimizer, such as `AdamW`, trains embeddings,
+    biases and the weights of the last layer.
+
+    Formula:
+        .. math::
+
+            m_t = \mu \, m_{t-1} + (1 - \mu) \, g_t, \qquad
+            \theta_t = (1 - \gamma \lambda) \, \theta_{t-1} - \gamma \, s \, \mathrm{NS}(\mu \, m_t +
+            (1 - \mu) \, g_t)
+
+        `θ` is a parameter, `γ` is `lr` and `t` the number of the step, from 1. `g` is the gradient, `μ` is
+        `momentum`, `λ` is `weight_decay`, `s` the factor of `adjust_lr_fn`, and `m_0 = 0`. Without `nesterov` the
+        argument of `NS` is `m_t`. `NS` divides a matrix by its norm and applies `ns_steps` times
+
+        .. math::
+
+            X \leftarrow a X + b \, (X X^{\mathsf{T}}) X + c \, (X X^{\mathsf{T}})^{2} X
+
+        with the coefficients `a`, `b` and `c` of `ns_coefficients`.
 
     Args:
         params (iterable of Tensor, of (str, Tensor), or of dict): The parameters, all matrices. See `Optimizer`.
@@ -115,6 +132,13 @@ class Muon(RuleOptimizer):
         adjust_lr_fn (str, optional): "original" multiplies `lr` by `sqrt(max(1, rows / columns))`,
             "match_rms_adamw" by `0.2 * sqrt(max(rows, columns))` (Liu et al. 2025, *Muon is scalable for LLM
             training*). None is "original".
+
+    Notes:
+        - A parameter whose `grad` is None is left out: neither the parameter nor its state changes.
+        - The iteration is in bfloat16. Singular values end near 1, not at 1, because the coefficients favour the
+          fast growth of small ones.
+        - Source: Jordan et al., Muon: An Optimizer for Hidden Layers in Neural Networks, 2024. Liu et al., Muon is
+          Scalable for LLM Training, 2025, for "match_rms_adamw".
 
     Raises:
         ValueError: If a number is out of range, or a parameter is no matrix.

@@ -96,7 +96,24 @@ def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
 
 
 class NAdam(RuleOptimizer):
-    """NAdam, of Dozat, 2016.
+    r"""NAdam: Adam with Nesterov momentum.
+
+    Formula:
+        .. math::
+
+            m_t = \beta_1 m_{t-1} + (1 - \beta_1) \, g_t, \qquad v_t = \beta_2 v_{t-1} + (1 - \beta_2) \, g_t^{2}
+
+        .. math::
+
+            \mu_t = \beta_1 \bigl(1 - \tfrac{1}{2} \, 0.96^{\, t \psi}\bigr), \qquad
+            \hat{m}_t = \frac{\mu_{t+1} \, m_t}{1 - \prod_{i=1}^{t+1} \mu_i} +
+            \frac{(1 - \mu_t) \, g_t}{1 - \prod_{i=1}^{t} \mu_i} \\
+            \theta_t = \theta_{t-1} - \gamma \, \frac{\hat{m}_t}{\sqrt{v_t / (1 - \beta_2^{t})} + \mathrm{eps}}
+
+        `θ` is a parameter, `γ` is `lr` and `t` the number of the step, from 1. `β` are the `betas`, `ψ` is
+        `momentum_decay`, and `m_0 = v_0 = 0`. `g` is the gradient, with the opposite sign if `maximize`. Weight
+        decay adds `weight_decay * θ` to `g`, or with `decoupled_weight_decay` multiplies `θ` by
+        `1 - lr * weight_decay` first.
 
     Args:
         params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
@@ -107,6 +124,10 @@ class NAdam(RuleOptimizer):
         momentum_decay (float): How fast the momentum grows to its full size.
         decoupled_weight_decay (bool): Whether weight decay acts on the parameters themselves, as in `AdamW`.
         foreach, maximize, capturable, differentiable: See `Adam`.
+
+    Notes:
+        - A parameter whose `grad` is None is left out: neither the parameter nor its state changes.
+        - Source: Dozat, Incorporating Nesterov Momentum into Adam, 2016.
 
     Raises:
         ValueError: If a number is out of range.

@@ -89,7 +89,26 @@ def _rectification(beta2: Any, steps: float) -> Any:
 
 
 class RAdam(RuleOptimizer):
-    """Rectified Adam, of Liu et al., 2019.
+    r"""Rectified Adam: Adam whose first steps aren't scaled, while the mean square is uncertain.
+
+    Formula:
+        .. math::
+
+            m_t = \beta_1 m_{t-1} + (1 - \beta_1) \, g_t, \qquad v_t = \beta_2 v_{t-1} + (1 - \beta_2) \, g_t^{2}
+
+        .. math::
+
+            \rho_{\infty} = \frac{2}{1 - \beta_2} - 1, \qquad
+            \rho_t = \rho_{\infty} - \frac{2 t \beta_2^{t}}{1 - \beta_2^{t}}, \qquad
+            r_t = \sqrt{\frac{(\rho_t - 4) (\rho_t - 2) \, \rho_{\infty}}{(\rho_{\infty} - 4) (\rho_{\infty} - 2)
+            \, \rho_t}} \\
+            \theta_t = \theta_{t-1} - \gamma \, \frac{m_t}{1 - \beta_1^{t}} \cdot
+            \begin{cases} r_t \sqrt{1 - \beta_2^{t}} \, / \, (\sqrt{v_t} + \mathrm{eps}) & \rho_t > 5 \\
+            1 & \text{otherwise} \end{cases}
+
+        `θ` is a parameter, `γ` is `lr` and `t` the number of the step, from 1. `β` are the `betas`, and
+        `m_0 = v_0 = 0`. `g` is the gradient, with the opposite sign if `maximize`. Weight decay adds
+        `weight_decay * θ` to `g`, or with `decoupled_weight_decay` multiplies `θ` by `1 - lr * weight_decay` first.
 
     Args:
         params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
@@ -99,6 +118,12 @@ class RAdam(RuleOptimizer):
         weight_decay (float): The factor of the penalty on large parameters.
         decoupled_weight_decay (bool): Whether weight decay acts on the parameters themselves, as in `AdamW`.
         foreach, maximize, capturable, differentiable: See `Adam`.
+
+    Notes:
+        - A parameter whose `grad` is None is left out: neither the parameter nor its state changes.
+        - With the default `betas` the first 5 steps are unscaled. The rectification takes the place of a warm-up of
+          the learning rate.
+        - Source: Liu et al., On the Variance of the Adaptive Learning Rate and Beyond, 2019.
 
     Raises:
         ValueError: If a number is out of range.

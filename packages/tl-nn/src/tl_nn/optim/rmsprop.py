@@ -107,7 +107,19 @@ def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
 
 
 class RMSprop(RuleOptimizer):
-    """RMSprop (Hinton's lectures, 2012), or its centered form (Graves, 2013).
+    r"""RMSprop: steps scaled by the running mean square of the gradient.
+
+    Formula:
+        .. math::
+
+            v_t = \alpha \, v_{t-1} + (1 - \alpha) \, g_t^{2}, \qquad
+            b_t = \mu \, b_{t-1} + \frac{g_t}{\sqrt{v_t} + \mathrm{eps}}, \qquad \theta_t =
+            \theta_{t-1} - \gamma \, b_t
+
+        `θ` is a parameter, `γ` is `lr` and `t` the number of the step, from 1. `g` is the gradient, with the
+        opposite sign if `maximize`, plus `weight_decay * θ`. `α` is `alpha`, `μ` is `momentum`, and
+        `v_0 = b_0 = 0`. With `centered` the square of the running mean of the gradient is subtracted from `v_t`:
+        the variance.
 
     Args:
         params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
@@ -118,6 +130,14 @@ class RMSprop(RuleOptimizer):
         momentum (float): How much of the previous step is kept.
         centered (bool): Whether the step is scaled by the gradient's variance instead of its mean square.
         capturable, foreach, maximize, differentiable: See `Adam`.
+
+    Notes:
+        - A parameter whose `grad` is None is left out: neither the parameter nor its state changes.
+        - `eps` is outside of the root. Programs that put it inside need another value.
+        - The start from 0 isn't corrected, so the first steps are larger: by `1 / sqrt(1 - alpha)`, ten times by
+          default.
+        - Source: Hinton, Lecture 6e of Neural Networks for Machine Learning, 2012. Graves, Generating Sequences
+          with Recurrent Neural Networks, 2013, for `centered`.
 
     Raises:
         ValueError: If a number is negative.

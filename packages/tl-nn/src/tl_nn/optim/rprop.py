@@ -86,10 +86,18 @@ def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
 
 
 class Rprop(RuleOptimizer):
-    """Resilient backpropagation, of Riedmiller and Braun, 1993.
+    r"""Resilient backpropagation: each element has a step size, which depends on the signs of its gradient alone.
 
-    Each element has a step size of its own, which grows while the gradient keeps its sign and shrinks when it
-    changes.
+    Formula:
+        .. math::
+
+            s_t = \mathrm{clamp}\left( s_{t-1} \cdot \begin{cases} \eta^{+} & g_t \, g_{t-1} > 0 \\
+            \eta^{-} & g_t \, g_{t-1} < 0 \\
+            1 & \text{otherwise} \end{cases} \right), \qquad \theta_t = \theta_{t-1} - s_t \, \mathrm{sign}(g_t)
+
+        `θ` is a parameter, `η⁻` and `η⁺` are the `etas`, `clamp` bounds by `step_sizes`, and `s_0` is `lr`. `g` is
+        the gradient, with the opposite sign if `maximize`. Where the sign changes, the step is left out and `g_t`
+        counts as 0 in the next step.
 
     Args:
         params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
@@ -97,6 +105,11 @@ class Rprop(RuleOptimizer):
         etas ((float, float)): The factors by which a step size shrinks and grows.
         step_sizes ((float, float)): The smallest and the largest step size.
         capturable, foreach, maximize, differentiable: See `Adam`.
+
+    Notes:
+        - A parameter whose `grad` is None is left out: neither the parameter nor its state changes.
+        - The rule suits full batches: the noise of small batches changes signs.
+        - Source: Riedmiller and Braun, A Direct Adaptive Method for Faster Backpropagation Learning, 1993.
 
     Raises:
         ValueError: If `lr` is negative, or the factors aren't below and above 1.

@@ -143,7 +143,16 @@ def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
 
 
 class SGD(RuleOptimizer):
-    """Stochastic gradient descent.
+    r"""Stochastic gradient descent, with momentum and Nesterov momentum.
+
+    Formula:
+        .. math::
+
+            b_t = \mu \, b_{t-1} + (1 - \tau) \, g_t, \qquad \theta_t = \theta_{t-1} - \gamma \, b_t
+
+        `θ` is a parameter, `γ` is `lr` and `t` the number of the step, from 1. `g` is the gradient, with the
+        opposite sign if `maximize`, plus `weight_decay * θ`. `μ` is `momentum`, `τ` is `dampening`, and
+        `b_1 = g_1`. With `nesterov` the step is `g_t + μ b_t` instead of `b_t`, without momentum it is `g_t`.
 
     Args:
         params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
@@ -156,6 +165,15 @@ class SGD(RuleOptimizer):
         foreach (bool, optional): Accepted for compatibility.
         differentiable (bool): Whether gradients are recorded through the step.
         fused (bool, optional): Whether one operator updates all parameters, by default if possible.
+
+    Notes:
+        - A parameter whose `grad` is None is left out: neither the parameter nor its state changes.
+        - The learning rate multiplies the momentum when it is used, so a change of `lr` acts at once. Sutskever et
+          al. put it inside.
+        - Weight decay is an L2 penalty.
+        - Sparse gradients are accepted.
+        - Source: Robbins and Monro, 1951. Sutskever et al., On the Importance of Initialization and Momentum in
+          Deep Learning, 2013.
 
     Raises:
         ValueError: If a number is negative, or Nesterov momentum is wanted without momentum or with dampening.

@@ -16,9 +16,21 @@ __all__ = ["SparseAdam"]
 
 
 class SparseAdam(Optimizer):
-    """Adam that updates only the rows that a sparse gradient has.
+    r"""Adam for sparse gradients, which changes the rows in the gradient alone.
 
-    Rows without a gradient stay as they are, and so do their running means.
+    Formula:
+        .. math::
+
+            m_t = \beta_1 m_{t-1} + (1 - \beta_1) \, g_t, \qquad v_t = \beta_2 v_{t-1} + (1 - \beta_2) \, g_t^{2}
+
+        .. math::
+
+            \theta_t = \theta_{t-1} - \gamma \, \frac{\sqrt{1 - \beta_2^{t}}}{1 - \beta_1^{t}} \cdot
+            \frac{m_t}{\sqrt{v_t} + \mathrm{eps}}
+
+        `θ` is a parameter, `γ` is `lr` and `t` the number of the step, from 1. `g` are the rows of the gradient,
+        with the opposite sign if `maximize`, `β` are the `betas`, and `m_0 = v_0 = 0`. Rows without a gradient
+        remain, and so do their `m` and `v`.
 
     Args:
         params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
@@ -26,6 +38,13 @@ class SparseAdam(Optimizer):
         betas ((float, float)): How slowly the running means of the gradient and of its square change.
         eps (float): Added to the root of the mean square, against division by zero.
         maximize (bool): Whether to go up instead of down.
+
+    Notes:
+        - `t` counts all steps, not those of a row, so a row that is rare has a smaller correction than its own
+          steps imply.
+        - `eps` is added before the correction of `v`, unlike in `Adam`.
+        - A dense gradient raises RuntimeError: pass embeddings with `sparse=True`, and other parameters to another
+          optimizer.
 
     Raises:
         ValueError: If a number is out of range, or a parameter is sparse.
