@@ -92,10 +92,34 @@ class Container(Module):
 
 
 class Sequential(_Numbered):
-    """Modules that are called one after the other, each with the result of the one before.
+    r"""Modules that are called one after the other, each with the result of the one before.
+
+    Formula:
+        .. math::
+
+            y = f_n(\cdots f_2(f_1(x)))
+
+        `f_1` to `f_n` are the modules in order.
 
     Args:
-        *args (Module, or one OrderedDict of them): The modules in order. A dictionary also names them.
+        *args (Module, or one OrderedDict of them): The modules in order. A dictionary also names them, otherwise
+            the names are "0", "1", and so on.
+
+    Shape:
+        - Input: the input of the first module.
+        - Output: the result of the last module, or the input where there are no modules.
+
+    Notes:
+        - The call passes one argument. A module that needs several, or returns several to one that accepts one,
+          belongs in a `Module` of your own.
+        - An index selects a module, negative ones count from the end, and a slice is a `Sequential` of the same
+          modules. `append`, `insert`, `extend` and `del` renumber the names, `+` joins two models.
+        - The names are the prefixes of `state_dict`: a module inserted in front changes the keys of all later ones.
+        - A module that occurs twice has one set of parameters, which `parameters` lists once and `state_dict` under
+          both names.
+
+    Raises:
+        TypeError: If a value isn't a module.
 
     Example:
         >>> import tl_core, tl_nn
@@ -156,10 +180,19 @@ class Sequential(_Numbered):
 
 
 class ModuleList(_Numbered):
-    """A list of registered modules, which has no `forward`.
+    r"""A list of registered modules, which has no `forward`.
 
     Args:
-        modules (iterable of Module, optional): The modules to hold.
+        modules (iterable of Module, optional): The modules.
+
+    Notes:
+        - A plain list in an attribute hides its modules from `parameters`, `state_dict`, `to` and `train`. This
+          list registers them under the names "0", "1", and so on.
+        - The list supports indices, slices, `append`, `insert`, `extend`, `pop`, `del` and `+`. A call raises
+          NotImplementedError: a loop in your `forward` decides the order, unlike in `Sequential`.
+
+    Raises:
+        TypeError: If a value isn't a module.
 
     Example:
         >>> import tl_nn
@@ -224,10 +257,20 @@ def _numbered_line(text: str, indices: list[int]) -> str:
 
 
 class ModuleDict(Module):
-    """A dictionary of modules, all of them registered, in the order of their insertion.
+    r"""A dictionary of registered modules, in the order of their insertion.
 
     Args:
-        modules (mapping or iterable of pairs, optional): The modules to hold, by name.
+        modules (mapping or iterable of pairs, optional): The modules by name.
+
+    Notes:
+        - A plain dictionary in an attribute hides its modules from `parameters`, `state_dict`, `to` and `train`.
+        - Names are parts of the keys of `state_dict`, so they contain no dot, and a name of a method, such as
+          "keys", isn't available.
+        - A call raises NotImplementedError: your `forward` selects the module.
+
+    Raises:
+        TypeError: If a name isn't text, or a value isn't a module.
+        KeyError: If a name contains a dot or is an attribute.
 
     Example:
         >>> import tl_nn
@@ -291,10 +334,16 @@ class ModuleDict(Module):
 
 
 class ParameterList(Module):
-    """A list whose tensors are registered parameters. It may contain other values too.
+    r"""A list whose tensors are registered parameters. It may contain other values too.
 
     Args:
         values (iterable, optional): The values. Tensors become parameters.
+
+    Notes:
+        - A plain list in an attribute hides its parameters from `parameters`, `state_dict` and optimizers.
+        - Parameters have the names "0", "1", and so on in `state_dict`. Values that aren't tensors are in the list,
+          but not in `state_dict`.
+        - The list supports indices, slices, `append`, `extend` and `+=`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -361,10 +410,15 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary whose tensors are registered parameters. It may contain other values too.
+    r"""A dictionary whose tensors are registered parameters. It may contain other values too.
 
     Args:
-        parameters (mapping or iterable of pairs, optional): The values. Tensors become parameters.
+        parameters (mapping or iterable of pairs, optional): The values by name. Tensors become parameters.
+
+    Notes:
+        - A plain dictionary in an attribute hides its parameters from `parameters`, `state_dict` and optimizers.
+        - Values that aren't tensors are in the dictionary, but not in `state_dict`. The order is that of insertion.
+        - The dictionary has the methods of Python's, and `|` joins two of them.
 
     Example:
         >>> import tl_core, tl_nn

@@ -14,18 +14,25 @@ __all__ = ["DataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
-    """Runs replicas of a module on several devices, each with a part of the batch.
+    r"""Runs replicas of a module on several devices, each with a part of the batch.
 
     Without an accelerator, the module is called directly.
 
     Args:
         module (Module): The module.
-        device_ids (sequence of devices, optional): Where to run it, by default on all accelerators.
-        output_device (optional): Where the results are joined, by default the first device.
-        dim (int): The dimension of the batch.
+        device_ids (sequence of devices, optional): The devices of the replicas. None selects all accelerators.
+        output_device (optional): The device of the joined results. None selects the first device.
+        dim (int): The dimension of the batch. The default is 0.
 
     Attributes:
         module (Module): The module.
+
+    Notes:
+        - Each call splits the arguments along `dim`, copies the module, runs the copies in threads and joins the
+          results. Gradients of the copies are added in the module.
+        - Parameters are those of `module`, and the keys of `state_dict` begin with "module.".
+        - `distributed.DistributedDataParallel` runs one process for each device, copies the model once and is
+          faster.
 
     Example:
         >>> import tl_core, tl_nn
