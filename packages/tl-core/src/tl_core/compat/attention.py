@@ -93,6 +93,66 @@ def _native_multi_head_attention(
     return output, attention.mean(1) if average_attn_weights else attention
 
 
+def _transformer_encoder_layer_fwd(
+    src: Tensor,
+    embed_dim: int,
+    num_heads: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    use_gelu: bool,
+    norm_first: bool,
+    eps: float,
+    norm_weight_1: Tensor,
+    norm_bias_1: Tensor,
+    norm_weight_2: Tensor,
+    norm_bias_2: Tensor,
+    ffn_weight_1: Tensor,
+    ffn_bias_1: Tensor,
+    ffn_weight_2: Tensor,
+    ffn_bias_2: Tensor,
+    mask: Tensor | None = None,
+    mask_type: int | None = None,
+) -> Tensor:
+    """A layer of a transformer's encoder (Vaswani et al., 2017): attention, then two linear layers, each with its sum
+    and normalization.
+
+    Args:
+        src: the input, (batch, length, embed_dim).
+        embed_dim, num_heads: the width and the number of heads.
+        qkv_weight, qkv_bias: the projection of the input, (3 * embed_dim, embed_dim) and (3 * embed_dim,).
+        proj_weight, proj_bias: the projection of the output.
+        use_gelu: whether the activation is GELU instead of ReLU.
+        norm_first: whether each part normalizes its input instead of the sum.
+        eps: the term added to the variance.
+        norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2: the scales and shifts, (embed_dim,).
+        ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2: the two linear layers.
+        mask, mask_type: the mask of `_native_multi_head_attention`.
+
+    Returns:
+        The output, (batch, length, embed_dim).
+    """
+    nn = tl_core._C._nn
+
+    def attend(x: Tensor) -> Tensor:
+        heads = (embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias)
+        return _native_multi_head_attention(x, x, x, *heads, mask, need_weights=False, mask_type=mask_type)[0]
+
+    def feed(x: Tensor) -> Tensor:
+        hidden = nn.linear(x, ffn_weight_1, ffn_bias_1)
+        return nn.linear(nn.gelu(hidden) if use_gelu else hidden.relu(), ffn_weight_2, ffn_bias_2)
+
+    def norm(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        return tl_core.layer_norm(x, (embed_dim,), weight, bias, eps)
+
+    if norm_first:
+        src = src + attend(norm(src, norm_weight_1, norm_bias_1))
+        return src + feed(norm(src, norm_weight_2, norm_bias_2))
+    src = norm(src + attend(src), norm_weight_1, norm_bias_1)
+    return norm(src + feed(src), norm_weight_2, norm_bias_2)
+
+
 def _of_nested(
     inputs: tuple[Tensor, Tensor, Tensor],
     heads: int,

@@ -28,6 +28,15 @@ _FUNCTIONS = (
     ),
     (
         "compat.attention",
+        (
+            "_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, Tensor qkv_bias, "
+            "Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool norm_first, float eps, Tensor norm_weight_1, "
+            "Tensor norm_bias_1, Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, "
+            "Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor? mask=None, int? mask_type=None) -> Tensor"
+        ),
+    ),
+    (
+        "compat.attention",
         "_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)",
     ),
     ("compat.fbgemm", "fbgemm_pack_gemm_matrix_fp16(Tensor input) -> Tensor"),
