@@ -17,16 +17,24 @@ class Global:
         name: the dotted name.
         make: the function called in its place, or None.
         create: the function that makes an object without a state, or None.
+        takes_value: whether the pickle may state the one argument itself instead of a tuple, as the pickler of
+            PyTorch's C++ does for enumerations.
 
     Example:
         >>> Global("project.Tokenizer", dict).name
         'project.Tokenizer'
     """
 
-    __slots__ = ("create", "make", "name")
+    __slots__ = ("create", "make", "name", "takes_value")
 
-    def __init__(self, name: str, make: Callable[..., Any], create: Callable[..., Any] | None = None) -> None:
-        self.name, self.make, self.create = name, make, create or make
+    def __init__(
+        self,
+        name: str,
+        make: Callable[..., Any],
+        create: Callable[..., Any] | None = None,
+        takes_value: bool = False,
+    ) -> None:
+        self.name, self.make, self.create, self.takes_value = name, make, create or make, takes_value
 
     def __repr__(self) -> str:
         return f"Global({self.name})"

@@ -289,7 +289,7 @@ def read_archive(
     reader = ArchiveReader(source)
     if "constants.pkl" in reader:
         raise RuntimeError(
-            "the file is a TorchScript archive, which holds a program; tl reads tensors and objects"
+            "the file is a TorchScript archive, which holds a program: torch.jit.load reads it"
         )
     mapped = source if isinstance(source, MappedSource) else None
     swapped = is_swapped(_byteorder(reader))

@@ -165,6 +165,8 @@ class DataUnpickler:
 
     def _reduce(self) -> None:
         args, function = self._pop(), self._pop()
+        if type(function) is Global and function.takes_value and type(args) is not tuple:
+            args = (args,)
         self._call(function, args, {}, "make")
 
     def _new_object(self) -> None:
