@@ -3,7 +3,7 @@
 A column holds unsigned integers: first the lowest byte of each number, then the next byte of each, as deflate shortens
 equal bytes in a row best. Times are nanoseconds and stored as differences, signed numbers in zigzag order.
 
->>> unsigned([0, -1, 1, -2])
+>>> zigzag([0, -1, 1, -2])
 [0, 1, 2, 3]
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 from tl_autograd.recorded_event import Kind
 from tl_profiler.report.frames import file_of, is_runner
 
-__all__ = ["MOST_EVENTS", "Columns", "Events", "pack", "select", "unsigned"]
+__all__ = ["MOST_EVENTS", "Columns", "Events", "pack", "select", "zigzag"]
 
 # A page of so many events has some five megabytes. Beyond, the shortest calls of Python functions are left out.
 MOST_EVENTS = 750_000
@@ -102,11 +102,11 @@ def _gather(columns: Columns, keep: bytearray) -> Columns:
     return result
 
 
-def unsigned(numbers: Iterable[int]) -> list[int]:
+def zigzag(numbers: Iterable[int]) -> list[int]:
     """Returns signed numbers in zigzag order: 0, -1, 1, -2, ….
 
     Example:
-        >>> unsigned([3, -3])
+        >>> zigzag([3, -3])
         [6, 5]
     """
     return [n << 1 if n >= 0 else (-n << 1) - 1 for n in numbers]
@@ -121,11 +121,11 @@ def pack(columns: Columns) -> tuple[list[tuple[str, int, str]], bytes]:
     starts = [round(1000 * t) for t in columns["start"]]
     numbers = {address: rank for rank, address in enumerate(dict.fromkeys(columns["address"]))}
     codes = {
-        "start": ("differences", unsigned(b - a for a, b in zip([0, *starts], starts, strict=False))),
+        "start": ("differences", zigzag(b - a for a, b in zip([0, *starts], starts, strict=False))),
         "duration": ("plain", [max(0, round(1000 * t)) for t in columns["duration"]]),
-        "bytes": ("zigzag", unsigned(int(n) for n in columns["bytes"])),
+        "bytes": ("zigzag", zigzag(int(n) for n in columns["bytes"])),
         "address": ("plain", [numbers[a] for a in columns["address"]]),
-        "parent": ("distances", unsigned(i - p for i, p in enumerate(columns["parent"]))),
+        "parent": ("distances", zigzag(i - p for i, p in enumerate(columns["parent"]))),
         **{name: ("plain", list(columns[name])) for name in ("name", "stack", "thread", "kind")},
     }
     planes = {name: _planes(values) for name, (_, values) in codes.items()}
