@@ -34,8 +34,8 @@ STANDS_FOR = {
     "_C._LinAlgError": "tl_core.linalg.LinAlgError",
     "_C._TensorBase": "tl_core.Tensor",
     "_C._disabled_torch_function_impl": "tl_core.overrides.disabled_torch_function",
-    "_C.ScriptModule": "tl_backends.compat.jit.ScriptModule",
-    "_jit_internal.unused": "tl_backends.compat.jit.unused",
+    "_C.ScriptModule": "tl_compiler.jit.ScriptModule",
+    "_jit_internal.unused": "tl_compiler.jit.unused",
     "_lowrank.svd_lowrank": "tl_core.svd_lowrank",
     "torch_version.TorchVersion": "tl._release.Release",
     "_C._dispatch_get_registrations_for_dispatch_key": (

@@ -3,7 +3,6 @@
 import copy
 import pickle
 import types
-import warnings
 
 import pytest
 
@@ -16,7 +15,6 @@ from tl_backends import (
     device_modules,
     device_rows,
     devices,
-    eagerly,
     verbosity,
 )
 from tl_backends.backends import cuda as cuda_switches
@@ -155,14 +153,6 @@ def test_examples_of_docstrings():
         "    >>> if cuda.is_available():",
         "    ...     _ = cuda.synchronize()",
     ]
-
-
-def test_warnings_of_programs_without_compiler():
-    with pytest.warns(UserWarning, match="jit.example: tl has no TorchScript"):
-        eagerly.say("jit.example")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        eagerly.say("jit.example")
 
 
 def test_libraries():

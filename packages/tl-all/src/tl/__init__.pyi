@@ -10,7 +10,6 @@ import tl_amp as _amp
 import tl_autograd as _autograd
 import tl_backends.accelerator as _accelerator
 import tl_backends.backends as _backends
-import tl_backends.compat.jit as _jit
 import tl_backends.compat.onnx as _onnx
 import tl_backends.cpu as _cpu
 import tl_backends.cuda as _cuda
@@ -21,6 +20,7 @@ import tl_checkpoint.serialization as _serialization
 import tl_compiler.compiler as _compiler
 import tl_compiler.export as _export
 import tl_compiler.fx as _fx
+import tl_compiler.jit as _jit
 import tl_compiler.package as _package
 import tl_core.symbolic.arithmetic as _symbolic
 import tl_core.testing as _testing
@@ -39,8 +39,6 @@ from tl import version as version
 from tl.version import __version__ as __version__
 from tl_amp import GradScaler as GradScaler
 from tl_amp import autocast as autocast
-from tl_backends.compat.jit import ScriptFunction as ScriptFunction
-from tl_backends.compat.jit import ScriptModule as ScriptModule
 from tl_backends.device_modules import get_device_module as get_device_module
 from tl_backends.streams import Event as Event
 from tl_backends.streams import Stream as Stream
@@ -50,6 +48,8 @@ from tl_checkpoint.archive_files import PyTorchFileReader as PyTorchFileReader
 from tl_checkpoint.archive_files import PyTorchFileWriter as PyTorchFileWriter
 from tl_compiler.compiler import compile as compile  # noqa: A004
 from tl_compiler.higher_order.cond import cond as cond
+from tl_compiler.jit import ScriptFunction as ScriptFunction
+from tl_compiler.jit import ScriptModule as ScriptModule
 from tl_core import *  # noqa: F403
 from tl_core import UntypedStorage as _UntypedStorage
 from tl_core import memory_format as _memory_format

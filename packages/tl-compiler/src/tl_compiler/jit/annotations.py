@@ -2,8 +2,8 @@
 
 import typing
 
-from tl_backends.compat.jit import internal
-from tl_backends.compat.jit.internal import is_dict, is_list, is_optional, is_tuple, is_union
+from tl_compiler.jit import internal
+from tl_compiler.jit.internal import is_dict, is_list, is_optional, is_tuple, is_union
 from tl_core.futures import Future as Future
 
 BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = internal.BroadcastingList1

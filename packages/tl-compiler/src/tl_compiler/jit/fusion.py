@@ -46,7 +46,7 @@ def optimized_execution(should_optimize: bool) -> Iterator[None]:
         should_optimize: accepted.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> with jit.optimized_execution(True):
         ...     pass
     """
@@ -64,7 +64,7 @@ def fuser(name: str) -> Iterator[None]:
         Exception: another name.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> with jit.fuser("fuser1"):
         ...     pass
     """
@@ -77,7 +77,7 @@ def onednn_fusion_enabled() -> bool:
     """Whether TorchScript is fused by oneDNN: False.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> jit.onednn_fusion_enabled()
         False
     """
@@ -94,7 +94,7 @@ def enable_onednn_fusion(enabled: bool) -> None:
         RuntimeError: it is to be switched on.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> jit.enable_onednn_fusion(False)
     """
     if enabled:
@@ -114,7 +114,7 @@ def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]
         RuntimeError: another word.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> strategy = jit.set_fusion_strategy([("STATIC", 2)])
     """
     for kind, _ in strategy:

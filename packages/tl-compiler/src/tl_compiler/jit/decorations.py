@@ -43,7 +43,7 @@ def is_scripting() -> bool:
     """Whether the running code is TorchScript: False.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> jit.is_scripting()
         False
     """
@@ -54,7 +54,7 @@ def is_tracing() -> bool:
     """Whether the running code is being traced: False.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> jit.is_tracing()
         False
     """
@@ -68,7 +68,7 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
         RuntimeError: `drop` is neither a bool nor a function.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> @jit.ignore
         ... def log(x):
         ...     return x
@@ -88,7 +88,7 @@ def unused(fn: Callable) -> Callable:
     """Marks a function that compiled code never calls.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> @jit.unused
         ... def double(x):
         ...     return 2 * x
@@ -103,7 +103,7 @@ def export(fn: Callable) -> Callable:
     """Marks a method that is compiled though `forward` doesn't call it.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> @jit.export
         ... def double(x):
         ...     return 2 * x
@@ -118,7 +118,7 @@ def interface(obj: type) -> type:
     """Marks a class that only declares methods.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> @jit.interface
         ... class Layer:
         ...     def forward(self, x):
@@ -134,7 +134,7 @@ def script_method(fn: Callable) -> Callable:
     """Marks a method that is compiled.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> @jit.script_method
         ... def double(x):
         ...     return 2 * x
@@ -149,7 +149,7 @@ def script_if_tracing(fn: Callable) -> Callable:
     """Marks a function to compile under tracing, which tl never does.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> @jit.script_if_tracing
         ... def double(x):
         ...     return 2 * x
@@ -174,7 +174,7 @@ class Attribute(NamedTuple):
     """A value of a module and its type, for the compiler.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> jit.Attribute(3, int).value
         3
     """

@@ -1,14 +1,12 @@
-"""The names of TorchScript, a language that tl doesn't have.
+"""`torch.jit`: archives of TorchScript are read and run, and nothing is compiled to TorchScript yet.
 
-Programs use it mostly to run faster, and so `script` and `trace` give back what they are given, which runs as Python; a
-warning says so once. It is no ScriptModule, so that programs which ask take their way for plain modules. Marks such as
-`ignore` and `export` are accepted, `fork` and `wait` work. What only makes sense with a compiled program (saving,
-loading, freezing it) raises RuntimeError and says what to use instead.
+`load` returns a `ScriptModule`. `script` and `trace` return their argument, which runs as Python, and warn once. Marks
+such as `ignore` and `export` are accepted. `fork` and `wait` run a function at once.
 """
 
 from typing import Any, Final
 
-from tl_backends.compat.jit.decorations import (
+from tl_compiler.jit.decorations import (
     Attribute,
     annotate,
     export,
@@ -21,7 +19,7 @@ from tl_backends.compat.jit.decorations import (
     script_method,
     unused,
 )
-from tl_backends.compat.jit.fusion import (
+from tl_compiler.jit.fusion import (
     enable_onednn_fusion,
     fuser,
     onednn_fusion_enabled,
@@ -29,7 +27,7 @@ from tl_backends.compat.jit.fusion import (
     set_fusion_strategy,
     strict_fusion,
 )
-from tl_backends.compat.jit.scripts import (
+from tl_compiler.jit.scripts import (
     Error,
     RecursiveScriptModule,
     ScriptFunction,
@@ -47,7 +45,7 @@ from tl_backends.compat.jit.scripts import (
     trace,
     trace_module,
 )
-from tl_backends.compat.jit.tasks import fork, wait
+from tl_compiler.jit.tasks import fork, wait
 from tl_core.futures import Future
 
 __all__ = [
@@ -111,7 +109,7 @@ _ABSENT = frozenset(
 def __getattr__(name: str) -> Any:
     if name in _ABSENT:
         raise AttributeError(
-            f"torch.jit.{name} isn't built: tl has no TorchScript, and what script() and trace() are given runs as "
-            "Python"
+            f"torch.jit.{name} isn't built: tl compiles nothing to TorchScript, and the argument of script() and "
+            "trace() runs as Python"
         )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

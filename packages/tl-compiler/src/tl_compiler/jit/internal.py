@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
-from tl_backends.compat.jit.decorations import (  # noqa: F401
+from tl_compiler.jit.decorations import (  # noqa: F401
     BroadcastingList1,
     BroadcastingList2,
     BroadcastingList3,

@@ -1,9 +1,11 @@
-"""What would compile to TorchScript, and what would hold it."""
+"""Compiled programs: the functions of `torch.jit` that make, read and write them."""
 
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from tl_backends import eagerly
+from tl_compiler.jit import eagerly
+from tl_compiler.script.errors import Error
+from tl_compiler.script.script_module import RecursiveScriptModule, ScriptModule
 
 __all__ = [
     "Error",
@@ -25,46 +27,15 @@ __all__ = [
 ]
 
 
-class Error(RuntimeError):
-    """Compiled code has failed."""
-
-
 class TracerWarning(Warning):
     """A trace may not hold for other inputs."""
-
-
-class ScriptModule:
-    """A compiled module. There is none in tl: `script` and `trace` give back what they get, which is no ScriptModule,
-    so that programs which ask take their way for plain modules.
-
-    Raises:
-        RuntimeError: always; write a subclass of `nn.Module`.
-
-    Example:
-        >>> from tl_backends.compat.jit import ScriptModule
-        >>> isinstance(abs, ScriptModule)
-        False
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError("tl has no TorchScript, and so no ScriptModule; write a subclass of nn.Module")
-
-
-class RecursiveScriptModule(ScriptModule):
-    """A module that `script` has compiled, with those inside of it. There is none in tl.
-
-    Example:
-        >>> from tl_backends.compat import jit
-        >>> issubclass(jit.RecursiveScriptModule, jit.ScriptModule)
-        True
-    """
 
 
 class TracedModule(ScriptModule):
     """A module compiled by tracing. There is none in tl.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> issubclass(jit.TracedModule, jit.ScriptModule)
         True
     """
@@ -74,26 +45,28 @@ class TopLevelTracedModule(TracedModule):
     """The outermost module compiled by tracing. There is none in tl.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> issubclass(jit.TopLevelTracedModule, jit.ScriptModule)
         True
     """
 
 
 class ScriptFunction:
-    """A compiled function. There is none in tl: `script` and `trace` give back the function that they get.
+    """A compiled function. `script` and `trace` of tl return their argument instead.
 
     Raises:
         RuntimeError: always.
 
     Example:
-        >>> from tl_backends.compat.jit import ScriptFunction
+        >>> from tl_compiler.jit import ScriptFunction
         >>> isinstance(abs, ScriptFunction)
         False
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError("tl has no TorchScript, and so no ScriptFunction; call the function itself")
+        raise RuntimeError(
+            "tl compiles nothing to TorchScript, and so no ScriptFunction; call the function itself"
+        )
 
 
 class ScriptWarning(Warning):
@@ -119,7 +92,7 @@ def script(
         example_inputs: without effect.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> import warnings
         >>> def double(x):
         ...     return 2 * x
@@ -166,7 +139,7 @@ def trace(
         TypeError: `func` can't be called.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> import warnings
         >>> with warnings.catch_warnings():
         ...     warnings.simplefilter("ignore")
@@ -210,7 +183,7 @@ def trace_module(
         AttributeError: the module lacks one of these methods.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> import warnings
         >>> class Double:
         ...     def forward(self, x):
@@ -231,7 +204,14 @@ def trace_module(
     return mod
 
 
-def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Any:
+def _compiled(name: str, mod: Any) -> ScriptModule:
+    """The module, or a RuntimeError where it is no compiled one."""
+    if not isinstance(mod, ScriptModule):
+        raise RuntimeError(f"{name}, got {type(mod)}; tl compiles nothing to TorchScript")
+    return mod
+
+
+def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> NoReturn:
     """Makes the values of a compiled module constants.
 
     Args:
@@ -240,78 +220,103 @@ def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics
         optimize_numerics: whether results may change in the last bits.
 
     Raises:
-        RuntimeError: always, as there are no compiled modules.
+        RuntimeError: the module is no compiled one.
+        NotImplementedError: always for a compiled module, as tl has no optimizer of programs yet.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> try:
         ...     jit.freeze(None)
         ... except RuntimeError:
-        ...     print("no TorchScript")
+        ...     print("no compiled module")
         ...
-        no TorchScript
+        no compiled module
     """
-    raise RuntimeError(f"Freezing expects a ScriptModule as input, got {type(mod)}; tl has no TorchScript")
+    _compiled("Freezing expects a ScriptModule as input", mod)
+    raise NotImplementedError("jit.freeze isn't built yet: the module computes the same without it")
 
 
-def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> Any:
+def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> NoReturn:
     """Makes a compiled module faster.
 
     Raises:
-        RuntimeError: always, as there are no compiled modules.
+        RuntimeError: the module is no compiled one.
+        NotImplementedError: always for a compiled module, as tl has no optimizer of programs yet.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> try:
         ...     jit.optimize_for_inference(None)
         ... except RuntimeError:
-        ...     print("no TorchScript")
+        ...     print("no compiled module")
         ...
-        no TorchScript
+        no compiled module
     """
-    raise RuntimeError(
-        f"optimize_for_inference expects a ScriptModule as mod, got {type(mod)}; tl has no TorchScript"
+    _compiled("optimize_for_inference expects a ScriptModule as mod", mod)
+    raise NotImplementedError(
+        "jit.optimize_for_inference isn't built yet: the module computes the same without it"
     )
 
 
-def save(m: Any, f: Any, _extra_files: dict | None = None) -> NoReturn:
+def save(m: Any, f: Any, _extra_files: dict | None = None) -> None:
     """Writes a compiled module to a file.
 
+    Args:
+        m: the module.
+        f: the path or file.
+        _extra_files: contents by name that the archive also holds.
+
     Raises:
-        RuntimeError: always; save its `state_dict()` with `tl.save`.
+        RuntimeError: the module is no compiled one. Save its `state_dict()` with `tl.save`.
+        NotImplementedError: always for a compiled module, as tl reads archives and doesn't write them yet.
 
     Example:
-        >>> from tl_backends.compat import jit
+        >>> from tl_compiler import jit
         >>> try:
         ...     jit.save(None, "model.pt")
         ... except RuntimeError:
-        ...     print("no TorchScript")
+        ...     print("no compiled module")
         ...
-        no TorchScript
+        no compiled module
     """
-    raise RuntimeError(
-        f"tl doesn't write TorchScript archives, so {f!r} isn't written; use tl.save(m.state_dict(), f)"
-    )
+    if not isinstance(m, ScriptModule):
+        raise RuntimeError(
+            f"tl compiles nothing to TorchScript, so {f!r} isn't written; use tl.save(m.state_dict(), f)"
+        )
+    m.save(f, _extra_files=_extra_files)
 
 
 def load(
-    f: Any, map_location: Any = None, _extra_files: dict | None = None, _restore_shapes: bool = False
-) -> NoReturn:
-    """Reads a compiled module from a file.
+    f: Any,
+    map_location: Any = None,
+    _extra_files: dict[str, Any] | None = None,
+    _restore_shapes: bool = False,
+) -> RecursiveScriptModule:
+    """Reads a compiled module from an archive that `torch.jit.save` wrote, of any version.
+
+    The archive may come from a stranger. Its code is checked, then compiled to functions that call operators, functions
+    of the archive and nothing else. An operator that tl lacks raises RuntimeError when the program calls it.
+
+    Args:
+        f: a path, or an object with `read` and `seek`.
+        map_location: the device of parameters and buffers, as in `torch.load`.
+        _extra_files: the names of extra files, as keys. The values become the files' contents.
+        _restore_shapes: accepted. Archives of traced modules keep the shapes of their example inputs, which tl skips.
+
+    Returns:
+        The module, a subclass of `nn.Module`.
 
     Raises:
-        RuntimeError: always; make the module and load a `state_dict` into it.
+        ValueError: there is no such file, or the path is a folder.
+        RuntimeError: the file is no archive of a program, is damaged, or states a newer version.
 
     Example:
-        >>> from tl_backends.compat import jit
-        >>> try:
-        ...     jit.load("model.pt")
-        ... except RuntimeError:
-        ...     print("no TorchScript")
-        ...
-        no TorchScript
+        >>> from tl_compiler import jit
+        >>> jit.load("nowhere.pt")
+        Traceback (most recent call last):
+        ValueError: The provided filename nowhere.pt does not exist
     """
-    raise RuntimeError(
-        f"tl doesn't run TorchScript archives such as {f!r}; make the module in Python and give it a state_dict saved "
-        "with torch.save(m.state_dict(), f)"
-    )
+    # Libraries import torch.jit for its marks: they don't pay for the reader.
+    from tl_compiler.script.loading import read_program
+
+    return read_program(f, map_location, {} if _extra_files is None else _extra_files)

@@ -10,7 +10,7 @@ def say(feature: str, stacklevel: int = 3) -> None:
     if feature not in _warned_features:
         _warned_features.add(feature)
         warn(
-            f"{feature}: tl has no TorchScript; what it is given runs as Python, and is given back",
+            f"{feature}: tl compiles nothing to TorchScript; the argument runs as Python and is returned",
             UserWarning,
             stacklevel=stacklevel,
         )

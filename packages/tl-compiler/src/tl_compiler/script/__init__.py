@@ -1,0 +1,1 @@
+"""TorchScript: programs in archives, which run without the code of their authors. `torch.jit` has the names."""

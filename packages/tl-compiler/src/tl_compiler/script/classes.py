@@ -1,0 +1,149 @@
+"""Classes that an archive declares: modules, records, named tuples, enumerations and interfaces.
+
+A declaration is read from the code. Instances are made by the unpickler, or by the program itself. Objects of an
+archive have the attributes that their class declares and no others.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections import namedtuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tl_nn import Module
+
+from .syntax import literal
+from .types import Type, type_of
+
+__all__ = ["Declaration", "Record", "declare", "make_enum", "make_tuple"]
+
+# Attributes of nn.Module that archives set as data.
+_MODULE_DATA = frozenset(("training", "_is_full_backward_hook", "dump_patches"))
+_MODULE_NAMES = frozenset(dir(Module())) - _MODULE_DATA
+
+
+class Record:
+    """An object of a class that an archive declares.
+
+    Example:
+        >>> vars(Record())
+        {}
+    """
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__qualname__}>"
+
+
+@dataclass
+class Declaration:
+    """The declaration of a class.
+
+    Attributes:
+        name: the dotted name.
+        kind: "module", "record", "tuple", "enum", "interface" or "module interface".
+        attributes: the types of the attributes by name.
+        parameters, buffers: the names of the attributes of a module that are parameters and buffers.
+        constants: the values of constant attributes.
+        methods: the definitions of the methods.
+        members: the values of an enumeration.
+    """
+
+    name: str
+    kind: str
+    attributes: dict[str, Type] = field(default_factory=dict)
+    parameters: tuple[str, ...] = ()
+    buffers: tuple[str, ...] = ()
+    constants: dict[str, Any] = field(default_factory=dict)
+    methods: dict[str, ast.FunctionDef] = field(default_factory=dict)
+    members: dict[str, Any] = field(default_factory=dict)
+
+
+_KINDS = {"Module": "module", "NamedTuple": "tuple", "Enum": "enum", "Interface": "interface",
+          "ModuleInterface": "module interface"}  # fmt: skip
+
+
+def declare(name: str, node: ast.ClassDef) -> Declaration:
+    """Returns the declaration that a class's code states.
+
+    Args:
+        name: the dotted name of the class.
+        node: the class.
+
+    Raises:
+        RuntimeError: the code declares something that no class of an archive has.
+    """
+    bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
+    if len(bases) != len(node.bases) or len(bases) > 1 or (bases and bases[0] not in _KINDS):
+        raise RuntimeError(
+            f"{name}: a class of an archive derives from Module, NamedTuple, Enum, Interface or nothing"
+        )
+    result = Declaration(name, _KINDS[bases[0]] if bases else "record")
+    for statement in node.body:
+        _read(result, statement)
+    _check_names(result)
+    return result
+
+
+def _read(result: Declaration, statement: ast.stmt) -> None:
+    match statement:
+        case ast.FunctionDef():
+            result.methods[statement.name] = statement
+        case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
+            result.attributes[name] = type_of(annotation)
+            if value is not None:
+                result.constants[name] = _value(value)
+        case ast.AnnAssign(target=ast.Subscript(slice=key), annotation=annotation):
+            result.attributes[literal(key)] = type_of(annotation)
+        case ast.Assign(targets=[ast.Subscript(slice=key)], value=value):
+            result.attributes[literal(key)] = type_of(value)
+        case ast.Assign(targets=[ast.Name(id="__parameters__")], value=ast.List(elts=items)):
+            result.parameters = tuple(map(literal, items))
+        case ast.Assign(targets=[ast.Name(id="__buffers__")], value=ast.List(elts=items)):
+            result.buffers = tuple(map(literal, items))
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if result.kind == "enum":
+            result.members[name] = _value(value)
+        case ast.Assign(targets=[ast.Name()]) | ast.Pass():
+            pass  # hooks and the versions of older archives
+        case _:
+            raise RuntimeError(f"{result.name}: line {statement.lineno} declares nothing that a class has")
+
+
+def _value(node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
+        raise RuntimeError(f"line {node.lineno}: expected a constant") from error
+
+
+def _check_names(result: Declaration) -> None:
+    for name in (*result.attributes, *result.members):
+        collides = result.kind == "module" and name in _MODULE_NAMES
+        if name.startswith("__") or collides:
+            raise RuntimeError(f"{result.name}: an attribute may not be called {name!r}")
+    missing = [n for n in (*result.parameters, *result.buffers) if n not in result.attributes]
+    if missing:
+        raise RuntimeError(f"{result.name}: {missing[0]!r} is a parameter or buffer without a type")
+
+
+def make_tuple(declaration: Declaration) -> type:
+    """Returns the class of a named tuple.
+
+    Raises:
+        RuntimeError: a name can't be that of a field.
+    """
+    try:
+        return namedtuple(declaration.name.rpartition(".")[2], list(declaration.attributes))
+    except ValueError as error:
+        raise RuntimeError(f"{declaration.name}: {error}") from error
+
+
+def make_enum(declaration: Declaration) -> type:
+    """Returns the class of an enumeration."""
+    members: Mapping[str, Any] = declaration.members
+    try:
+        return enum.Enum(declaration.name.rpartition(".")[2], members)  # type: ignore[no-any-return]
+    except (ValueError, TypeError) as error:
+        raise RuntimeError(f"{declaration.name}: {error}") from error
