@@ -7,6 +7,7 @@ import pytest
 
 import tl_autograd
 import tl_core as tl
+from tl_core.compat.zero_tensor import ZeroTensor
 
 
 def leaf(*values, dtype=tl.float64):
@@ -381,3 +382,11 @@ def test_what_is_like_a_tensor_is_asked():
 
     x, y = Like(), Like()
     assert tl_autograd.grad(y, [x], create_graph=True) == (tl_autograd.grad, (Like,), ((y,), (x,)), True)
+
+
+def test_zeros_without_memory_have_gradients():
+    zeros = ZeroTensor(tl.empty(2, device="meta"), "cpu", requires_grad=True)
+    x = tl.ones(2, requires_grad=True)
+    ((zeros + x) * x).sum().backward()
+    assert zeros.grad.tolist() == [1.0, 1.0]
+    assert x.grad.tolist() == [2.0, 2.0]

@@ -73,6 +73,11 @@ def _is_functional_tensor(t: Tensor) -> bool:
     return False
 
 
+def _is_zerotensor(t: Tensor) -> bool:
+    """Whether it is zeros without memory, which no program can write."""
+    return t._is_zerotensor()
+
+
 def _shape_as_tensor(self: Tensor) -> Tensor:
     """The sizes as a tensor of int64."""
     return tl_core.tensor(list(self.shape), dtype=tl_core.int64)
