@@ -12,6 +12,7 @@ import tl_core as tl
 from tl_profiler import ExecutionTraceObserver, ProfilerAction, itt, memory_viz, profile, schedule
 from tl_profiler import _pattern_matcher as patterns
 from tl_profiler._utils import EventKey, EventMetrics, Interval
+from tl_profiler.profiler import _KinetoProfile
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -136,8 +137,9 @@ def test_a_profile_that_has_not_begun_has_no_results():
         profile(record_shapes=True, with_stack=True)._memory_profile()
 
 
-def test_start_and_stop_are_the_block():
-    prof = profile()
+@pytest.mark.parametrize("kind", [profile, _KinetoProfile])
+def test_start_and_stop_are_the_block(kind):
+    prof = kind()
     prof.start()
     tl.ones(3).exp()
     prof.stop()

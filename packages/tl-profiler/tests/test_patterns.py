@@ -112,8 +112,12 @@ def test_a_bias_before_a_batch_normalization():
     ]
     assert matches(kind, norm("nn.Module: BatchNorm2d_0", -3), convolution("bias")) == []
     assert matches(kind, convolution("bias", "aten::matmul"), norm()) == []
-    short = event("nn.Module: Conv2d_0", 0, 4, event("aten::conv2d", 1, 2, inputs=("input", "weight")))
-    assert matches(kind, short, norm()) == []
+    for inputs, expected in (
+        (("input", "weight"), []),
+        (("input", "weight", "bias"), ["nn.Module: Conv2d_0"]),
+    ):
+        short = event("nn.Module: Conv2d_0", 0, 4, event("aten::conv2d", 1, 2, inputs=inputs))
+        assert matches(kind, short, norm()) == expected
 
 
 @pytest.mark.parametrize(
