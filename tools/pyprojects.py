@@ -19,7 +19,7 @@ from tools.packages import ROOT, Package, packages
 from tools.project import Project, project
 
 TESTS, WHEELS = ".github/workflows/tests.yml", ".github/workflows/wheels.yml"
-SETTINGS, CITATION = "pyproject.toml", ".github/CITATION.cff"
+SETTINGS, CITATION, RECIPE = "pyproject.toml", ".github/CITATION.cff", "tools/images/recipe.yaml"
 EXTRAS = "[project.optional-dependencies]"
 CLASSIFIER = "Programming Language :: Python :: 3"
 
@@ -130,11 +130,12 @@ def continuous_integration(root: Path, pythons: tuple[str, ...]) -> Iterator[tup
     yield linters, re.sub(r'(?m)^(python_version = )".*"', rf'\1"{oldest}"', text)
 
 
-def citation(root: Path, family: Family) -> tuple[Path, str]:
-    """The page on citations, with the address and the version of the package that assembles all others."""
-    file = root / CITATION
-    text = re.sub(r'(?m)^(repository-code: )".*"', rf'\1"{family.facts.repository}"', file.read_text())
-    return file, re.sub(r'(?m)^(version: )".*"', rf'\1"{family.versions["tl-all"]}"', text)
+def descriptions(root: Path, family: Family) -> Iterator[tuple[Path, str]]:
+    """The citation and the recipe, with the address and the version of the package that assembles all others."""
+    for file in (root / CITATION, root / RECIPE):
+        address = rf'\1"{family.facts.repository}"'
+        text = re.sub(r'(?m)^( *repository(?:-code)?: )".*"', address, file.read_text())
+        yield file, re.sub(r'(?m)^( *version: )".*"', rf'\1"{family.versions["tl-all"]}"', text)
 
 
 def family_of(every: dict[str, Package], facts: Project) -> Family:
@@ -174,7 +175,7 @@ def main() -> int:
     """Writes or compares."""
     every, facts = packages(), project()
     files = [*updated(every, facts), *continuous_integration(ROOT, facts.pythons)]
-    files.append(citation(ROOT, family_of(every, facts)))
+    files += descriptions(ROOT, family_of(every, facts))
     stale = [(file, text) for file, text in files if file.read_text() != text]
     for file, _ in stale:
         state = "written" if "--write" in sys.argv else "differs from tools/project.toml"
