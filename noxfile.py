@@ -33,6 +33,7 @@ RUFF = "ruff==0.17.*"
 CLANG_FORMAT = "clang-format==23.1.*"
 MYPY = "mypy==2.4.*"
 TOWNCRIER = "towncrier==26.9.*"
+RELEASE = [TOWNCRIER, "twine==7.0.*", "check-wheel-contents==0.6.*", "pip>=25"]
 SPHINX = ["sphinx>=8", "myst-parser>=4", "furo>=2025.1", "nbformat>=5.10,<6"]
 SITE_TESTS = ["site", "notebooks", "program_dialect"]
 EDITABLES = "editables>=0.5,<1"  # what hatchling asks for beside the declared requirements
@@ -181,6 +182,26 @@ def succeeds(session: nox.Session, command: list[str], env: dict[str, str] | Non
     except CommandFailed:
         return False
     return True
+
+
+def run_release(session: nox.Session, module: str) -> None:
+    """Runs a tool for releases in a folder of the session, which stays for a look."""
+    session.install(*RELEASE)
+    folder = Path(session.bin).resolve().parent / "results"
+    environment = {"PYTHONPATH": str(ROOT)}
+    session.run("python", "-m", f"tools.release.{module}", str(folder), *session.posargs, env=environment)
+
+
+@nox.session(name="release-rehearsal")
+def release_rehearsal(session: nox.Session) -> None:
+    """All steps of a release of all packages up to the upload: archives, checks, changelogs, an installation."""
+    run_release(session, "rehearsal")
+
+
+@nox.session
+def compat(session: nox.Session) -> None:
+    """The last release of each package with the present others: `-- --commit COMMIT` names the first release."""
+    run_release(session, "compat")
 
 
 @nox.session

@@ -3,8 +3,8 @@
 `interfaces.txt` has one line for each name that a package uses of another package, with its signature and the packages
 that use it. The command compares the lines with the sources and the importable packages. It fails where a used name is
 gone and where a call by the recorded signature fails now. It prints the other lines that differ. `--write` writes the
-file. `--private` lists the private names: an operator such as `_foreach_add` is public, as in PyTorch. `--installed`
-reads the sources of the installed packages, and fails only where a name is gone.
+file. `--private` lists the private names: an operator such as `_foreach_add` is public, as in PyTorch. `--installed
+PACKAGE` checks one package where it is installed: the names that it uses, and its names in the record.
 
 A package uses a name if it imports the name or reads it as an attribute of an imported module. Tables of names in text,
 such as the façade's, are the lists of public names themselves and count as uses of their modules only.
@@ -208,36 +208,60 @@ def broken(old: dict[str, str], new: dict[str, str]) -> Iterator[str]:
                 yield f"{name}{old[name]}: {reason}"
 
 
+def meeting(package: str, record: list[str]) -> Iterator[str]:
+    """The calls between an installed package and the other installed packages that fail.
+
+    Args:
+        package: the import name of the package.
+        record: the lines of the present record.
+    """
+    source = Path(str(importlib.import_module(package).__file__)).parent
+    for dotted in sorted(dotted_names(source, _family())):
+        try:
+            resolve(dotted)
+        except (AttributeError, ImportError):
+            yield f"{package} uses {dotted}, which is not there"
+    old = {name: text for name, text in by_name(record).items() if name.split(".")[0] == package}
+    new = {}
+    for name in old:
+        try:
+            new[name] = signature(resolve(name)[1])
+        except (AttributeError, ImportError):
+            yield f"{package} lacks {name}"
+    yield from broken(old, new)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Compares or writes."""
     parser = argparse.ArgumentParser(prog="python -m tools.interfaces", description=__doc__)
-    for option in ("--write", "--private", "--installed"):
+    for option in ("--write", "--private"):
         parser.add_argument(option, action="store_true")
+    parser.add_argument("--installed", metavar="PACKAGE", help="the import name of an installed package")
     options = parser.parse_args(arguments)
-    sources = [package.source for package in packages().values()]
+    record = FILE.read_text().splitlines()[1:]
     if options.installed:
-        found = (importlib.import_module(source.name).__file__ for source in sources)
-        sources = [Path(str(file)).parent for file in found]
-    signatures, users, missing = uses(sources)
+        calls = list(meeting(options.installed, record))
+        print("\n".join(calls))
+        return 1 if calls else 0
+    signatures, users, missing = uses(package.source for package in packages().values())
     for each in missing:
         print(f"{each.user} uses {each.name}, which is not there")
     private = [name for name in sorted(signatures) if any(map(is_private, name.split(".")))]
     if options.private:
         print("\n".join(f"{name}{USED}{' '.join(sorted(users[name]))}" for name in private))
     print(f"{len(signatures)} names, {len(private)} of them private, {len(missing)} missing")
-    if options.installed:
-        return 1 if missing else 0
     new = lines(signatures, users)
     if options.write:
         FILE.write_text(HEAD + "".join(f"{line}\n" for line in new))
         return 1 if missing else 0
-    return compare(FILE.read_text().splitlines()[1:], new) or (1 if missing else 0)
+    return compare(record, new) or (1 if missing else 0)
 
 
 def compare(old: list[str], new: list[str]) -> int:
     """Prints the lines that differ; the exit status is 1 where a call fails now."""
     calls = list(broken(by_name(old), by_name(new)))
-    print("\n".join(calls))
+    if calls:
+        print("\n".join(calls))
     stale = len({*old} ^ {*new})
     if stale:
         print(f"{stale} lines of {FILE.name} differ: run `python -m tools.interfaces --write`")

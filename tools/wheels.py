@@ -85,11 +85,17 @@ def sanitizer_switches(sanitize: str) -> dict[str, str]:
     }
 
 
+def cached(package: Package, sanitize: str = "") -> Path:
+    """The folder of the package's wheel, which exists once the wheel is built."""
+    kind = f"{package.dist}-{sanitize}" if sanitize else package.dist
+    return ROOT / "dist" / f"{kind}-{digest(package, sanitize)}"
+
+
 def wheel(package: Package, sanitize: str = "", python: Path | None = None) -> Path:
     """The package's wheel, built if there is none of this content yet."""
-    kind = f"{package.dist}-{sanitize}" if sanitize else package.dist
-    folder = ROOT / "dist" / f"{kind}-{digest(package, sanitize)}"
+    folder = cached(package, sanitize)
     if not folder.exists():
+        kind = folder.name.rpartition("-")[0]
         for old in folder.parent.glob(f"{kind}-{'[0-9a-f]' * 16}"):
             shutil.rmtree(old)
         tools = python or build_environment(list(packages().values()))
