@@ -166,9 +166,9 @@ PyObject* captured(const Run& run, bool allow_unused) {
   for (size_t i = 0; i < grads.size(); ++i) {
     if (!grads[i] && !allow_unused)
       raise(PyExc_RuntimeError,
-            "One of the differentiated Tensors appears to not have been used in the graph. Set "
-            "allow_unused=True if "
-            "this is the desired behavior.");
+            "The differentiated Tensor at index " + std::to_string(i) +
+                " appears to not have been used in the graph. Set allow_unused=True if this is the desired "
+                "behavior.");
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(grads[i]).release());
   }
   return tuple.release();

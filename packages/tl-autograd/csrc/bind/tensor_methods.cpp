@@ -56,6 +56,13 @@ int64_t grad_dtype_of(TlTensor* t) {
 
 std::string name_of(int64_t dtype) { return text_of(bridge->dtype_object(dtype)); }
 
+std::string sizes_text(TlTensor* t) {
+  const int64_t* sizes = api->tensor_sizes(t);
+  std::string text = "[";
+  for (int d = 0; d < api->tensor_ndim(t); ++d) text += (d ? ", " : "") + std::to_string(sizes[d]);
+  return text + "]";
+}
+
 void check_grad(TlTensor* t, TlTensor* g) {
   if (t == g) raise(PyExc_RuntimeError, "can't assign Variable as its own grad");
   const int64_t wanted = grad_dtype_of(t), got = api->tensor_dtype(g);
@@ -69,7 +76,9 @@ void check_grad(TlTensor* t, TlTensor* g) {
           "attempting to assign a gradient located on device with another device than the tensor's. Please "
           "ensure that the gradient and the tensor are on the same device");
   if (!same_shape(t, static_cast<size_t>(api->tensor_ndim(g)), api->tensor_sizes(g)))
-    raise(PyExc_RuntimeError, "assigned grad has data of a different size");
+    raise(PyExc_RuntimeError, "attempting to assign a gradient of size '" + sizes_text(g) +
+                                  "' to a tensor of size '" + sizes_text(t) +
+                                  "'. Please ensure that the gradient and the tensor are the same size");
 }
 
 void store_grad(TlTensor* t, Tensor grad) {

@@ -47,6 +47,7 @@ DimVector shape_of(PyObject* o) {
     }
     held = std::move(first);
     o = held.get();
+    TL_CHECK(!PyUnicode_Check(o), Value, "too many dimensions 'str': a tensor stores numbers");
     if (is_tensor(o) && tensor_of(o).numel() == 1) break;  // counts as a number
     const auto array = tensor_like_array(o);
     if (array || is_tensor(o)) {

@@ -74,24 +74,22 @@ int call_from_python(const Operator& op, const TlValue* values, TlValue* rets) {
 namespace {
 // `out=` is a tensor, or a tuple or list of them for several results, which `held` keeps until the call is
 // over.
-const Operator& with_out(const Operator& op, ParsedCall& parsed, PyRef& held) {
+const Operator& with_out(const Operator& op, const char* name, ParsedCall& parsed, PyRef& held) {
   const Operator& out_op = *op.out;
   const int first = op.info.n_args, n = out_op.info.n_rets;
   auto put = [&](int i, PyObject* o) {
-    TL_CHECK(is_tensor(o), Type, op.info.name, "(): argument 'out' must be Tensor, not ",
-             Py_TYPE(o)->tp_name);
+    TL_CHECK(is_tensor(o), Type, name, "(): argument 'out' must be Tensor, not ", type_name(o));
     parsed.values[first + i] = value(tensor_of(o));
   };
   if (n == 1) {
     put(0, parsed.out);
     return out_op;
   }
-  TL_CHECK(PyTuple_Check(parsed.out) || PyList_Check(parsed.out), Type, op.info.name,
-           "(): argument 'out' must be tuple of Tensors, not ", Py_TYPE(parsed.out)->tp_name);
+  TL_CHECK(PyTuple_Check(parsed.out) || PyList_Check(parsed.out), Type, name,
+           "(): argument 'out' must be tuple of Tensors, not ", type_name(parsed.out));
   held = checked(PySequence_Tuple(parsed.out));
   const auto count = static_cast<int64_t>(PyTuple_GET_SIZE(held.get()));
-  TL_CHECK(count == n, Type, op.info.name, "(): argument 'out' must be tuple of ", n, " Tensors, got ",
-           count);
+  TL_CHECK(count == n, Type, name, "(): argument 'out' must be tuple of ", n, " Tensors, got ", count);
   for (int i = 0; i < n; ++i) put(i, PyTuple_GET_ITEM(held.get(), i));
   return out_op;
 }
@@ -119,7 +117,7 @@ PyObject* with_lists(const Operator& op, PyObject* result) {
 
 PyObject* finish(const Operator& op, const char* name, ParsedCall& parsed) {
   PyRef outputs;
-  const Operator& chosen = parsed.out ? with_out(op, parsed, outputs) : op;
+  const Operator& chosen = parsed.out ? with_out(op, name, parsed, outputs) : op;
   TlValue rets[8];
   std::fill_n(rets, chosen.info.n_rets, none());
   if (call_from_python(chosen, parsed.values, rets) != 0) {
@@ -141,7 +139,7 @@ PyObject* finish(const Operator& op, const char* name, ParsedCall& parsed) {
 std::string given(const PyArgs& in) {
   std::string text;
   auto add = [&](const char* name, PyObject* o) {
-    text += cat(text.empty() ? "" : ", ", name, Py_TYPE(o)->tp_name);
+    text += cat(text.empty() ? "" : ", ", name, type_name(o));
   };
   for (Py_ssize_t i = 0; i < in.nargs; ++i) add("", in.args[i]);
   for (Py_ssize_t i = 0; i < in.n_keywords(); ++i)
@@ -149,23 +147,50 @@ std::string given(const PyArgs& in) {
   return text;
 }
 
-[[gnu::cold]] PyObject* no_overload(const FunctionDef& f, const PyArgs& in) {
-  std::string why;
-  const Callee callee = f.callee(in.self != nullptr);
-  if (f.n_overloads == 1) {
+// An overload that does not take the arguments, and why.
+struct Refusal {
+  const Operator* op;
+  ArgumentCounts counts;
+  std::string reason;
+};
+
+std::vector<Refusal> refusals_of(const FunctionDef& f, const PyArgs& in) {
+  std::vector<Refusal> all;
+  for (int i = 0; i < f.n_overloads; ++i) {
+    const Operator& op = g_operators[f.overloads[i]];
+    Refusal& refusal = all.emplace_back(&op, argument_counts(op.info, in.self != nullptr));
     ParsedCall parsed;
     Scratch scratch;
-    parse_call(g_operators[f.overloads[0]], callee, in, parsed, scratch, &why);
-  } else {
+    parse_call(op, f.callee(in.self != nullptr), in, parsed, scratch, &refusal.reason);
+  }
+  return all;
+}
+
+// The reason that all overloads for so many arguments have, or else empty.
+std::string common_reason(const FunctionDef& f, const std::vector<Refusal>& all, const PyArgs& in) {
+  const Py_ssize_t n = in.nargs + in.n_keywords();
+  ArgumentCounts widest = all.front().counts;
+  const std::string* reason = nullptr;
+  bool agree = true;
+  for (const auto& [op, counts, own] : all) {
+    widest.least = std::min(widest.least, counts.least);
+    widest.positional = std::max(widest.positional, counts.positional);
+    if (n < counts.least || n > counts.most) continue;
+    agree = agree && (!reason || *reason == own);
+    reason = &own;
+  }
+  if (in.nargs > widest.positional) return too_many_positional(f.name, widest, in.nargs);
+  return reason && agree ? *reason : "";
+}
+
+[[gnu::cold]] PyObject* no_overload(const FunctionDef& f, const PyArgs& in) {
+  const std::vector<Refusal> all = refusals_of(f, in);
+  std::string why = common_reason(f, all, in);
+  if (why.empty()) {
     why = cat(f.name, "() received an invalid combination of arguments - got (", given(in),
               "), but expected one of:");
-    for (int i = 0; i < f.n_overloads; ++i) {
-      std::string reason;
-      ParsedCall parsed;
-      Scratch scratch;
-      parse_call(g_operators[f.overloads[i]], callee, in, parsed, scratch, &reason);
-      why += cat("\n * ", g_operators[f.overloads[i]].info.schema, "\n      ", reason);
-    }
+    for (const Refusal& refusal : all)
+      why += cat("\n * ", refusal.op->info.schema, "\n      ", refusal.reason);
   }
   PyErr_SetString(PyExc_TypeError, why.c_str());
   return nullptr;

@@ -10,6 +10,7 @@
 #include "bind/tensor_object.h"
 #include "bind/tensor_writes.h"
 #include "dispatch/python.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/shared/known_values.h"
 #include "ops/shared/warn.h"
@@ -213,6 +214,16 @@ Tensor without_leading_ones(Tensor value, int64_t dims) {
   return value;
 }
 
+// The values of an assignment in the shape of the place, where that has all dimensions of the values.
+Tensor values_for(const Tensor& place, PyObject* o) {
+  TL_CHECK(!PyUnicode_Check(o), Type, "can't assign a str to a torch.", scalar_type_name(place.dtype()),
+           "Tensor");
+  Tensor values = without_leading_ones(tensor_from_python(o, place.dtype(), place.device()), place.dim());
+  TL_CHECK(values.dim() <= place.dim(), Runtime, "shape mismatch: value tensor of shape ", values.sizes(),
+           " cannot be broadcast to indexing result of shape ", place.sizes());
+  return values;
+}
+
 void write(const Tensor& self, PyObject* index, PyObject* o) {
   const Indexer indexer(self, index);
   TlValue number;
@@ -225,8 +236,7 @@ void write(const Tensor& self, PyObject* index, PyObject* o) {
     if (is_number && (!narrow || Scalar::from(number).fits(self.dtype())))
       ops::fill__Scalar(indexer.view(), Scalar::from(number));
     else  // what is beyond the range of a narrow type becomes an infinity, or what the type has instead
-      ops::copy_(indexer.view(), without_leading_ones(tensor_from_python(o, self.dtype(), self.device()),
-                                                      indexer.view().dim()));
+      ops::copy_(indexer.view(), values_for(indexer.view(), o));
     return;
   }
   const Tensor value =

@@ -81,7 +81,15 @@ const Tensor& tensor_argument(py::handle o) {
 
 DType dtype_argument(py::handle o) {
   DType d;
-  TL_CHECK(to_dtype(o.ptr(), d), Type, "expected a torch.dtype, got ", Py_TYPE(o.ptr())->tp_name);
+  TL_CHECK(to_dtype(o.ptr(), d), Type, "expected a torch.dtype, got ", type_name(o.ptr()));
+  return d;
+}
+
+// Of a function of two element types.
+DType dtype_argument(py::handle o, const char* function, const char* name, int position) {
+  DType d;
+  TL_CHECK(to_dtype(o.ptr(), d), Type, function, "(): argument '", name, "' (position ", position,
+           ") must be torch.dtype, not ", type_name(o.ptr()));
   return d;
 }
 
@@ -94,6 +102,12 @@ void warn_in_python(const std::string& message) {
   pending_from_python();  // the filter turned it into an error: the operator ends with it
   throw_pending();
 }
+
+constexpr const char* kDefaultDtypeDoc =
+    "get_default_dtype()\n--\n\n"
+    "The element type of tensors from floating-point numbers.\n\n"
+    "Returns:\n    dtype\n\n"
+    "Example:\n    >>> import tl_core as tl\n    >>> tl.get_default_dtype()\n    torch.float32";
 
 void add_modes(py::module_& m) {
   m.def("_grad_enabled", grad_enabled);
@@ -108,8 +122,11 @@ void add_modes(py::module_& m) {
     set_inference_mode(on);
     return before;
   });
-  m.def("get_default_dtype",
-        [] { return py::reinterpret_borrow<py::object>(dtype_object(default_dtype())); });
+  py::options texts;
+  texts.disable_function_signatures();
+  m.def(
+      "get_default_dtype", [] { return py::reinterpret_borrow<py::object>(dtype_object(default_dtype())); },
+      kDefaultDtypeDoc);
   m.def("_set_default_dtype", [](py::object o) { set_default_dtype(dtype_argument(o)); });
   m.def("_set_fill_uninitialized", set_fill_uninitialized);
   m.def("_set_warn_always", set_warn_always);
@@ -199,18 +216,37 @@ py::dict build_info() {
   return info;
 }
 
+constexpr const char* kGetThreadsDoc =
+    "get_num_threads()\n--\n\n"
+    "The number of threads of an operator.\n\n"
+    "Returns:\n    int\n\n"
+    "Example:\n    >>> import tl_core as tl\n    >>> tl.get_num_threads() >= 1\n    True";
+constexpr const char* kSetThreadsDoc =
+    "set_num_threads(int)\n--\n\n"
+    "Sets the number of threads of an operator. Results do not depend on it.\n\n"
+    "Args:\n    int: A positive number.\n\n"
+    "Raises:\n    RuntimeError: If the number is not positive, or no int.\n\n"
+    "Example:\n    >>> import tl_core as tl\n    >>> tl.set_num_threads(tl.get_num_threads())";
+
+void add_threads(py::module_& m) {
+  py::options texts;
+  texts.disable_function_signatures();
+  m.def("get_num_threads", num_threads, kGetThreadsDoc);
+  m.def(
+      "set_num_threads",
+      [](const py::object& n) {
+        TL_CHECK(PyLong_Check(n.ptr()), Runtime, "set_num_threads expects an int, but got ",
+                 type_name(n.ptr()));
+        set_num_threads(n.cast<int>());
+      },
+      py::arg("int"), kSetThreadsDoc);
+}
+
 void add_machine(py::module_& m) {
-  m.def("get_num_threads", num_threads);
+  add_threads(m);
   m.def("_set_einsum_order", [](int order) { einsum_order = EinsumOrder(order); });
   m.def("_set_attention_allowed", [](bool allowed) { attention_is_allowed = allowed; });
   m.def("_set_float32_matmul_precision", [](int fewer) { matmul_precision = MatmulPrecision(fewer); });
-  m.def(
-      "set_num_threads",
-      [](int n) {
-        TL_CHECK(n > 0, Runtime, "set_num_threads expects a positive integer, got ", n);
-        set_num_threads(n);
-      },
-      py::arg("int"));
   m.def("_flush_denormals", flush_denormals);
   m.def("_native_frames", native_frames);
   m.def("_build_info", build_info);
@@ -255,22 +291,63 @@ py::object result_type(const py::object& a, const py::object& b) {
   return py::reinterpret_borrow<py::object>(dtype_object(p.result()));
 }
 
+// The first line of a text is a signature that `inspect` reads.
+constexpr const char* kPromoteTypesDoc =
+    "promote_types(type1, type2)\n--\n\n"
+    "The smallest element type that holds the values of both.\n\n"
+    "Args:\n    type1, type2 (dtype): The two types.\n\n"
+    "Returns:\n    dtype\n\n"
+    "Raises:\n    TypeError: If an argument is no element type.\n\n"
+    "Example:\n    >>> import tl_core as tl\n    >>> tl.promote_types(tl.int64, tl.float32)\n    "
+    "torch.float32";
+constexpr const char* kCanCastDoc =
+    "can_cast(from_, to)\n--\n\n"
+    "Whether type promotion allows a conversion of elements.\n\n"
+    "Args:\n    from_ (dtype): The type of the elements.\n    to (dtype): The type of the result.\n\n"
+    "Returns:\n    bool\n\n"
+    "Raises:\n    TypeError: If an argument is no element type.\n\n"
+    "Example:\n    >>> import tl_core as tl\n    >>> tl.can_cast(tl.float32, tl.int64)\n    False";
+constexpr const char* kResultTypeDoc =
+    "result_type(tensor1, tensor2)\n--\n\n"
+    "The element type of an arithmetic operation on two operands.\n\n"
+    "Args:\n    tensor1, tensor2 (Tensor or number): The operands.\n\n"
+    "Returns:\n    dtype\n\n"
+    "Raises:\n    TypeError: If an operand is neither a tensor nor a number.\n\n"
+    "Example:\n    >>> import tl_core as tl\n    >>> tl.result_type(tl.ones(2, dtype=tl.int64), 1.0)\n    "
+    "torch.float32";
+
 void add_types_and_promotion(py::module_& m) {
+  py::options texts;
+  texts.disable_function_signatures();
   m.def(
       "promote_types",
       [](py::object a, py::object b) {
-        return py::reinterpret_borrow<py::object>(
-            dtype_object(promote(dtype_argument(a), dtype_argument(b))));
+        return py::reinterpret_borrow<py::object>(dtype_object(promote(
+            dtype_argument(a, "promote_types", "type1", 1), dtype_argument(b, "promote_types", "type2", 2))));
       },
-      py::arg("type1"), py::arg("type2"));
+      py::arg("type1"), py::arg("type2"), kPromoteTypesDoc);
   m.def(
       "can_cast",
-      [](py::object from, py::object to) { return can_cast(dtype_argument(from), dtype_argument(to)); },
-      py::arg("from_"), py::arg("to"));
-  m.def("result_type", result_type, py::arg("tensor1"), py::arg("tensor2"));
+      [](py::object from, py::object to) {
+        return can_cast(dtype_argument(from, "can_cast", "from_", 1),
+                        dtype_argument(to, "can_cast", "to", 2));
+      },
+      py::arg("from_"), py::arg("to"), kCanCastDoc);
+  m.def("result_type", result_type, py::arg("tensor1"), py::arg("tensor2"), kResultTypeDoc);
+}
+
+// A function that raises the exceptions that `function` returns: a traceback shows no frame of it.
+py::cpp_function without_frames(const py::object& function) {
+  return py::cpp_function([function](const py::object& argument) {
+    py::object result = function(argument);
+    if (!PyExceptionInstance_Check(result.ptr())) return result;
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(result.ptr())), result.ptr());
+    throw py::error_already_set();
+  });
 }
 
 void add_hooks(py::module_& m) {
+  m.def("_without_frames", without_frames);
   m.def("_load_lapack", [](const std::string& path) { lapack::load(path.c_str()); });
   m.def("_lapack_path", []() -> py::object {
     const lapack::Library* library = lapack::loaded();

@@ -173,6 +173,15 @@ PyObject* unary(PyObject* a) noexcept {
       static_cast<PyObject*>(nullptr));
 }
 
+PyObject* invert(PyObject* a) noexcept {
+  if (!is_integral(tensor_of(a).dtype(), true) && !wants_override(a))
+    return PyErr_Format(PyExc_TypeError,
+                        "~ (operator.invert) is only implemented on integer and Boolean-type "
+                        "tensors, not on tensors of %s",
+                        dtype_name(tensor_of(a).dtype()));
+  return unary<Invert>(a);
+}
+
 PyObject* positive(PyObject* a) { return wants_override(a) ? override_method("positive", a) : Py_NewRef(a); }
 
 // NumPy gives way to us here, and where both give way Python compares the objects themselves.
@@ -240,7 +249,7 @@ void add_number_slots(std::vector<PyType_Slot>& slots) {
       {Py_nb_negative, slot(unary<Neg>)},
       {Py_nb_positive, slot(positive)},
       {Py_nb_absolute, slot(unary<Abs>)},
-      {Py_nb_invert, slot(unary<Invert>)},
+      {Py_nb_invert, slot(invert)},
       {Py_nb_inplace_add, slot(binary<IAdd>)},
       {Py_nb_inplace_subtract, slot(binary<ISub>)},
       {Py_nb_inplace_multiply, slot(binary<IMul>)},

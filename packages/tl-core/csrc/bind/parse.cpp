@@ -436,6 +436,23 @@ std::string type_name(PyObject* o) {
   return std::string(name.starts_with(own) ? name.substr(own.size()) : name);
 }
 
+ArgumentCounts argument_counts(const TlOperatorInfo& info, bool is_method) {
+  ArgumentCounts counts{};
+  for (int i = is_method ? 1 : 0; i < info.n_args; ++i) {
+    counts.least += !info.args[i].has_default && !info.args[i].keyword_only;
+    counts.positional += !info.args[i].keyword_only;
+    ++counts.most;
+  }
+  return counts;
+}
+
+std::string too_many_positional(const char* name, const ArgumentCounts& counts, Py_ssize_t n) {
+  const std::string least = counts.least < counts.positional ? cat("from ", counts.least, " to ") : "";
+  return cat(name, "() takes ", least, counts.positional, " positional argument",
+             counts.positional == 1 && least.empty() ? "" : "s", " but ", n, n == 1 ? " was" : " were",
+             " given");
+}
+
 // ---- a whole call -----------------------------------------------------------------------------------------
 namespace {
 bool same_name(PyObject* keyword, const char* name) {
@@ -509,9 +526,10 @@ class CallParser {
 
   bool accept(int param, PyObject* o, Py_ssize_t position) {
     const TlArgInfo& arg = info_.args[param];
-    if (!parse_value(o, arg, out_.values[param], scratch_, out_.overloaded) && !named_dims(param, o) &&
-        !stands_for_empty(param, o))
-      return mismatch(arg, o, position);
+    const bool fits =
+        !is_lone_size(param, o) && (parse_value(o, arg, out_.values[param], scratch_, out_.overloaded) ||
+                                    named_dims(param, o) || stands_for_empty(param, o));
+    if (!fits) return mismatch(arg, o, position);
     seen_ |= uint64_t{1} << param;
     return true;
   }
@@ -539,7 +557,7 @@ class CallParser {
     if ((!one && arg.kind != TL_ARG_INT_LIST) || !speaks_of_dims(arg.name)) return false;
     const TensorImpl* t = first_tensor();
     if (t && one && has_names(*t)) refuse_unnamed(o);
-    if (!t || !gives_names(o) || (one && !PyUnicode_Check(o))) return false;
+    if (!t || !has_names(*t) || !gives_names(o) || (one && !PyUnicode_Check(o))) return false;
     const std::vector<int64_t> dims = dims_named(*t, o);
     if (one) {
       out_.values[param] = int_value(dims[0]);
@@ -584,13 +602,21 @@ class CallParser {
     return type_name(o);
   }
 
+  // `randint(0, 10)` lacks a size: a number is one only where sizes may be written out.
+  bool is_lone_size(int param, PyObject* o) const {
+    return PyLong_CheckExact(o) && info_.args[param].kind == TL_ARG_INT_LIST &&
+           std::strcmp(info_.args[param].name, "size") == 0 && !is_only_positional(param);
+  }
+
+  bool is_only_positional(int param) const {
+    const bool first = param == 0 || (param == 1 && std::strcmp(info_.args[0].name, "self") == 0);
+    return first && (param + 1 >= n_ || info_.args[param + 1].keyword_only);
+  }
+
   // `x.view(2, 3)`: a list may be written out where it is the only positional parameter.
   bool spread(int param, Py_ssize_t first) {
     const TlArgInfo& arg = info_.args[param];
-    if (arg.kind != TL_ARG_INT_LIST || param > 1 ||
-        (param == 1 && std::strcmp(info_.args[0].name, "self") != 0))
-      return false;
-    if (param + 1 < n_ && !info_.args[param + 1].keyword_only) return false;
+    if (arg.kind != TL_ARG_INT_LIST || !is_only_positional(param)) return false;
     PyObject* o = in_.args[first];
     if (PyTuple_Check(o) || PyList_Check(o) || o == Py_None) return false;
     if (in_.nargs - first < 2) return false;
@@ -604,19 +630,16 @@ class CallParser {
 
   bool positional(int param) {
     for (Py_ssize_t i = 0; i < in_.nargs; ++i, ++param) {
-      if (param >= n_ || (info_.args[param].keyword_only && !callee_.by_position))
-        return refuse(name_, "() takes ", positional_count(), " positional arguments but ", in_.nargs,
-                      " were given");
+      if (param >= n_ || (info_.args[param].keyword_only && !callee_.by_position)) return too_many();
       if (in_.nargs - i > 1 && spread(param, i)) return true;
       if (!accept(param, in_.args[i], i)) return false;
     }
     return true;
   }
 
-  int positional_count() const {
-    int count = 0;
-    for (int i = in_.self ? 1 : 0; i < n_; ++i) count += !info_.args[i].keyword_only;
-    return count;
+  bool too_many() {
+    if (!why_) return false;
+    return refuse(too_many_positional(name_, argument_counts(info_, in_.self != nullptr), in_.nargs));
   }
 
   bool keywords() {

@@ -119,8 +119,16 @@ inline bool parse_value(PyObject* o, const TlArgInfo& arg, TlValue& out, Scratch
   return true;
 }
 
-// The public name of what the kind accepts, for messages.
+// For messages: the public name of what the kind accepts, and that of an object's class.
 std::string kind_name(const TlArgInfo& arg);
+std::string type_name(PyObject* o);
+
+// How many arguments an overload takes: at least, by position, with keywords. The tensor of a method is none.
+struct ArgumentCounts {
+  int least, positional, most;
+};
+ArgumentCounts argument_counts(const TlOperatorInfo& info, bool is_method);
+std::string too_many_positional(const char* name, const ArgumentCounts& counts, Py_ssize_t n);
 
 extern PyObject* g_disabled_torch_function;  // what Parameter's __torch_function__ is
 // An override that is not disabled.

@@ -1,9 +1,11 @@
-// Hooks into CPython: signals are polled, the GIL is let go around waits, LAPACK's library is located.
+// Hooks into CPython: signals are polled, the GIL is let go around waits, LAPACK's library is located,
+// and AssertionError is raised for a missing CUDA.
 #include "bind/runtime_hooks.h"
 
 #include "base/interrupt.h"
 #include "base/lapack.h"
 #include "bind/error.h"
+#include "tensor/device_registry.h"
 
 namespace tl::bind {
 
@@ -35,12 +37,21 @@ void find_lapack() {
   throw_pending();
 }
 
+void refuse_cuda(const char* message) {
+  if (!Py_IsInitialized()) return;
+  const WithGil lock;
+  PyErr_SetString(PyExc_AssertionError, message);
+  pending_from_python();
+  throw_pending();
+}
+
 constexpr RuntimeHooks kHooks = {poll, leave, enter};
 }  // namespace
 
 void install_runtime_hooks() {
   set_runtime_hooks(&kHooks);
   lapack::set_finder(find_lapack);
+  set_cuda_refusal(refuse_cuda);
 }
 
 }  // namespace tl::bind

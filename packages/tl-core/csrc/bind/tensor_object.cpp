@@ -187,6 +187,8 @@ void add_tensor_type(PyObject* module) {
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
   g_tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (g_tensor_type) {
+    g_tensor_type->tp_name =
+        "Tensor";  // Python's own errors call it as users do; `__module__` is set already
     PyRef dict = checked(PyDescr_NewGetSet(g_tensor_type, &kDict));
     checked(PyDict_SetItemString(g_tensor_type->tp_dict, "__dict__", dict.get()));
   }

@@ -112,10 +112,26 @@ bool device_registered(DeviceType type) {
   return i < kFirst ? type != DeviceType::CUDA : i < kFirst + g_count.load(std::memory_order_acquire);
 }
 
+namespace {
+DeviceRefusal g_refuse_cuda = nullptr;
+
+[[noreturn, gnu::cold]] void refuse_device(DeviceType type) {
+  // The first words of PyTorch's error.
+  constexpr const char* kWithoutCuda =
+      "Torch not compiled with CUDA enabled: no installed plug-in provides the device 'cuda'. A program for "
+      "every machine selects the device: device = \"cuda\" if torch.cuda.is_available() else \"cpu\"";
+  if (type != DeviceType::CUDA)
+    fail(ErrorKind::Runtime, "no installed plug-in provides the device '", device_name(type), "'");
+  if (g_refuse_cuda) g_refuse_cuda(kWithoutCuda);
+  fail(ErrorKind::Runtime, kWithoutCuda);
+}
+}  // namespace
+
+void set_cuda_refusal(DeviceRefusal refuse) { g_refuse_cuda = refuse; }
+
 const DeviceEntry& device_entry(DeviceType type) {
-  TL_CHECK(device_registered(type) && g_entries[static_cast<int>(type)], Runtime,
-           type == DeviceType::CUDA ? "tl was built without CUDA: " : "",
-           "no installed plug-in provides the device '", device_name(type), "'");
+  if (!device_registered(type) || !g_entries[static_cast<int>(type)]) [[unlikely]]
+    refuse_device(type);
   return *g_entries[static_cast<int>(type)];
 }
 

@@ -22,6 +22,9 @@ struct DeviceEntry {
 };
 
 const DeviceEntry& device_entry(DeviceType type);  // raises if no library registered it
+// Raises PyTorch's error for 'cuda', which is no kind of error of the C interface.
+using DeviceRefusal = void (*)(const char* message);
+void set_cuda_refusal(DeviceRefusal refuse);
 bool device_registered(DeviceType type);
 bool has_row(DeviceType type);  // whether it has kernels; the reference's other types have a name alone
 DeviceType register_device(const TlDeviceDef& def);

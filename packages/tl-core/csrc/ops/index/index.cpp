@@ -361,7 +361,7 @@ Tensor put_(const Tensor& self, const Tensor& index, const Tensor& source, bool 
   TL_CHECK(self.dtype() == source.dtype(), Runtime,
            "put_(): self and source expected to have the same dtype, but got self.dtype = ",
            scalar_type_name(self.dtype()), " and source.dtype = ", scalar_type_name(source.dtype()));
-  TL_CHECK(index.numel() == source.numel(), Runtime,
+  TL_CHECK(index.numel() == source.numel(), Index,
            "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
            source.numel(), ", index.numel() = ", index.numel());
   check_no_internal_overlap(self);

@@ -56,6 +56,8 @@ def to_dlpack(tensor: Tensor) -> Any:
     >>> from_dlpack(to_dlpack(tensor([1, 2])))
     tensor([1, 2])
     """
+    if not hasattr(tensor, "__dlpack__"):
+        raise TypeError(f"to_dlpack(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
     return tensor.__dlpack__()
 
 
