@@ -18,6 +18,7 @@ namespace {
 struct Overridable {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* function;
+  PyObject* written;  // the function at the end of the chain of `__wrapped__`, which programs inspect
   PyObject* dict;
   PyObject* weak;
   PyObject* spellings;  // other names of the function's keywords, to its own; null if it has none of them
@@ -59,6 +60,17 @@ struct Spelling {
   const char *numpy, *own;
 };
 constexpr Spelling kSpellings[] = {{"axis", "dim"}, {"keepdims", "keepdim"}};
+
+PyRef written_function(PyObject* function) {
+  PyRef written = PyRef::share(function);
+  while (PyFunction_Check(written.get())) {
+    PyRef inner(PyObject_GetAttrString(written.get(), "__wrapped__"));
+    if (!inner) break;
+    written = std::move(inner);
+  }
+  PyErr_Clear();
+  return written;
+}
 
 PyRef parameters_of(PyObject* function) {
   PyObject* code = PyFunction_GetCode(function);
@@ -198,9 +210,10 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
         Overridable& o = overridable_of(self.get());
         o.vectorcall = call;
         o.function = Py_NewRef(function);
+        o.written = written_function(function).release();
         o.dict = checked(PyDict_New()).release();
         checked(PyDict_SetItemString(o.dict, "__wrapped__", function));
-        o.spellings = spellings_of(function).release();
+        o.spellings = spellings_of(o.written).release();
         o.spreads = spreads;
         return self.release();
       },
@@ -211,7 +224,7 @@ PyObject* bound(PyObject* self, PyObject* object, PyObject*) {
   return object ? PyMethod_New(self, object) : Py_NewRef(self);
 }
 
-// What programs ask of functions: the wrapped one's, unless it was set on the wrapper.
+// What programs ask of functions: that of the written one, unless it was set on the wrapper.
 bool is_of_function(PyObject* name) {
   static PyObject* const names = [] {
     PyObject* set = PyFrozenSet_New(nullptr);
@@ -229,11 +242,19 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
   const Overridable& o = overridable_of(self);
   if (PyObject* own = PyDict_GetItemWithError(o.dict, name)) return Py_NewRef(own);
   if (PyErr_Occurred()) return nullptr;
-  if (is_of_function(name)) return PyObject_GetAttr(o.function, name);
+  if (is_of_function(name)) return PyObject_GetAttr(o.written, name);
   if (PyObject* found = PyObject_GenericGetAttr(self, name)) return found;
   if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
   PyErr_Clear();
   return PyObject_GetAttr(o.function, name);
+}
+
+// pydoc reads it without `tp_getattro`, and ignores the text of a type.
+PyObject* doc_of(PyObject* self, void*) { return PyObject_GetAttrString(self, "__doc__"); }
+
+int set_doc(PyObject* self, PyObject* text, void*) {
+  PyObject* dict = overridable_of(self).dict;
+  return text ? PyDict_SetItemString(dict, "__doc__", text) : PyDict_DelItemString(dict, "__doc__");
 }
 
 PyObject* name_of(PyObject* self) { return PyObject_GetAttrString(self, "__qualname__"); }
@@ -252,6 +273,7 @@ PyObject* reduce(PyObject* self, PyObject*) { return name_of(self); }
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(overridable_of(self).function);
+  Py_VISIT(overridable_of(self).written);
   Py_VISIT(overridable_of(self).dict);
   Py_VISIT(overridable_of(self).spellings);
   return 0;
@@ -259,6 +281,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 
 int clear(PyObject* self) {
   Py_CLEAR(overridable_of(self).function);
+  Py_CLEAR(overridable_of(self).written);
   Py_CLEAR(overridable_of(self).dict);
   Py_CLEAR(overridable_of(self).spellings);
   return 0;
@@ -279,6 +302,10 @@ PyMemberDef g_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Overridable, weak), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr},
 };
+PyGetSetDef g_properties[] = {
+    {"__doc__", doc_of, set_doc, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
 PyMethodDef g_methods[] = {
     {"__reduce__", reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
@@ -297,8 +324,7 @@ PyTypeObject* make_type() {
       {Py_tp_repr, slot(repr)},
       {Py_tp_members, g_members},
       {Py_tp_methods, g_methods},
-      {Py_tp_doc,
-       const_cast<char*>("A function that asks its arguments for `__torch_function__` before it is called.")},
+      {Py_tp_getset, g_properties},
       {0, nullptr},
   };
   static PyType_Spec spec = {"tl_core._C.overridable", sizeof(Overridable), 0,
