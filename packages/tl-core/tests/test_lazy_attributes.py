@@ -58,7 +58,7 @@ def test_a_function_is_not_hidden_by_the_module_of_its_name(paints):
 
 
 def test_names_are_listed_before_they_are_loaded(paints):
-    assert {"Red", "Navy", "blue", "green", "red", "__name__"} <= set(dir(paints))
+    assert {"Red", "Navy", "blue", "green", "__name__"} <= set(dir(paints)) and "red" not in dir(paints)
     assert paints.__all__ == ["Navy", "Red", "blue"]
     assert loaded() == set()
     space = {}

@@ -42,10 +42,4 @@ __all__ += [_name for _name in _star_names.NAMES[""].split() if _name not in __a
 for _name in _modules:
     globals().pop(_name, None)
 
-
-def __getattr__(name: str):
-    return _grafts.root_attribute(_sys.modules[__name__], name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_modules, *_packages.public_names()})
+_grafts.extend_root(_sys.modules[__name__], lambda: {*_modules, *_packages.public_names()})

@@ -9,21 +9,34 @@ from importlib import import_module
 from types import ModuleType
 
 from tl import _names, _packages, _plugins, _star_names, _watch
+from tl._submodules import SUBMODULES
+from tl_core._C import _without_frames
+from tl_core.base.public_names import listed_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 _NOTHING = object()
+_functions: "dict[str, Any]" = {}  # the `__getattr__` of each extended module, by its name
 _listed: "set[str]" = set()  # the façade names of modules whose `__all__` is longer than their package's
 
 # The function for missing names in programs that import torch. It returns a stand-in or None.
 absent: "Callable[[ModuleType, str], Any] | None" = None
 
 
-def root_attribute(tl: ModuleType, name: str) -> "Any":
-    """A missing attribute of `tl`, from the core, the table or a plug-in."""
+def extend_root(tl: ModuleType, names: "Callable[[], Iterable[str]]") -> None:
+    """Adds the look-up and the list of names to `tl`.
+
+    Args:
+        tl: the module.
+        names: returns the names that it loads when they are first read.
+    """
+    _install(tl, lambda name: _root_attribute(tl, name), names)
+
+
+def _root_attribute(tl: ModuleType, name: str) -> "Any":
     if name not in _names.TOPS:
         value = getattr(sys.modules[_names.CORE], name, _NOTHING)
         if value is not _NOTHING and not isinstance(value, ModuleType):
@@ -32,23 +45,42 @@ def root_attribute(tl: ModuleType, name: str) -> "Any":
 
 
 def attribute(module: ModuleType, dotted: str) -> "Any":
-    """The object with the façade name `dotted`, which becomes an attribute of its module."""
+    """The object with the façade name `dotted`, which becomes an attribute of its module, or the error to raise."""
     name = dotted.rpartition(".")[2]
     special = name.startswith("__") and dotted not in _names.MODULES
     try:
         value = _NOTHING if special else _find(dotted)
     except _packages.MissingPackage as error:
-        raise AttributeError(error.msg, name=name, obj=module) from error
+        return AttributeError(error.msg, name=name, obj=module)
     if value is _NOTHING and absent is not None and (not special or name == "__path__"):
         stand_in = absent(module, dotted)
         if stand_in is not None:
             return stand_in
     if value is _NOTHING:
         reason = None if special else _names.unbuilt(dotted)
-        message = f"module {module.__name__!r} has no attribute {name!r}" + (f": {reason}" if reason else "")
-        raise AttributeError(message, name=name, obj=module)
+        return _missing(module, dotted, f": {reason}" if reason else "")
     setattr(module, name, value)
     return _notify(value, dotted.rpartition(".")[0])
+
+
+def _missing(module: ModuleType, dotted: str, reason: str) -> AttributeError:
+    """The error of a missing name, with the module's name as programs write it."""
+    above, _, name = f"{sys.modules['tl'].__name__}.{dotted}".rpartition(".")
+    return AttributeError(
+        f"module {above!r} has no attribute {name!r}{reason}", name=name, obj=_Suggestions(module, name)
+    )
+
+
+class _Suggestions:
+    """An object with the names of a module that resemble a missing one: Python suggests one of up to 750 names."""
+
+    def __init__(self, module: ModuleType, name: str):
+        self._module, self._name = module, name
+
+    def __dir__(self) -> list[str]:
+        from difflib import get_close_matches
+
+        return get_close_matches(self._name, dir(self._module), n=20)
 
 
 def _notify(value: "Any", dotted: str) -> "Any":
@@ -134,23 +166,38 @@ def list_names(module: ModuleType, dotted: str | None) -> None:
     names = _star_names.NAMES.get(dotted or "")
     if names and dotted:
         _listed.add(dotted)
-        listed = module.__dict__.get("__all__") or [name for name in vars(module) if not name.startswith("_")]
+        listed = module.__dict__.get("__all__") or [n for n in listed_names(module) if n[0] != "_"]
         module.__dict__["__all__"] = [*listed, *(name for name in names.split() if name not in listed)]
 
 
 def extend(module: ModuleType, dotted: str) -> None:
-    """Adds a `__getattr__` that looks up the names a module lacks in the façade."""
+    """Adds a `__getattr__` that looks up the names a module lacks in the façade, and a `__dir__` of public names."""
     own = module.__dict__.get("__getattr__")
-    if getattr(own, "__module__", None) == __name__:
+    if own is not None and own is _functions.get(module.__name__):
         return
 
-    def __getattr__(name: str) -> "Any":
+    def look_up(name: str) -> "Any":
         if own is not None:
             try:
                 return _notify(own(name), dotted)
-            except AttributeError:
+            except AttributeError as error:
                 if name.startswith("__") and name != "__path__":
-                    raise
+                    return error.with_traceback(None)
         return attribute(module, f"{dotted}.{name}")
 
-    module.__dict__["__getattr__"] = __getattr__
+    _install(module, look_up, lambda: _names_below(dotted))
+
+
+def _install(
+    module: ModuleType, look_up: "Callable[[str], Any]", further: "Callable[[], Iterable[str]]"
+) -> None:
+    """Sets `__getattr__` and `__dir__`. A traceback shows no frame of the look-up."""
+    module.__dict__["__getattr__"] = _functions[module.__name__] = _without_frames(look_up)
+    module.__dict__["__dir__"] = lambda: listed_names(module, further())
+
+
+def _names_below(dotted: str) -> "Iterable[str]":
+    """The public names that the façade loads into a module when they are first read."""
+    listed = f"{SUBMODULES.get(dotted, '')} {_star_names.NAMES.get(dotted, '')}".split()
+    below = (name[len(dotted) + 1 :].partition(".")[0] for name in _names.below(dotted))
+    return (name for name in (*listed, *below) if name[0] != "_")

@@ -24,6 +24,7 @@ OWN = frozenset(
         "_plugins",
         "_release",
         "_star_names",
+        "_submodules",
         "_watch",
     }
 )

@@ -25,6 +25,7 @@ NAMES = {
         "sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor spmm sspaddmm sym_float sym_fresh_size "
         "sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum triplet_margin_loss values_copy vmap"
     ),
+    "amp.autocast_mode": "is_autocast_available",
     "backends": "xeon",
     "cpu.amp": "autocast_mode grad_scaler",
     "cuda": "amp graphs",
@@ -90,7 +91,7 @@ NAMES = {
     ),
     "package.analyze": "is_from_package",
     "serialization": "default_restore_location",
-    "utils.benchmark": "CallgrindStats CopyIfCallgrind FunctionCount FunctionCounts examples",
+    "utils.benchmark": "CallgrindStats CopyIfCallgrind FunctionCount FunctionCounts examples timer",
     "utils.bundled_inputs": "MAX_RAW_TENSOR_SIZE",
     "utils.checkpoint": "SAC_IGNORED_OPS",
     "utils.collect_env": (

@@ -5,7 +5,10 @@
 tensor([4., 4.])
 """
 
+import sys
+
 import tl_core
+from tl_core.base.public_names import listed_names
 from tl_core.dispatch.autocast import get_autocast_dtype, is_autocast_available, is_autocast_enabled
 
 from .autocast_mode import autocast, custom_bwd, custom_fwd
@@ -21,3 +24,7 @@ __all__ = [
     "is_autocast_available",
     "is_autocast_enabled",
 ]
+
+
+def __dir__() -> list[str]:
+    return listed_names(sys.modules[__name__])

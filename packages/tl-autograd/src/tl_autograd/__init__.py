@@ -7,6 +7,7 @@ they go through.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 import tl_core  # the core must be there before the extension asks for its table
@@ -31,6 +32,7 @@ from tl_autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from tl_autograd.variable import Variable
 from tl_autograd.version import __version__
 from tl_core.base import operator_hooks
+from tl_core.base.public_names import listed_names
 
 __all__ = [
     "Function",
@@ -82,4 +84,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return listed_names(sys.modules[__name__], _LATER)

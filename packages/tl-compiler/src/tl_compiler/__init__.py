@@ -1,6 +1,9 @@
 """Programs as graphs."""
 
+import sys
+
 from tl_core.base import operator_hooks
+from tl_core.base.public_names import listed_names
 
 from .version import __version__
 
@@ -13,3 +16,7 @@ operator_hooks.makers["compile"] = "tl_compiler.compiler.compile:compile"
 operator_hooks.makers["decompose"] = "tl_compiler.export.decompose:decompose_program"
 operator_hooks.makers["reduce_graph_module"] = "tl_compiler.fx.retracing:reduce_graph_module"
 operator_hooks.makers["reduce_package_graph_module"] = "tl_compiler.fx.retracing:reduce_package_graph_module"
+
+
+def __dir__() -> list[str]:
+    return listed_names(sys.modules[__name__])

@@ -1,5 +1,6 @@
 """Tensors, their operators and kernels: the core of tl, and all of it that needs no other package."""
 
+import sys as _sys
 from importlib import import_module as _import_module
 from math import e, inf, nan, pi
 from os import environ as _environ
@@ -28,6 +29,7 @@ from tl_core.base import former_names as _former_names
 from tl_core.base import operator_hooks as _operator_hooks
 from tl_core.base import return_types
 from tl_core.base.errors import OutOfMemoryError
+from tl_core.base.public_names import listed_names as _listed_names
 from tl_core.base.type_info import finfo, iinfo
 from tl_core.dispatch import overridable as _overridable
 from tl_core.dispatch.grad_mode import (
@@ -236,7 +238,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER, *_LATER_MODULES})
+    return _listed_names(_sys.modules[__name__], {*_LATER, *_LATER_MODULES})
 
 
 if "TORCH_LOGS" in _environ:

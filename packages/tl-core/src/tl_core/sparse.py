@@ -10,8 +10,11 @@ tensor(indices=tensor([[0, 1],
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from tl_core.base.public_names import listed_names
 
 if TYPE_CHECKING:
     from tl_core.sparse_layouts.functions import (
@@ -96,4 +99,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return listed_names(sys.modules[__name__], _HOMES)

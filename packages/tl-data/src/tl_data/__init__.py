@@ -7,7 +7,10 @@
 """
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
+
+from tl_core.base.public_names import listed_names
 
 from tl_data.collate import default_collate as default_collate
 from tl_data.collate import default_convert as default_convert
@@ -54,3 +57,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'tl_data' has no attribute {name!r}")
     return getattr(importlib.import_module(_LATER[name]), name)
+
+
+def __dir__() -> list[str]:
+    return listed_names(sys.modules[__name__], _LATER)

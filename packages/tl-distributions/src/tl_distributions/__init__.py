@@ -9,6 +9,10 @@
 tensor(0.5000)
 """
 
+import sys
+
+from tl_core.base.public_names import listed_names
+
 from . import closed_forms as closed_forms  # registers divergences
 from . import constraints, transforms
 from .bernoulli import *
@@ -57,3 +61,7 @@ from .version import __version__ as __version__
 from .von_mises import *
 from .weibull import *
 from .wishart import *
+
+
+def __dir__() -> list[str]:
+    return listed_names(sys.modules[__name__])

@@ -1,10 +1,12 @@
 """Neural network modules, their functional forms, initialisation and optimizers."""
 
+import sys
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tl_core.base import operator_hooks
+from tl_core.base.public_names import listed_names
 from tl_core.dispatch import overridable
 
 from . import functional, init, modules, parameter, utils
@@ -83,3 +85,7 @@ def __getattr__(name: str) -> Any:
     if name == "optim":  # when somebody trains: a sixth of the time that the package takes to load
         return import_module("tl_nn.optim")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return listed_names(sys.modules[__name__], ("optim",))

@@ -7,9 +7,12 @@
 True
 """
 
+import sys
+
 from tl_autograd.profiler import kineto_available, record_function, supported_activities
 from tl_autograd.profiler_kinds import DeviceType, ProfilerActivity, RecordScope
 from tl_autograd.profiler_kinds import ExperimentalConfig as _ExperimentalConfig
+from tl_core.base.public_names import listed_names
 from tl_profiler import itt
 from tl_profiler.profiler import (
     ExecutionTraceObserver,
@@ -43,3 +46,7 @@ def __getattr__(name: str) -> object:
 
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return listed_names(sys.modules[__name__])

@@ -1,6 +1,9 @@
 """`functorch`, which PyTorch's distribution contains beside `torch`: the older place of `tl.func`."""
 
+import sys
 from importlib import import_module
+
+from tl_core.base.public_names import listed_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,3 +28,7 @@ def __getattr__(name: str) -> "Any":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_MODULES[name]), name)
     return value
+
+
+def __dir__() -> list[str]:
+    return listed_names(sys.modules[__name__])

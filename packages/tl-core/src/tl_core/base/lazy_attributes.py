@@ -11,6 +11,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from tl_core.base.public_names import listed_names
+
 __all__ = ["attach"]
 
 
@@ -30,7 +32,7 @@ def attach(
     Args:
         package: the package's full name.
         attributes: names by the submodule that has them. Where a name is also its submodule's, it is the object.
-        submodules: further submodules that are attributes.
+        submodules: further submodules that are attributes, and public.
 
     Returns:
         The package's `__getattr__` and `__dir__`, and the names of its objects, sorted, for `__all__`.
@@ -56,7 +58,7 @@ def attach(
         )
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes, *modules})
+        return listed_names(sys.modules[package], {*homes, *submodules})
 
     return look_up, names, sorted(homes)
 

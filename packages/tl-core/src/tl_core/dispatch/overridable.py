@@ -85,7 +85,7 @@ def _modules() -> list[tuple[str, ModuleType]]:
 
 def _functions(module: ModuleType) -> Iterator[tuple[str, Any]]:
     with_private = module.__name__ in _WITH_PRIVATE
-    for name in dir(module) if with_private else getattr(module, "__all__", None) or dir(module):
+    for name in sorted(vars(module)) if with_private else getattr(module, "__all__", None) or dir(module):
         function = getattr(module, name)
         if not isinstance(function, _FUNCTIONS) or name.startswith("__"):
             continue
