@@ -78,7 +78,7 @@ def mse_loss(
         tensor(2.)
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
-    input, target = _of_one_shape(input, target)
+    input, target = _of_one_shape("mse_loss", input, target)
     return _reduce_weighted(_squared_error(input, target), weight, reduction)
 
 
@@ -131,7 +131,7 @@ def l1_loss(
         tensor(1.)
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
-    input, target = _of_one_shape(input, target)
+    input, target = _of_one_shape("l1_loss", input, target)
     return _reduce_weighted((input - target).abs(), weight, reduction)
 
 
@@ -142,10 +142,10 @@ def _squared_error(input: Tensor, target: Tensor) -> Tensor:
     return difference * difference
 
 
-def _of_one_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+def _of_one_shape(loss: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Both, broadcast, with a warning where shapes differ: one without dimensions then counts in promotion too."""
-    check_tensor("loss", input)
-    check_tensor("loss", target, "target")
+    check_tensor(loss, input)
+    check_tensor(loss, target, "target")
     if input.shape == target.shape:
         return input, target
     warnings.warn(
@@ -221,7 +221,7 @@ def smooth_l1_loss(
     if beta == 0:
         return l1_loss(input, target, size_average, reduce, reduction)
     reduction = resolve_reduction(size_average, reduce, reduction)
-    input, target = _of_one_shape(input, target)
+    input, target = _of_one_shape("smooth_l1_loss", input, target)
     if input.is_floating_point() and target.is_floating_point():
         return reduce_losses(nn_functions.smooth_l1_error(input, target, beta), reduction)
     size = (input - target).abs()
@@ -280,7 +280,7 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
     reduction = resolve_reduction(None, None, reduction)
-    input, target = _of_one_shape(input, target)
+    input, target = _of_one_shape("huber_loss", input, target)
     if input.is_floating_point() and target.is_floating_point():
         return _reduce_weighted(nn_functions.huber_error(input, target, delta), weight, reduction)
     size = (input - target).abs()
@@ -400,7 +400,7 @@ def binary_cross_entropy(
 
     Raises:
         ValueError: If the shapes differ, or `reduction` isn't known.
-        RuntimeError: If an input isn't from 0 to 1.
+        RuntimeError: If an input isn't from 0 to 1, or the target has another element type.
 
     Example:
         >>> import tl_core, tl_nn
@@ -415,6 +415,8 @@ def binary_cross_entropy(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
             "deprecated. Please ensure they have the same size."
         )
+    if input.dtype != target.dtype:
+        raise RuntimeError(f"Found dtype {target.dtype} for the target but expected {input.dtype}")
     _check_probabilities(input)
     losses = -(target * _log(input) + (1 - target) * _log_of_rest(input))
     return reduce_losses(losses if weight is None else losses * weight, reduction)
@@ -496,6 +498,7 @@ def binary_cross_entropy_with_logits(
 
     Raises:
         ValueError: If the shapes differ, or `reduction` isn't known.
+        RuntimeError: If the target is not floating-point.
 
     Example:
         >>> import tl_core, tl_nn
@@ -507,6 +510,8 @@ def binary_cross_entropy_with_logits(
     reduction = resolve_reduction(size_average, reduce, reduction)
     if input.shape != target.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    if not (target.is_floating_point() or target.is_complex()):
+        raise RuntimeError(f"binary_cross_entropy_with_logits(): the target must be floating-point, not {target.dtype}")
     positive = logsigmoid(input)
     if pos_weight is not None:
         positive = positive * ((pos_weight - 1) * target + 1)

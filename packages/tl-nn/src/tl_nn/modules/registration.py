@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import Any, NoReturn, Self
 
 from tl_autograd.hooks import RemovableHandle
-from tl_core import Tensor
+from tl_core import Tensor, typename
+from tl_core.base.public_names import name_constructor
 
 from ..parameter import Buffer, Parameter
 
@@ -99,6 +100,8 @@ class _RegistrationMixin:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if cls.__module__.startswith("tl_"):
+            name_constructor(cls)
         # Before __init__, a subclass's __getattr__ would be called for missing attributes and may recurse forever.
         if "__getattr__" in cls.__dict__:
             for name in _MEMBER_DICTS:
@@ -211,7 +214,7 @@ class _RegistrationMixin:
         _check_registration(self, "buffer", name, "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{_kind_of(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
         self._buffers[name] = _ask_hooks(self, _global_buffer_registration_hooks, name, tensor)
         if persistent:
@@ -227,7 +230,7 @@ class _RegistrationMixin:
             KeyError: If `name` is empty, holds a dot, or names another attribute.
         """
         if module is not None and not isinstance(module, _RegistrationMixin):
-            raise TypeError(f"{_kind_of(module)} is not a Module subclass")
+            raise TypeError(f"{typename(module)} is not a Module subclass")
         _check_registration(self, "module", name, "_modules")
         self._modules[name] = _ask_hooks(self, _global_module_registration_hooks, name, module)
 
@@ -265,7 +268,7 @@ def _check_registration(module: _RegistrationMixin, kind: str, name: str, member
     if registered is _UNSET:
         raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
     if not isinstance(name, str):
-        raise TypeError(f"{kind} name should be a string. Got {_kind_of(name)}")
+        raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
     if "." in name:
         raise KeyError(f'{kind} name can\'t contain ".", got: {name}')
     if not name:
@@ -277,7 +280,7 @@ def _check_registration(module: _RegistrationMixin, kind: str, name: str, member
 def _check_parameter(name: str, param: Any) -> None:
     if not isinstance(param, Parameter):
         raise TypeError(
-            f"cannot assign '{_kind_of(param)}' object to parameter '{name}' "
+            f"cannot assign '{typename(param)}' object to parameter '{name}' "
             "(torch.nn.Parameter or None required)"
         )
     if not param.is_leaf:
@@ -329,7 +332,7 @@ def _assign_buffer(module: _RegistrationMixin, name: str, value: Any) -> None:
 
 
 def _refuse_value(kind: str, name: str, value: Any, expected: str) -> NoReturn:
-    raise TypeError(f"cannot assign '{_kind_of(value)}' as {kind} '{name}' ({expected})")
+    raise TypeError(f"cannot assign '{typename(value)}' as {kind} '{name}' ({expected})")
 
 
 def _forget(module: _RegistrationMixin, name: str, *kinds: dict[str, Any]) -> None:
@@ -340,12 +343,6 @@ def _forget(module: _RegistrationMixin, name: str, *kinds: dict[str, Any]) -> No
         members.pop(name, None)
     if name not in module._buffers:
         module._non_persistent_buffers_set.discard(name)
-
-
-def _kind_of(value: Any) -> str:
-    """The type of a value as error messages name it."""
-    kind = type(value)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 _UNSET: Mapping[str, Any] = MappingProxyType({})  # the members of a module before its __init__

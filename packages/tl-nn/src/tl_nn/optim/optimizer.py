@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import tl_core
 from tl_autograd.hooks import RemovableHandle
-from tl_core import Tensor, enable_grad, is_grad_enabled, set_grad_enabled
+from tl_core import Tensor, enable_grad, is_grad_enabled, set_grad_enabled, typename
 from tl_core.base import recording
 from tl_core.base.recording import EventRange, is_recording
 
@@ -125,7 +125,7 @@ class Optimizer:
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
-                f"but got {_kind_of(params)}"
+                f"but got {typename(params)}"
             )
         self.state = defaultdict(dict)
         self.param_groups = []
@@ -477,7 +477,7 @@ def _collect_params(group: dict[str, Any]) -> None:
 def _check_param(optimizer: Optimizer, parameter: Any) -> None:
     if not isinstance(parameter, Tensor):
         raise TypeError(
-            f"optimizer can only optimize Tensors, but one of the params is {_kind_of(parameter)}"
+            f"optimizer can only optimize Tensors, but one of the params is {typename(parameter)}"
         )
     if not (optimizer.defaults.get("differentiable") or parameter.is_leaf or parameter.retains_grad):
         raise ValueError("can't optimize a non-leaf Tensor")
@@ -577,11 +577,6 @@ def _cast(state: Any, param: Tensor, group: dict[str, Any], key: str | None = No
     if isinstance(state, Iterable) and not isinstance(state, str):
         return type(state)(_cast(value, param, group) for value in state)  # type: ignore[call-arg]
     return state
-
-
-def _kind_of(value: Any) -> str:
-    kind = type(value)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _default_to_fused_or_foreach(

@@ -306,6 +306,8 @@ def pad_sequence(
     sequence_list = list(sequences)
     if not sequence_list:
         raise RuntimeError("received an empty list of sequences")
+    if any(sequence.dim() == 0 for sequence in sequence_list):
+        raise RuntimeError("pad_sequence: Expected sequences of at least one dimension, got a tensor without")
     longest = max(sequence.shape[0] for sequence in sequence_list)
     return tl_core.stack(
         [_pad_to(each, longest, padding_value, padding_side) for each in sequence_list],

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
+from tl_core.base.public_names import name_constructor
+
 from ..optimizer import Optimizer
 from .base import LRScheduler, present_rates, warn_outside_step
 
@@ -29,6 +31,10 @@ class _ByFunction(LRScheduler):
     """A schedule given by functions of the epoch, one for all groups or one for each."""
 
     lr_lambdas: list[_Factor]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        name_constructor(cls)
 
     def __init__(
         self, optimizer: Optimizer, lr_lambda: _Factor | list[_Factor], last_epoch: int = -1
