@@ -49,7 +49,7 @@ def _check_inputs(problem: _Problem) -> None:
     if not problem.differentiated:
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but "
-            "none of the them have requires_grad=True."
+            "none of them have requires_grad=True."
         )
     for i, x in enumerate(problem.inputs):
         if not (isinstance(x, Tensor) and x.requires_grad):

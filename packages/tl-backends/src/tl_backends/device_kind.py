@@ -150,7 +150,8 @@ def _refuse_name(module: str) -> Callable[[str], Any]:
 
 def _not_compiled(kind: str, name: str) -> AssertionError:
     return AssertionError(
-        f"Torch not compiled with {kind.upper()} enabled: {name} needs a device of type {kind}, tl has only the CPU"
+        f"Torch not compiled with {kind.upper()} enabled: {name} needs a device of type {kind}, tl has only the CPU. "
+        f'A program for every machine selects the device: device = "{kind}" if torch.{kind}.is_available() else "cpu"'
     )
 
 

@@ -65,6 +65,7 @@ MAP_LOCATION = (
     Callable[[Any, str], Any] | tl_core.device | str | dict[str, str] | None
 )  # types of `load`'s argument `map_location`
 _Path = str | os.PathLike[str]
+_PICKLE_ARGUMENTS = ("fix_imports", "encoding", "errors", "buffers")
 
 
 # ---- saving
@@ -93,6 +94,7 @@ def save(
 
     Raises:
         OSError: If the file can't be written; the old file is unchanged.
+        RuntimeError: If the folder of the file does not exist.
         NotImplementedError: For another pickle module.
         RuntimeError: If tensors of several types share memory, or within `skip_data`, in the format from before 2020.
 
@@ -127,6 +129,7 @@ def _save(write: Callable[[Any, str], None], f: Any) -> None:
     """Calls `write` with the file and the name of its archive."""
     if isinstance(f, (str, os.PathLike)):
         name = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
+        _check_folder(os.path.dirname(os.fspath(f)))
         with replacing(f) as file:
             write(_output(file), name)
     elif hasattr(f, "write"):
@@ -137,6 +140,11 @@ def _save(write: Callable[[Any, str], None], f: Any) -> None:
         raise AttributeError(
             f"expected 'f' to be string, path, or a file-like object with a 'write' attribute, got {type(f).__name__}"
         )
+
+
+def _check_folder(folder: str) -> None:
+    if folder and not os.path.isdir(folder):
+        raise RuntimeError(f"Parent directory {folder} does not exist.")
 
 
 def _output(file: Any) -> Any:
@@ -196,12 +204,14 @@ def load(
             use `python -m tl_checkpoint verify`. The file must not be truncated meanwhile.
         keys (str, optional): A pattern such as "enc.*": of a dict of tensors only the matching entries are read.
         pickle_module: a module with an `Unpickler`, which runs code of the file; only with `weights_only=False`.
-        pickle_load_args: `encoding="utf-8"` is accepted, other options are refused.
+        pickle_load_args: for the `Unpickler` of `pickle_module`. Otherwise arguments of pickle's have no effect, and
+            other names raise TypeError.
 
     Raises:
         pickle.UnpicklingError: If the file has a global that isn't allowed, or its pickle is damaged.
         RuntimeError: If the file is no archive, is truncated, or a checksum is wrong.
         ValueError: If the file has an unknown byte order.
+        TypeError: For an unknown keyword argument.
 
     Example:
         >>> import tl_core
@@ -218,6 +228,8 @@ def load(
             "Can not safely load weights when explicit pickle_module is specified. If you trust the source of the "
             "checkpoint, pass weights_only=False."
         )
+    if weights_only:
+        _check_pickle_arguments(pickle_load_args)
     source = _source(f, config.load.mmap if mmap is None else mmap)
     try:
         if not is_archive(source):
@@ -226,6 +238,12 @@ def load(
         return read_archive(source, map_location, weights_only, pickle_module, keys, pickle_load_args)
     finally:
         source.close()
+
+
+def _check_pickle_arguments(arguments: dict[str, Any]) -> None:
+    unknown = [name for name in arguments if name not in _PICKLE_ARGUMENTS]
+    if unknown:
+        raise TypeError(f"load() got an unexpected keyword argument {unknown[0]!r}")
 
 
 def _weights_only(value: bool | None, pickle_module: Any) -> bool:

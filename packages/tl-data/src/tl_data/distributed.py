@@ -91,7 +91,7 @@ class DistributedSampler(DrawnSampler):
 def _group() -> tuple[int, int]:
     group = ranks.current()
     if group is None:
-        raise RuntimeError(
+        raise ValueError(
             "DistributedSampler needs num_replicas and rank: this process belongs to no process group "
             "(the distributed package has not been initialized)"
         )
