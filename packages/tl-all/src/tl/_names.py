@@ -25,6 +25,7 @@ OWN = frozenset(
         "_release",
         "_star_names",
         "_submodules",
+        "_tracebacks",
         "_watch",
     }
 )

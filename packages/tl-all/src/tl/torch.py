@@ -26,7 +26,7 @@ import os
 import sys
 from importlib import import_module
 
-from tl import _grafts, _names, _watch
+from tl import _grafts, _names, _tracebacks, _watch
 from tl._finder import finder, install_finder
 from tl._release import Release
 
@@ -312,6 +312,7 @@ def main(argv: list[str], program: str = PROGRAM) -> None:
         print(f"usage: {program} {USAGE}", file=sys.stderr)
         raise SystemExit(2)
     install()
+    _tracebacks.hide_runner()
     if words != argv:
         _list_absent()
     try:
