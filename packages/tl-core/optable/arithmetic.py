@@ -83,8 +83,8 @@ ROWS = [
         dtypes="int float complex complex32",
         not_bool=(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert "
-            "a mask, use the `~` or `logical_not()` operator instead; for the difference of two masks, use the "
-            "`^` or `logical_xor()` operator."
+            "a mask, use the `~` or `logical_not()` operator instead; for the difference of two masks, use "
+            "the `^` or `logical_xor()` operator."
         ),
         also=SMALL,
         aliases=("subtract",),

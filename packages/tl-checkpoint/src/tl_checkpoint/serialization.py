@@ -241,9 +241,9 @@ def load(
 
 
 def _check_pickle_arguments(arguments: dict[str, Any]) -> None:
-    unknown = [name for name in arguments if name not in _PICKLE_ARGUMENTS]
-    if unknown:
-        raise TypeError(f"load() got an unexpected keyword argument {unknown[0]!r}")
+    for name in arguments:
+        if name not in _PICKLE_ARGUMENTS:
+            raise TypeError(f"load() got an unexpected keyword argument {name!r}")
 
 
 def _weights_only(value: bool | None, pickle_module: Any) -> bool:

@@ -214,13 +214,13 @@ Tensor without_leading_ones(Tensor value, int64_t dims) {
   return value;
 }
 
-// The values of an assignment in the shape of the place, where that has all dimensions of the values.
-Tensor values_for(const Tensor& place, PyObject* o) {
-  TL_CHECK(!PyUnicode_Check(o), Type, "can't assign a str to a torch.", scalar_type_name(place.dtype()),
+// The values of an assignment for a view of the tensor, which has at least as many dimensions.
+Tensor values_for(const Tensor& view, PyObject* o) {
+  TL_CHECK(!PyUnicode_Check(o), Type, "can't assign a str to a torch.", scalar_type_name(view.dtype()),
            "Tensor");
-  Tensor values = without_leading_ones(tensor_from_python(o, place.dtype(), place.device()), place.dim());
-  TL_CHECK(values.dim() <= place.dim(), Runtime, "shape mismatch: value tensor of shape ", values.sizes(),
-           " cannot be broadcast to indexing result of shape ", place.sizes());
+  Tensor values = without_leading_ones(tensor_from_python(o, view.dtype(), view.device()), view.dim());
+  TL_CHECK(values.dim() <= view.dim(), Runtime, "shape mismatch: value tensor of shape ", values.sizes(),
+           " cannot be broadcast to indexing result of shape ", view.sizes());
   return values;
 }
 
