@@ -45,7 +45,10 @@ def problem_of(function):
     except ValueError:
         return "signature"
     written = inspect.unwrap(function)
-    if isinstance(written, types.FunctionType) and inspect.getsourcefile(written) != written.__code__.co_filename:
+    if (
+        isinstance(written, types.FunctionType)
+        and inspect.getsourcefile(written) != written.__code__.co_filename
+    ):
         return "source"
     return None
 

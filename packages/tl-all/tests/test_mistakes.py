@@ -26,14 +26,20 @@ MODULES = ("distributed", "utils.checkpoint", "func", "export", "hub", "jit")
 def names_of_programs():
     for name in MODULES:
         importlib.import_module(f"tl.{name}")
-    modules = {"nn": tl.nn, "F": tl.nn.functional, "optim": tl.optim, "data": tl.utils.data, "dist": tl.distributed}
+    modules = {
+        "nn": tl.nn,
+        "F": tl.nn.functional,
+        "optim": tl.optim,
+        "data": tl.utils.data,
+        "dist": tl.distributed,
+    }
     library = {"np": np, "io": io, "copy": copy, "datetime": datetime, "json": json}
     return {"torch": tl, **modules, **library, "DataLoader": tl.utils.data.DataLoader, "__name__": "wrong"}
 
 
 @pytest.fixture
 def clean(tmp_path, monkeypatch):
-    """A process without variables of a launcher, in an empty folder. Afterwards it has no group and the default dtype."""
+    """An empty folder, and no variables of a launcher. Afterwards the process has no group and the default dtype."""
     monkeypatch.chdir(tmp_path)
     for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
         monkeypatch.delenv(name, raising=False)

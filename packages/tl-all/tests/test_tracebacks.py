@@ -9,7 +9,9 @@ TORCH = ("-m", "tl.torch")
 
 def lines_of(text):
     """The lines of the frames in a traceback, and its last line."""
-    return [int(line) for line in re.findall(r'^  File ".*", line (\d+)', text, re.M)], text.strip().splitlines()[-1]
+    return [
+        int(line) for line in re.findall(r'^  File ".*", line (\d+)', text, re.M)
+    ], text.strip().splitlines()[-1]
 
 
 MISSPELT = [
@@ -43,7 +45,11 @@ CHAINED = "try:\n    1 / 0\nexcept ZeroDivisionError as error:\n    raise ValueE
         ("import torch\nimport nowhere\n", [2], "ModuleNotFoundError: No module named 'nowhere'"),
         ("import torch\nx = (\n", [2], "SyntaxError: '(' was never closed"),
         (CHAINED, [2, 4], "ValueError: no"),
-        ("import sys\nsys.excepthook = lambda *e: print(e[1], file=sys.stderr)\n1 / 0\n", [], "division by zero"),
+        (
+            "import sys\nsys.excepthook = lambda *e: print(e[1], file=sys.stderr)\n1 / 0\n",
+            [],
+            "division by zero",
+        ),
     ],
 )
 def test_other_errors_show_the_program_only(python, program, lines, last):

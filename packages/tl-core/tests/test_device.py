@@ -40,7 +40,9 @@ def test_bad_arguments():
         tl.device(1.5)
     with pytest.raises(AssertionError, match="no installed plug-in provides the device 'cuda'"):
         tl.ones(1, device="cuda")
-    with pytest.raises(AssertionError, match=r"not compiled with CUDA .* if torch\.cuda\.is_available\(\) else"):
+    with pytest.raises(
+        AssertionError, match=r"not compiled with CUDA .* if torch\.cuda\.is_available\(\) else"
+    ):
         tl.empty(0, device="cuda:3")
 
 

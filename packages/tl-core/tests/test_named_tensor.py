@@ -329,7 +329,9 @@ def test_select_squeeze_and_unbind():
 def test_a_name_that_is_not_there_is_refused_and_the_names_that_are_told():
     with pytest.raises(RuntimeError, match=r"Name 'X' not found in Tensor\['N', 'C'\]"):
         named("N", "C").sum("X")
-    with pytest.raises(TypeError, match=r"sum\(\): argument 'dim' \(position 1\) must be tuple of ints, not str"):
+    with pytest.raises(
+        TypeError, match=r"sum\(\): argument 'dim' \(position 1\) must be tuple of ints, not str"
+    ):
         tl.ones(2, 2).sum("N")
     with pytest.raises(RuntimeError, match="Name 'X' not found"):
         named("N", "C").sum(["N", "X"])

@@ -211,7 +211,9 @@ def load(
         EOFError: nothing of the file is left to read.
     """
     if source.size == 0:
-        raise EOFError("the file is empty, or was read to its end already: seek(0) goes back to its beginning")
+        raise EOFError(
+            "the file is empty, or was read to its end already: seek(0) goes back to its beginning"
+        )
     if _PICKLED_MAGIC not in source.read_at(0, min(source.size, 24)):
         raise pickle.UnpicklingError(
             "the file is neither an archive nor one from before 2020; it may be damaged, or of another program"

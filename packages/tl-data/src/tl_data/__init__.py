@@ -11,7 +11,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from tl_core.base.public_names import listed_names
-
 from tl_data.collate import default_collate as default_collate
 from tl_data.collate import default_convert as default_convert
 from tl_data.dataloader import DataLoader as DataLoader

@@ -511,7 +511,9 @@ def binary_cross_entropy_with_logits(
     if input.shape != target.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     if not (target.is_floating_point() or target.is_complex()):
-        raise RuntimeError(f"binary_cross_entropy_with_logits(): the target must be floating-point, not {target.dtype}")
+        raise RuntimeError(
+            f"binary_cross_entropy_with_logits(): the target must be floating-point, not {target.dtype}"
+        )
     positive = logsigmoid(input)
     if pos_weight is not None:
         positive = positive * ((pos_weight - 1) * target + 1)
