@@ -80,6 +80,13 @@ def quickstart(session: nox.Session) -> None:
     )
 
 
+@nox.session(name="library-lines")
+def library_lines(session: nox.Session) -> None:
+    """Resolves `tl pip install` for each library of the libraries page, without torch, against the package index."""
+    install(session, ["tl-all"], {})
+    session.run("python", "-m", "tools.clients.lines", *session.posargs)
+
+
 @nox.session(venv_backend="none")
 def tests(session: nox.Session) -> None:
     """Builds every package and runs all tests: each package's alone, the tools', and the checks."""

@@ -85,4 +85,5 @@ COMMANDS = {
         "print the environment, for a report of a bug", "tl-utils", "tl_utils.collect_env", "command"
     ),
     "examples": Command("list the example programs, or run one", "tl-all", "tl.examples.__main__"),
+    "pip": Command("install libraries that ask for torch, without torch", "tl-all", "tl_commands.pip"),
 }
