@@ -83,8 +83,7 @@ class ReLU(_MaybeInPlace):
     Notes:
         - The derivative at 0 is 0. NaN stays NaN, with derivative 1.
         - Integer types are accepted. Bool and complex types raise NotImplementedError.
-        - With `inplace=True` the backward pass reads the result instead of the input, so the layer needs no memory
-          of its own.
+        - The backward pass reads the result, not the input, so `inplace=True` saves the memory of the input.
         - Source: Nair and Hinton, Rectified Linear Units Improve Restricted Boltzmann Machines, 2010.
 
     Example:
