@@ -174,9 +174,7 @@ class Hardtanh(Module):
 
     Args:
         min_val, max_val (float): The bounds. The defaults are -1 and 1.
-
         inplace (bool): Whether the result overwrites the input. The default is False.
-
         min_value, max_value (float, optional): Older names of the bounds. They emit a FutureWarning.
 
     Shape:
@@ -325,7 +323,6 @@ class LeakyReLU(Module):
 
     Args:
         negative_slope (float): The factor of negative elements. The default is 0.01.
-
         inplace (bool): Whether the result overwrites the input. The default is False.
 
     Shape:
@@ -375,7 +372,6 @@ class RReLU(Module):
 
     Args:
         lower, upper (float): The bounds of the random factors. The defaults are 1/8 and 1/3.
-
         inplace (bool): Whether the result overwrites the input. The default is False.
 
     Shape:
@@ -426,9 +422,7 @@ class PReLU(Module):
 
     Args:
         num_parameters (int): 1 for one slope, or the number of channels for one slope each. The default is 1.
-
         init (float): The initial slope. The default is 0.25.
-
         device, dtype (optional): The device and the type of the weight. None selects the defaults.
 
     Shape:

@@ -433,7 +433,7 @@ class GRU(RNNBase):
           state there has read the steps from the end.
         - A `PackedSequence` runs each sequence to its own end. Padding in a tensor is read as input, and affects
           the backward part.
-        - The two biases are redundant: they are added.
+        - The two biases of the reset and of the update gate are added. The reset gate scales `b_hn` alone.
         - The reset gate acts after the product with the state, not before it as in the first publication.
         - Source: Cho et al., Learning Phrase Representations Using RNN Encoder-Decoder, 2014.
 

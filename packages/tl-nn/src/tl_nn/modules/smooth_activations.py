@@ -181,7 +181,6 @@ class Softplus(Module):
 
     Args:
         beta (float): The sharpness of the corner at 0, not 0. The default is 1.
-
         threshold (float): The value of `beta * x` above which the result is `x` itself. The default is 20.
 
     Shape:
@@ -421,7 +420,6 @@ class ELU(_Exponential):
 
     Args:
         alpha (float): Minus the limit for small numbers. The default is 1.
-
         inplace (bool): Whether the result overwrites the input. The default is False.
 
     Shape:
@@ -459,7 +457,6 @@ class CELU(_Exponential):
 
     Args:
         alpha (float): The scale of the negative part, not 0. The default is 1.
-
         inplace (bool): Whether the result overwrites the input. The default is False.
 
     Shape:

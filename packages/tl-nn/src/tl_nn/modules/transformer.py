@@ -356,7 +356,7 @@ class TransformerEncoder(_Stack):
         norm (Module, optional): A normalization at the end.
         enable_nested_tensor (bool): Whether evaluation without gradients may leave out padding. The default is
             True.
-        mask_check (bool): Whether the layers first test that padding is at the ends of sequences. The default is
+        mask_check (bool): Whether the encoder first tests that padding is at the ends of sequences. The default is
             True.
 
     Shape:
