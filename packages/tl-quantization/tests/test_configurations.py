@@ -34,3 +34,22 @@ def test_configurations_have_the_recorded_observers(name):
     config = getattr(tq, function)(backend) if backend else getattr(qconfig, function)
     for factory, recorded in zip((config.activation, config.weight), RECORDED[name], strict=True):
         assert settings(factory, {*recorded}) == recorded
+
+
+FACTORIES = json.loads((Path(__file__).parent / "data" / "factories.json").read_text())
+
+
+def own_settings(module, recorded):
+    names = [name for name in recorded if name not in ("type", "observer")]
+    values = {name: getattr(module, name) for name in names}
+    plain = {name: v if isinstance(v, (bool, int, float)) else str(v) for name, v in values.items()}
+    return {"type": type(module).__name__, **plain}
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_factories_have_the_recorded_settings(name):
+    module, recorded = getattr(tq, name)(), FACTORIES[name]
+    own = own_settings(module, recorded)
+    if "observer" in recorded:
+        own["observer"] = own_settings(module.activation_post_process, recorded["observer"])
+    assert own == recorded
