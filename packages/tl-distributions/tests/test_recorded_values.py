@@ -111,6 +111,17 @@ def test_values_outside_the_support_are_rejected(expression):
                 own.log_prob(value)
 
 
+@pytest.mark.parametrize("expression", [e for e in RECORDED["distributions"] if "validate_args=False" in e])
+def test_only_a_distribution_that_validates_rejects_nan(expression):
+    value = tensor(RECORDED["distributions"][expression]["values"][0]) * math.nan
+    with pytest.raises(ValueError, match="support"):
+        construct(expression.replace("validate_args=False", "validate_args=True")).log_prob(value)
+    own = construct(expression)
+    has_parts = isinstance(own, (D.MixtureSameFamily, D.TransformedDistribution))  # which validate
+    if not has_parts and not isinstance(own, (D.Categorical, D.OneHotCategorical)):  # nan is no index
+        assert own.log_prob(value).shape[-1:] == own.batch_shape[-1:] or own.batch_shape == ()
+
+
 @pytest.mark.parametrize("expression", RECORDED["transforms"])
 def test_transforms(expression):
     own, recorded = construct(expression), RECORDED["transforms"][expression]
