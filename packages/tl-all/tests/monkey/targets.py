@@ -152,7 +152,7 @@ def _parameters(call: Any) -> tuple[tuple[tuple[str, bool, bool], ...], bool]:
 
 
 def _documented(call: Any) -> tuple[tuple[tuple[str, bool, bool], ...], bool]:
-    line = (getattr(call, "__doc__", None) or "").strip().split("\n", 1)[0]
+    line = (inspect.getdoc(call) or "").split("\n", 1)[0]
     match = re.match(r"[\w.]+\((.*?)\)( ->|$)", line)
     if not match:
         return (("input", False, False), ("other", True, False)), True
@@ -181,7 +181,7 @@ def functions() -> list[Target]:
     for name in MODULES:
         module = importlib.import_module(name)
         public = getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]
-        for attribute in sorted({*public, *(n for n in dir(module) if n.startswith("_foreach_"))}):
+        for attribute in sorted({*public, *(n for n in vars(module) if n.startswith("_foreach_"))}):
             value = getattr(module, attribute, None)
             text = f"{name}.{attribute}"
             if callable(value) and not inspect.ismodule(value) and not EXCLUDED.search(text):
