@@ -9,9 +9,8 @@ from __future__ import annotations
 import ast
 import enum
 from collections import namedtuple
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from tl_nn import Module
 
@@ -142,8 +141,8 @@ def make_tuple(declaration: Declaration) -> type:
 
 def make_enum(declaration: Declaration) -> type:
     """Returns the class of an enumeration."""
-    members: Mapping[str, Any] = declaration.members
+    make: Any = enum.Enum  # the call with names makes a class
     try:
-        return enum.Enum(declaration.name.rpartition(".")[2], members)  # type: ignore[no-any-return]
+        return cast(type, make(declaration.name.rpartition(".")[2], declaration.members))
     except (ValueError, TypeError) as error:
         raise RuntimeError(f"{declaration.name}: {error}") from error

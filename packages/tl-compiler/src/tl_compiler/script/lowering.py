@@ -183,7 +183,7 @@ class _Function:
         owner, _, own = name.rpartition(".")
         declaration = self.program.declaration(owner)
         if declaration is not None and declaration.kind == "enum" and own in declaration.members:
-            return self.program.class_of(owner)[own]  # type: ignore[index]
+            return self.program.class_of(owner)[own]
         if declaration is not None and own in declaration.methods:
             return self.program.method(owner, own)
         if isinstance(self.program.archive.definition(name), ast.FunctionDef):

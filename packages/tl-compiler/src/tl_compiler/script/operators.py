@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
-from tl_core import Tensor, ops
+import tl_core
+from tl_core import Tensor
 
 from .dtype_codes import dtype_of, layout_of, memory_format_of
 from .values import FUNCTIONS, PRIM
@@ -24,6 +25,7 @@ from .values import FUNCTIONS, PRIM
 __all__ = ["bind", "bind_custom", "bind_prim"]
 
 Function = Callable[..., Any]
+_ops: Any = tl_core.ops
 _READERS: dict[str, Callable[[Any], Any]] = {
     "ScalarType": dtype_of,
     "Layout": layout_of,
@@ -48,7 +50,7 @@ def bind(name: str, count: int, keywords: tuple[str, ...]) -> Function:
         The function. If there is no such operator, the function raises RuntimeError with its name.
     """
     of_values = FUNCTIONS.get(name)
-    packet = None if name in _OWN else getattr(ops.aten, name, None)
+    packet = None if name in _OWN else getattr(_ops.aten, name, None)
     of_tensors = None if packet is None else _of_tensors(packet, count, keywords)
     if of_tensors is None:
         return of_values or _absent(f"aten::{name}")
@@ -62,7 +64,7 @@ def bind_prim(name: str) -> Function:
 
 def bind_custom(namespace: str, name: str, count: int, keywords: tuple[str, ...]) -> Function:
     """Returns the function of an operator of a library. If it is absent, the function raises RuntimeError."""
-    packet = getattr(getattr(ops, namespace), name, None)
+    packet = getattr(getattr(_ops, namespace), name, None)
     if packet is None:
         return _absent(f"{namespace}::{name}")
     return _of_tensors(packet, count, keywords) or packet
@@ -167,7 +169,7 @@ def _converting(function: Function, readers: dict[int | str, Function], names: t
 def _with_lists(packet: Any, schemas: Iterable[Any]) -> Function:
     """The operator; its results are lists where the schema states lists, as a program may append to them."""
     if not any(len(s.returns) == 1 and "[]" in s.returns[0].type_text() for s in schemas):
-        return packet  # type: ignore[no-any-return]
+        return cast(Function, packet)
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         result = packet(*arguments, **keywords)

@@ -111,12 +111,11 @@ class _Reader:
         expected = Module if holder == "_modules" else Tensor
         if value is not None and not isinstance(value, expected):
             raise pickle.UnpicklingError(f"{declaration.name}.{name} is a {type(value).__name__}")
-        vars(target)[holder][name] = self._parameter(value) if holder == "_parameters" else value
+        is_parameter = isinstance(value, Tensor) and holder == "_parameters"
+        vars(target)[holder][name] = self._parameter(value) if is_parameter else value
 
-    def _parameter(self, value: Tensor | None) -> Parameter | None:
+    def _parameter(self, value: Any) -> Parameter:
         """The parameter of a tensor: one for each tensor, so that shared weights stay shared."""
-        if value is None:
-            return None
         if id(value) not in self._parameters:
             parameter = Parameter(value.detach(), requires_grad=value.requires_grad)
             self._parameters[id(value)] = (value, parameter)
@@ -125,7 +124,7 @@ class _Reader:
 
 def _maker(kind: type) -> Callable[[], Any]:
     def make() -> Any:
-        result = kind.__new__(kind)
+        result: Any = object.__new__(kind)
         if issubclass(kind, RecursiveScriptModule):
             Module.__init__(result)
         return result

@@ -47,7 +47,10 @@ class _FormerModules:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        return ModuleSpec(fullname, self) if fullname in MOVED_MODULES else None
+        spec: Any = (
+            ModuleSpec  # the protocol of loaders is stated in importlib.abc, which imports would pay for
+        )
+        return spec(fullname, self) if fullname in MOVED_MODULES else None
 
     def create_module(self, spec: ModuleSpec) -> None:
         """The import system's own module, which `exec_module` replaces."""

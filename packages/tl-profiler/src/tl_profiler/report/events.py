@@ -13,7 +13,7 @@ import array
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, cast
 
 from tl_autograd.recorded_event import Kind
 from tl_profiler.report.frames import file_of, is_runner
@@ -44,7 +44,9 @@ class Events:
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.names: list[str] = data["names"]
-        self.columns: Columns = {name: memoryview(data[name]).cast(code) for name, code in _TYPES.items()}
+        self.columns: Columns = {
+            name: memoryview(data[name]).cast(cast(Any, code)) for name, code in _TYPES.items()
+        }
         self.omissions = 0
 
     def __len__(self) -> int:
