@@ -15,6 +15,7 @@ from opgen import (
     python_table,
     rules,
     shape_rules,
+    stub,
 )
 
 
@@ -37,7 +38,7 @@ def outputs() -> dict[str, str]:
         "_shapes.json": shape_rules.shapes_json(rows),
         "_facts.json": facts.facts_json(rows),
         "_ops.json": python_table.ops_json(rows),
-        "_C.pyi": python_table.native_pyi(rows),
+        "_C.pyi": stub.native_pyi(rows),
         "names.txt": "\n".join(
             sorted({f.name for f in python_table.functions(rows) if f.function or f.method})
         )

@@ -1,18 +1,16 @@
-"""What the binding needs: `generated/python_table.cpp`, and the same facts for people: `_ops.json` and `_C.pyi`."""
+"""What the binding needs: `generated/python_table.cpp`, and the same facts for people: `_ops.json`."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from opgen import doc
 from opgen.operators import Form, c_string, forms
 from opgen.python_names import SHOWN_METHOD, by_position, spellings
 from opgen.row import Row
-from opgen.schema import Arg, Schema
+from opgen.schema import Arg
 
 
 @dataclass
@@ -247,70 +245,3 @@ def ops_json(rows: list[Row]) -> str:
                 "schemas": [str(o.schema) for o in f.overloads],
             })  # fmt: skip
     return json.dumps(entries, indent=1)
-
-
-def native_pyi(rows: list[Row]) -> str:
-    """The stub of the native module: its types from `native.pyi`, then the functions and the Tensor methods."""
-    lines = [(Path(__file__).parent / "native.pyi").read_text()]
-    table = [f for f in functions(rows) if not f.namespace]
-    for f in table:
-        if f.function:
-            lines += _stubs(f, False, "")
-    lines += ["", "class TensorOps:"]
-    for f in table:
-        if f.method:
-            lines += _stubs(f, True, "    ")
-    return "\n".join([*lines, ""])
-
-
-def _stubs(f: Function, method: bool, indent: str) -> list[str]:
-    decorators = [f"{indent}@overload"] if len(f.overloads) > 1 else []
-    return [
-        line
-        for o in f.overloads
-        for line in [*decorators, f"{indent}def {f.name}{_typed(o, method, f.name)}: ..."]
-    ]
-
-
-def _typed(form: Form, method: bool, public: str) -> str:
-    parts, starred = ["self"] if method else [], False
-    spelled, loose = spellings(public, method), by_position(public)
-    args = form.schema.args[1:] if method else form.schema.args
-    for i, a in enumerate(args):
-        if a.keyword_only and not loose and not starred:
-            parts.append("*")
-            starred = True
-        default = " = ..." if a.default is not None or (a.optional and a.keyword_only) else ""
-        name = python_name(a, spelled)
-        if _may_be_spread(args, i):
-            parts += [f"{name}: builtins.int | {_hint(a)}", "*more: builtins.int"]
-            starred = True
-        else:
-            parts.append(f"{name}: {_hint(a)}{default}")
-    named = []
-    if any(a.name == "pin_memory" for a in args):
-        named = ["requires_grad: builtins.bool = ...", "names: Sequence[str | None] | None = ..."]
-    if form.row.out and not method and form.variant == "functional":
-        named.append("out: Any = ...")
-    parts += (["*"] if named and not starred else []) + named
-    return f"({', '.join(parts)}) -> {_returned(form.schema)}"
-
-
-def _may_be_spread(args: Sequence[Arg], i: int) -> bool:
-    """`view(2, 3)`: a leading list of sizes may be written out where nothing positional follows."""
-    return i == 0 and args[0].type == "int[]" and all(a.keyword_only for a in args[1:])
-
-
-def _hint(a: Arg) -> str:
-    """The type of an argument; the module's own `bool` is a dtype, and dimensions may be given by name."""
-    hint = re.sub(r"\b(bool|int|float|complex)\b", r"builtins.\1", a.python_type)
-    by_name = "dim" in a.name and a.type in ("int", "int[]")
-    return hint.replace("builtins.int", "builtins.int | str") if by_name else hint
-
-
-def _returned(schema: Schema) -> str:
-    names = {"Tensor[]": "list[Tensor]", "Scalar": "Number"}
-    types = [names.get(r.type) or _hint(replace(r, optional=False)) for r in schema.rets]
-    if not types:
-        return "None"
-    return types[0] if len(types) == 1 else f"tuple[{', '.join(types)}]"

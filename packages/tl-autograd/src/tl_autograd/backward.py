@@ -81,7 +81,7 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:
+) -> tuple[Tensor, ...]:
     """The gradients of `outputs` with respect to `inputs`, without a change of any `.grad`.
 
     Args:

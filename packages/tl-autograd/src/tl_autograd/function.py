@@ -10,6 +10,7 @@ from typing import Any
 
 from tl_autograd import _C
 from tl_core import Tensor, is_grad_enabled, no_grad
+from tl_core.base.open_parameters import open_parameters
 from tl_core.pytree import tree_flatten, tree_leaves, tree_unflatten
 
 __all__ = [
@@ -179,11 +180,13 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
+    @open_parameters
     def setup_context(ctx: Any, inputs: tuple, output: Any) -> Any:
         """Fills the context when `forward` takes none."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
+    @open_parameters
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """The vector-Jacobian product; must be overridden (here or as `vjp`) to differentiate."""
         raise NotImplementedError(
@@ -194,6 +197,7 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
     vjp = backward
 
     @staticmethod
+    @open_parameters
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """The Jacobian-vector product, for the forward mode."""
         raise NotImplementedError(
@@ -201,6 +205,7 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
         )
 
     @staticmethod
+    @open_parameters
     def vmap(info: Any, in_dims: tuple, *args: Any) -> Any:
         """The operation on batches, for `vmap`."""
         raise NotImplementedError(

@@ -70,7 +70,7 @@ def save_npz(tensors: Mapping[str, Any], filename: str | os.PathLike[str]) -> No
     """
     import numpy
 
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for name, tensor in tensors.items():
         if type(name) is not str or not isinstance(tensor, tl_core.Tensor):
             raise TypeError(f"{name!r} must be a text that names a tensor, it names {type(tensor).__name__}")

@@ -10,8 +10,6 @@ tensor([4., 0., 0.])
 
 from __future__ import annotations
 
-from typing import Any
-
 from tl_core import _C
 
 __all__ = [
@@ -39,7 +37,7 @@ __all__ = [
     "rfftn",
 ]
 
-_OWN: Any = _C._fft
+_OWN = _C._fft
 fft, ifft, rfft = _OWN.fft_fft, _OWN.fft_ifft, _OWN.fft_rfft
 irfft, hfft, ihfft = _OWN.fft_irfft, _OWN.fft_hfft, _OWN.fft_ihfft
 fft2, ifft2, rfft2 = _OWN.fft_fft2, _OWN.fft_ifft2, _OWN.fft_rfft2

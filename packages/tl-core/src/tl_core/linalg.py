@@ -67,7 +67,7 @@ __all__ = [
     "vector_norm",
 ]
 
-_OWN: Any = _C._linalg
+_OWN = _C._linalg
 cross, multi_dot, vector_norm = _OWN.linalg_cross, _OWN.linalg_multi_dot, _OWN.linalg_vector_norm
 householder_product, qr = _OWN.linalg_householder_product, _OWN.linalg_qr
 matrix_exp, solve = _OWN.linalg_matrix_exp, _OWN.linalg_solve

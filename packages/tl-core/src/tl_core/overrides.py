@@ -493,7 +493,7 @@ def _convert(result: Any, cls: Any) -> Any:
     return result
 
 
-Tensor.__torch_function__ = classmethod(_default_torch_function)
+Tensor.__torch_function__ = classmethod(_default_torch_function)  # type: ignore[method-assign, assignment]
 
 
 def _init_subclass(cls: Any, **kwargs: Any) -> None:

@@ -8,8 +8,6 @@ tensor([0.5000])
 
 from __future__ import annotations
 
-from typing import Any
-
 from tl_core import _C
 
 __all__ = [
@@ -71,7 +69,7 @@ __all__ = [
     "zeta",
 ]
 
-_OWN: Any = _C._special
+_OWN = _C._special
 digamma, expit, logit, polygamma, psi = (
     _OWN.special_digamma,
     _OWN.special_expit,

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from . import launch, state
 from .collate import default_collate, default_convert
-from .dataset import IterableDataset
+from .dataset import Dataset, IterableDataset
 from .info import get_worker_info
 from .iterators import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
@@ -104,7 +104,7 @@ class DataLoader(Generic[T_co]):
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None,

@@ -31,6 +31,7 @@ __all__ = [
     "random_split",
 ]
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 _T = TypeVar("_T")
 
@@ -267,7 +268,7 @@ class ConcatDataset(Dataset[T_co]):
         """The cumulative lengths of the members."""
         return list(itertools.accumulate(len(member) for member in sequence))
 
-    def __init__(self, datasets: Iterable[Any]) -> None:
+    def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
@@ -364,7 +365,7 @@ class Subset(Dataset[T_co]):
     dataset: Any
     indices: Sequence[int]
 
-    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+    def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
         self.dataset = dataset
         self.indices = indices
 
@@ -385,8 +386,8 @@ class Subset(Dataset[T_co]):
 
 
 def random_split(
-    dataset: Any, lengths: Sequence[int | float], generator: Any = tl_core.default_generator
-) -> list[Subset[Any]]:
+    dataset: Dataset[T], lengths: Sequence[int | float], generator: Any = tl_core.default_generator
+) -> list[Subset[T]]:
     """Disjoint random subsets of the given lengths, in samples or in fractions of 1.
 
     The samples that fractions leave over go to the subsets in turn, one each.
@@ -402,12 +403,13 @@ def random_split(
     >>> [len(part) for part in random_split(range(30), [0.3, 0.3, 0.4])]
     [9, 9, 12]
     """
-    counts = _counts(lengths, len(dataset))
-    if sum(counts) != len(dataset):
+    length = len(dataset)  # type: ignore[arg-type]
+    counts = _counts(lengths, length)
+    if sum(counts) != length:
         raise ValueError(
-            f"Sum of input lengths does not equal the length of the input dataset! {sum(counts)} and {len(dataset)}"
+            f"Sum of input lengths does not equal the length of the input dataset! {sum(counts)} and {length}"
         )
-    order = tl_core.randperm(len(dataset), generator=generator).tolist()
+    order = tl_core.randperm(length, generator=generator).tolist()
     ends = itertools.accumulate(counts)
     return [Subset(dataset, order[end - count : end]) for end, count in zip(ends, counts)]
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Generic
 
 import tl_core
 from tl_core import Generator, Tensor
 from tl_core.base import ranks
 
+from .dataset import Dataset, T_co
 from .sampler import DrawnSampler
 
 __all__ = ["DistributedSampler"]
 
 
-class DistributedSampler(DrawnSampler):
+class DistributedSampler(DrawnSampler, Generic[T_co]):
     """Every `num_replicas`-th index, from `rank` on, of an order common to all processes.
 
     The order depends on `seed` and on the epoch of `set_epoch`. All processes get the same number of indices: if the
@@ -37,7 +38,7 @@ class DistributedSampler(DrawnSampler):
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[T_co],
         num_replicas: int | None = None,
         rank: int | None = None,
         shuffle: bool = True,
@@ -55,7 +56,7 @@ class DistributedSampler(DrawnSampler):
         self.rank = rank
         self.epoch = 0
         self.drop_last = drop_last
-        count = len(dataset)
+        count = len(dataset)  # type: ignore[arg-type]
         if drop_last and count % num_replicas:
             self.num_samples = math.ceil((count - num_replicas) / num_replicas)
         else:
@@ -69,7 +70,7 @@ class DistributedSampler(DrawnSampler):
 
     def order(self, epoch: int) -> Tensor:
         """The indices in the order of an epoch, the same in all processes."""
-        count = len(self.dataset)
+        count = len(self.dataset)  # type: ignore[arg-type]
         if self.shuffle:
             return tl_core.randperm(count, generator=Generator().manual_seed(self.seed + epoch))
         return tl_core.arange(count)

@@ -39,9 +39,7 @@ class FunctionalModuleWithBuffers(Module):
         self.param_names = tuple(param_names)
         self.buffer_names = tuple(buffer_names)
 
-    def forward(  # type: ignore[override]
-        self, params: Sequence[Tensor], buffers: Sequence[Tensor], *args: Any, **kwargs: Any
-    ) -> Any:
+    def forward(self, params: Sequence[Tensor], buffers: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:
         """The module with these values."""
         tensors = dict(zip(self.param_names, params, strict=True))
         tensors |= zip(self.buffer_names, buffers, strict=True)
@@ -57,7 +55,7 @@ class FunctionalModule(FunctionalModuleWithBuffers):
         buffer_names: the names of its buffers, in the order of the second argument.
     """
 
-    def forward(self, params: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+    def forward(self, params: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:
         """The module with these values."""
         return super().forward(params, (), *args, **kwargs)
 

@@ -66,7 +66,7 @@ class QuantizedTensor(Tensor):
         return self.quantizer.dtype
 
     @property
-    def is_quantized(self) -> bool:
+    def is_quantized(self) -> bool:  # type: ignore[override]
         """True."""
         return True
 

@@ -79,4 +79,4 @@ def _check_view(y: Tensor, tangent: Tensor, args: tuple, tangent_of: dict[int, T
 
 
 def _base(t: Tensor) -> Tensor:
-    return t._base if t._is_view() else t
+    return t if t._base is None else t._base

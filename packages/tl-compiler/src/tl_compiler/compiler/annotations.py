@@ -7,7 +7,7 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import tl_nn
 from tl_nn.optimized_module import OptimizedModule
@@ -27,6 +27,15 @@ __all__ = [
 ]
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@overload
+def disable(fn: F, recursive: bool = ..., *, reason: str | None = ..., wrapping: bool = ...) -> F: ...
+@overload
+def disable(
+    fn: None = None, recursive: bool = ..., *, reason: str | None = ..., wrapping: bool = ...
+) -> Callable[[F], F]: ...
 def disable(
     fn: Any = None, recursive: bool = True, *, reason: str | None = None, wrapping: bool = True
 ) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import tl_nn
 from tl_nn.optimized_module import OptimizedModule
@@ -17,6 +17,31 @@ __all__ = ["compile"]
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@overload
+def compile(
+    model: F,
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: str | Callable[..., Any] | None = ...,
+    mode: str | None = ...,
+    options: dict[str, Any] | None = ...,
+    disable: bool = ...,
+) -> F: ...
+@overload
+def compile(
+    model: None = None,
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: str | Callable[..., Any] | None = ...,
+    mode: str | None = ...,
+    options: dict[str, Any] | None = ...,
+    disable: bool = ...,
+) -> Callable[[F], F]: ...
 def compile(
     model: Callable[..., Any] | None = None,
     *,

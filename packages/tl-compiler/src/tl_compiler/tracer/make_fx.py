@@ -400,7 +400,8 @@ def _at(mode: Any, value: Any, exprs: list[Expr], values: dict[Symbol, Any]) -> 
     if sizes == list(value.shape):
         return mode.from_tensor(value, static_shapes=True)
     with no_modes():
-        order = sorted(range(value.ndim), key=lambda d: -value.stride(d))
+        strides = value.stride()
+        order = sorted(range(value.ndim), key=lambda d: -strides[d])
         elem = tl_core.empty([sizes[d] for d in order], dtype=value.dtype, device="meta")
         fake = FakeTensor(mode, elem.permute([order.index(d) for d in range(value.ndim)]), value.device)
     return fake.requires_grad_() if value.requires_grad else fake

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 from tl_core import _C
 
@@ -106,6 +106,10 @@ class no_grad(_GradContext):
 
     _on = False
 
+    @overload
+    def __new__(cls, orig_func: F) -> F: ...  # type: ignore[misc]
+    @overload
+    def __new__(cls, orig_func: None = None) -> Self: ...
     def __new__(cls, orig_func: Any = None) -> Any:
         manager = object.__new__(cls)
         if orig_func is None:
@@ -127,6 +131,10 @@ class enable_grad(_GradContext):
 
     _on = True
 
+    @overload
+    def __new__(cls, orig_func: F) -> F: ...  # type: ignore[misc]
+    @overload
+    def __new__(cls, orig_func: None = None) -> Self: ...
     def __new__(cls, orig_func: Any = None) -> Any:
         manager = object.__new__(cls)
         if orig_func is None:
@@ -180,6 +188,10 @@ class inference_mode(_ContextDecorator):
         True
     """
 
+    @overload
+    def __new__(cls, mode: F) -> F: ...  # type: ignore[misc]
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
     def __new__(cls, mode: Any = True) -> Any:
         if isinstance(mode, bool):
             return object.__new__(cls)

@@ -30,7 +30,7 @@ def _copy(result: Tensor, out: Tensor) -> None:
         _C.alias_copy(result, out=out)
         return
     if result.layout is not _C.strided and out.layout is not _C.strided and out.shape != result.shape:
-        out.resize_as_sparse_(result)
+        out.resize_as_(result)
     out.copy_(result)
 
 

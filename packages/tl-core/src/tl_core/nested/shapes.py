@@ -71,7 +71,7 @@ def _of_some_components(self: NestedTensor, indices: list[int]) -> NestedTensor:
         parts = [self.values().narrow(d, ragged.starts[i], ragged.counts[i]) for i in indices]
         lengths = ragged.length_tensor[_C.tensor(indices)]
         return as_nested(_C.cat(parts, d), Ragged(offsets_of(lengths)), at)
-    ends = [*ragged.starts, ragged.offsets[-1].item()]
+    ends = [*ragged.starts, int(ragged.offsets[-1])]
     values = self.values().narrow(at - 1, ends[first], ends[last] - ends[first])
     offsets = ragged.offsets[first : last + 1] - ends[first]
     some = None if ragged.lengths is None else ragged.lengths[first:last]

@@ -142,7 +142,7 @@ class StridedNestedTensor(Tensor):
         return plain(self)
 
     @property
-    def is_nested(self) -> bool:
+    def is_nested(self) -> bool:  # type: ignore[override]
         """True."""
         return True
 
@@ -169,7 +169,7 @@ class StridedNestedTensor(Tensor):
         """RuntimeError: there is no shape; `size(dim)` gives the sizes that all components share."""
         return self.size()
 
-    def size(self, dim: int | None = None) -> int:
+    def size(self, dim: int | None = None) -> int:  # type: ignore[override]
         """The size of a dimension, if it is the same for all components."""
         if dim is None:
             raise RuntimeError(
@@ -184,7 +184,7 @@ class StridedNestedTensor(Tensor):
             raise RuntimeError(f"Given dimension {d} is irregular and does not have a size.")
         return sizes.pop()
 
-    def stride(self, dim: int | None = None) -> Any:
+    def stride(self, dim: int | None = None) -> Any:  # type: ignore[override]
         """RuntimeError: the components have strides of their own."""
         raise RuntimeError("NestedTensorImpl doesn't support strides: each component has strides of its own")
 

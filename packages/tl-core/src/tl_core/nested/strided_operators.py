@@ -73,7 +73,7 @@ def _of_one(operator: Any, self: StridedNestedTensor, args: tuple[Any, ...], kwa
             raise RuntimeError(
                 f"{operator.__name__}(): NestedTensor must be contiguous to get buffer. contiguous() makes it so"
             )
-        if self._is_sparse_in_buffer():
+        if _is_sparse_in_buffer(self):
             return _each(operator, args, kwargs)
     return _with(p, operator(*args, **kwargs))
 
@@ -106,17 +106,14 @@ def _common_placement(name: str, nested: list[StridedNestedTensor]) -> Placement
                 raise RuntimeError("div requires strides to match when given NestedTensors")
             if q.offsets != p.offsets:
                 raise RuntimeError("div requires offsets to match when given NestedTensors")
-        if q != p or other._is_sparse_in_buffer():
+        if q != p or _is_sparse_in_buffer(other):
             return None
-    return None if first._is_sparse_in_buffer() else p
+    return None if _is_sparse_in_buffer(first) else p
 
 
 def _is_sparse_in_buffer(self: StridedNestedTensor) -> bool:
     """Whether the buffer holds more than the components."""
     return self.values().numel() != self.numel()
-
-
-setattr(StridedNestedTensor, "_is_sparse_in_buffer", _is_sparse_in_buffer)  # noqa: B010
 
 
 def _each(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inplace: bool = False) -> Any:
@@ -207,7 +204,7 @@ def _clone(self: StridedNestedTensor, *, memory_format: Any = _C.preserve_format
             "Nested tensor clone supports Preserve and Contiguous memory formats, called clone with memory format: "
             f"{format_name}"
         )
-    if memory_format is _C.contiguous_format or self._is_sparse_in_buffer():
+    if memory_format is _C.contiguous_format or _is_sparse_in_buffer(self):
         return strided_from_tensors(list(components(self)), self.dtype)
     return as_strided_nested(self.values().clone(), self._placement)
 
@@ -237,7 +234,7 @@ def _empty_like(
 ) -> Any:
     if memory_format not in (None, _C.preserve_format, _C.contiguous_format):
         raise RuntimeError(f"empty_like(): nested tensors have no memory format {memory_format}")
-    keep = memory_format is not _C.contiguous_format and not self._is_sparse_in_buffer()
+    keep = memory_format is not _C.contiguous_format and not _is_sparse_in_buffer(self)
     placement = self._placement if keep else Placement(self._placement.sizes, ndim=self._placement.ndim)
     kwargs.setdefault("dtype", self.dtype)
     kwargs.setdefault("device", self.device)

@@ -143,12 +143,12 @@ class NestedTensor(Tensor):
         sizes = (self._ragged.batch, *values[: at - 1], self._ragged.size, *values[at:])
         return tuple.__new__(Size, sizes)
 
-    def size(self, dim: int | None = None) -> Any:
+    def size(self, dim: int | None = None) -> Any:  # type: ignore[override]
         """The sizes, or the size of one dimension."""
         shape = self.shape
         return shape if dim is None else shape[wrap(dim, len(shape))]
 
-    def stride(self, dim: int | None = None) -> Any:
+    def stride(self, dim: int | None = None) -> Any:  # type: ignore[override]
         """The steps between neighbours; that of the batch is a multiple of the ragged size."""
         values = raw(Tensor.stride, self)
         along: Any = NestedInt(self._ragged.size.id, 1)
@@ -186,7 +186,7 @@ class NestedTensor(Tensor):
         return _C.jagged
 
     @property
-    def is_nested(self) -> bool:
+    def is_nested(self) -> bool:  # type: ignore[override]
         """True."""
         return True
 

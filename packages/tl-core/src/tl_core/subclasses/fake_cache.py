@@ -35,7 +35,7 @@ class TensorMetadata(NamedTuple):
     is_conj: bool
     is_neg: bool
     is_inference: bool
-    names: tuple[str, ...] | None
+    names: tuple[str | None, ...] | None
 
 
 def extract_tensor_metadata(t: Tensor) -> TensorMetadata:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
+from typing import Any, Self
 
 from tl_core import _C
 from tl_core._C import Tensor
@@ -34,7 +34,7 @@ class Parameter(Tensor, metaclass=_Kind):
     _mark = "_is_param"
     __torch_function__ = disabled_torch_function
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = _C.empty(0)
         if type(data) is Tensor or type(data) is Parameter:
@@ -71,7 +71,7 @@ class Buffer(Tensor, metaclass=_Kind):
     persistent: bool
     __torch_function__ = disabled_torch_function
 
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         source = _C.empty(0) if data is None else data
         buffer: Any = source.detach().requires_grad_(source.requires_grad)
         buffer.persistent = persistent

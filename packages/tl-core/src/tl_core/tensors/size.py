@@ -7,7 +7,7 @@ from typing import Any, SupportsIndex, overload
 from tl_core import _C
 
 
-class Size(tuple):
+class Size(tuple[int, ...]):
     """A tuple of ints that knows how many elements a tensor of these sizes has.
 
     >>> Size([2, 3]).numel()
@@ -46,12 +46,12 @@ class Size(tuple):
         item = tuple.__getitem__(self, index)
         return tuple.__new__(Size, item) if isinstance(index, slice) else item
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: tuple[int, ...]) -> Size:  # type: ignore[override]
         if not isinstance(other, tuple):
             return NotImplemented
         return tuple.__new__(Size, tuple.__add__(self, other))
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: tuple[int, ...]) -> Size:
         if not isinstance(other, tuple):
             return NotImplemented
         return tuple.__new__(Size, other + tuple(self))

@@ -36,16 +36,16 @@ def apply_optimizer_in_backward(
     """
     for parameter in params:
         optimizer = optimizer_class([parameter], **optimizer_kwargs)
-        parameter._in_backward_optimizers = [  # type: ignore[attr-defined]
+        optimizers = parameter._in_backward_optimizers = [  # type: ignore[attr-defined]
             *getattr(parameter, "_in_backward_optimizers", ()),
             optimizer,
         ]
-        first = len(parameter._in_backward_optimizers) == 1
+        first = len(optimizers) == 1
         if register_hook and first:
             parameter.register_post_accumulate_grad_hook(_step)
 
 
-def _step(parameter: Tensor) -> None:
+def _step(parameter: Any) -> None:
     for optimizer in parameter._in_backward_optimizers:
         optimizer.step()
     parameter.grad = None

@@ -532,7 +532,8 @@ def flex_attention(
     wide = tl_core.float64 if query.dtype == tl_core.float64 else tl_core.float32
     factor = 1.0 / sqrt(query.shape[-1]) if scale is None else scale
     scores = (query.to(wide) @ key.to(wide).transpose(-2, -1)) * factor
-    indices = _indices(tuple(scores.shape), scores.device)
+    batch, heads, queries, keys = scores.shape
+    indices = _indices((batch, heads, queries, keys), scores.device)
     if score_mod is not None:
         scores = score_mod(scores, *indices).to(wide)
     if block_mask is not None:

@@ -46,8 +46,8 @@ class _NormBase(Module):
     momentum: float | None
     affine: bool
     track_running_stats: bool
-    weight: Tensor | None
-    bias: Tensor | None
+    weight: Tensor
+    bias: Tensor
     running_mean: Tensor | None
     running_var: Tensor | None
     num_batches_tracked: Tensor | None

@@ -81,9 +81,10 @@ class _ConvTransposeNd(_ConvNd):
                 f"ConvTranspose{dims}D: for {input.dim()}D input, output_size must have {dims} or "
                 f"{leading + dims} elements (got {len(output_size)})"
             )
+        padding: Any = self.padding
         least = [
             (input.size(leading + d) - 1) * self.stride[d]
-            - 2 * self.padding[d]
+            - 2 * padding[d]
             + self.dilation[d] * (self.kernel_size[d] - 1)
             + 1
             for d in range(dims)

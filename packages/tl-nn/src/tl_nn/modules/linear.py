@@ -89,7 +89,7 @@ class Linear(Module):
     in_features: int
     out_features: int
     weight: Tensor
-    bias: Tensor | None
+    bias: Tensor
 
     def __init__(
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -240,7 +240,7 @@ class Bilinear(Module):
     in2_features: int
     out_features: int
     weight: Tensor
-    bias: Tensor | None
+    bias: Tensor
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from typing import Any, Self
 from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor
 from tl_core.base import backend_registry, operator_hooks
+from tl_core.base.open_parameters import open_parameters
 
 from .backward_hook import BackwardHook
 from .error_notes import NOTED_ERRORS, add_error_notes
@@ -82,6 +83,7 @@ class _HooksMixin(_RegistrationMixin):
             add_error_notes(self, error, args, kwargs)
             raise
 
+    @open_parameters
     def forward(self, *input: Any) -> Any:
         """The computation of this module. Every class defines it.
 

@@ -125,7 +125,7 @@ class _OverLastDims(Module):
     normalized_shape: tuple[int, ...]
     eps: Any
     elementwise_affine: bool
-    weight: Tensor | None
+    weight: Tensor
 
     def __init__(
         self, normalized_shape: Any, eps: float | None, elementwise_affine: bool, device: Any, dtype: Any
@@ -191,7 +191,7 @@ class LayerNorm(_OverLastDims):
         tensor([[-1.0000,  1.0000]])
     """
 
-    bias: Tensor | None
+    bias: Tensor
 
     def __init__(
         self,
@@ -331,8 +331,8 @@ class GroupNorm(Module):
     """
 
     __constants__ = ["num_groups", "num_channels", "eps", "affine"]
-    weight: Tensor | None
-    bias: Tensor | None
+    weight: Tensor
+    bias: Tensor
 
     def __init__(
         self,

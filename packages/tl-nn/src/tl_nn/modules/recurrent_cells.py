@@ -46,8 +46,8 @@ class RNNCellBase(Module):
     __constants__ = ["input_size", "hidden_size", "bias"]
     weight_ih: Tensor
     weight_hh: Tensor
-    bias_ih: Tensor | None
-    bias_hh: Tensor | None
+    bias_ih: Tensor
+    bias_hh: Tensor
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import tl_core
@@ -25,11 +26,11 @@ __all__ = ["Adadelta", "adadelta"]
 
 @takes_tensors
 def adadelta(
-    params: list[Tensor],
-    grads: list[Tensor],
-    square_avgs: list[Tensor],
-    acc_deltas: list[Tensor],
-    state_steps: list[Tensor],
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    square_avgs: Sequence[Tensor],
+    acc_deltas: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
     capturable: bool = False,
     foreach: bool | None = None,
     differentiable: bool = False,

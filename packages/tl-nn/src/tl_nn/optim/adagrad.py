@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import tl_core
@@ -18,10 +19,10 @@ __all__ = ["Adagrad", "adagrad"]
 
 @takes_tensors
 def adagrad(
-    params: list[Tensor],
-    grads: list[Tensor],
-    state_sums: list[Tensor],
-    state_steps: list[Tensor],
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    state_sums: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
     fused: bool | None = None,
     grad_scale: Tensor | None = None,
     found_inf: Tensor | None = None,

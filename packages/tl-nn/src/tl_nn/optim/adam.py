@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import tl_core
@@ -18,12 +19,12 @@ __all__ = ["Adam", "adam"]
 
 @takes_tensors
 def adam(
-    params: list[Tensor],
-    grads: list[Tensor],
-    exp_avgs: list[Tensor],
-    exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor],
-    state_steps: list[Tensor],
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor],
+    max_exp_avg_sqs: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
     foreach: bool | None = None,
     capturable: bool = False,
     differentiable: bool = False,
@@ -110,12 +111,12 @@ def adam(
 
 
 def _update_fused(
-    params: list[Tensor],
-    grads: list[Tensor],
-    exp_avgs: list[Tensor],
-    exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor],
-    steps: list[Tensor],
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor],
+    max_exp_avg_sqs: Sequence[Tensor],
+    steps: Sequence[Tensor],
     decoupled_weight_decay: bool,
     numbers: dict[str, Any],
 ) -> None:
@@ -125,12 +126,12 @@ def _update_fused(
 
 
 def _update_by_operators(
-    params: list[Tensor],
-    grads: list[Tensor],
-    means: list[Tensor],
-    squares: list[Tensor],
-    largest: list[Tensor],
-    steps: list[Tensor],
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    means: Sequence[Tensor],
+    squares: Sequence[Tensor],
+    largest: Sequence[Tensor],
+    steps: Sequence[Tensor],
     differentiable: bool,
     decoupled_weight_decay: bool,
     *,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import tl_core
@@ -17,11 +18,11 @@ __all__ = ["Adamax", "adamax"]
 
 @takes_tensors
 def adamax(
-    params: list[Tensor],
-    grads: list[Tensor],
-    exp_avgs: list[Tensor],
-    exp_infs: list[Tensor],
-    state_steps: list[Tensor],
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_infs: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
     foreach: bool | None = None,
     maximize: bool = False,
     differentiable: bool = False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import tl_core
@@ -17,12 +18,12 @@ __all__ = ["ASGD", "asgd"]
 
 @takes_tensors
 def asgd(
-    params: list[Tensor],
-    grads: list[Tensor],
-    axs: list[Tensor],
-    mus: list[Tensor],
-    etas: list[Tensor],
-    state_steps: list[Tensor],
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    axs: Sequence[Tensor],
+    mus: Sequence[Tensor],
+    etas: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
     foreach: bool | None = None,
     maximize: bool = False,
     differentiable: bool = False,

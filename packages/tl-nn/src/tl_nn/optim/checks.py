@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tl_core import Tensor
@@ -56,7 +57,7 @@ def _check_ways(options: dict[str, Any]) -> None:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
-def check_capturable(capturable: bool, params: list[Tensor]) -> None:
+def check_capturable(capturable: bool, params: Sequence[Tensor]) -> None:
     """Refuse to be recorded in a device's graph where there is none."""
     if capturable and any(param.is_cpu for param in params):
         raise AssertionError(

@@ -94,7 +94,7 @@ class LBFGS(Optimizer):
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
     @no_grad()
-    def step(self, closure: Callable[[], Any]) -> Any:
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Follow up to `max_iter` directions.
 
         Args:

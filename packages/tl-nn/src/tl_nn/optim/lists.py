@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import tl_core
@@ -27,7 +28,9 @@ __all__ = [
 ]
 
 
-def as_real(params: list[Tensor], grads: list[Tensor], *state: list[Tensor]) -> tuple[list[Tensor], ...]:
+def as_real(
+    params: Sequence[Tensor], grads: Sequence[Tensor], *state: Sequence[Tensor]
+) -> tuple[Sequence[Tensor], ...]:
     """The lists with complex tensors as views on pairs of real numbers. Conjugate gradients are materialized.
 
     Args:
@@ -42,8 +45,8 @@ def as_real(params: list[Tensor], grads: list[Tensor], *state: list[Tensor]) -> 
 
 
 def directions(
-    params: list[Tensor], grads: list[Tensor], maximize: bool, weight_decay: Any = 0
-) -> list[Tensor]:
+    params: Sequence[Tensor], grads: Sequence[Tensor], maximize: bool, weight_decay: Any = 0
+) -> Sequence[Tensor]:
     """The gradients with their sign, and the penalty on large parameters in them.
 
     Args:
@@ -58,8 +61,13 @@ def directions(
 
 
 def with_decay(
-    params: list[Tensor], grads: list[Tensor], lr: Any, weight_decay: Any, decoupled: bool, maximize: bool
-) -> list[Tensor]:
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    lr: Any,
+    weight_decay: Any,
+    decoupled: bool,
+    maximize: bool,
+) -> Sequence[Tensor]:
     """The `directions`, with weight decay in them, or, if decoupled, in the parameters, which shrink.
 
     Args:
@@ -76,7 +84,7 @@ def with_decay(
 
 
 def update_moments(
-    means: list[Tensor], squares: list[Tensor], grads: list[Tensor], beta1: Any, beta2: Any
+    means: Sequence[Tensor], squares: Sequence[Tensor], grads: Sequence[Tensor], beta1: Any, beta2: Any
 ) -> None:
     """Let gradients enter their running means, and their squares the running mean squares.
 
@@ -91,7 +99,7 @@ def update_moments(
     add_squares(squares, grads, beta2)
 
 
-def scale(tensors: list[Tensor], factor: Any) -> None:
+def scale(tensors: Sequence[Tensor], factor: Any) -> None:
     """`tensors *= factor`, in place.
 
     Args:
@@ -104,7 +112,7 @@ def scale(tensors: list[Tensor], factor: Any) -> None:
         tl_core._foreach_mul_(tensors, factor)
 
 
-def scale_each(tensors: list[Tensor], factors: list[Any]) -> None:
+def scale_each(tensors: Sequence[Tensor], factors: list[Any]) -> None:
     """`tensors *= factors`, in place.
 
     Args:
@@ -117,7 +125,7 @@ def scale_each(tensors: list[Tensor], factors: list[Any]) -> None:
         tl_core._foreach_mul_(tensors, factors)
 
 
-def add_scaled(tensors: list[Tensor], summands: list[Tensor], factor: Any) -> list[Tensor]:
+def add_scaled(tensors: Sequence[Tensor], summands: Sequence[Tensor], factor: Any) -> Sequence[Tensor]:
     """`tensors + factor * summands`.
 
     Args:
@@ -130,7 +138,7 @@ def add_scaled(tensors: list[Tensor], summands: list[Tensor], factor: Any) -> li
     return tl_core._foreach_add(tensors, summands, alpha=factor)
 
 
-def add_to_each(tensors: list[Tensor], summand: Any) -> list[Tensor]:
+def add_to_each(tensors: Sequence[Tensor], summand: Any) -> Sequence[Tensor]:
     """`tensors + summand`.
 
     Args:
@@ -142,7 +150,7 @@ def add_to_each(tensors: list[Tensor], summand: Any) -> list[Tensor]:
     return tl_core._foreach_add(tensors, summand)
 
 
-def approach(means: list[Tensor], values: list[Tensor], weight: Any) -> None:
+def approach(means: Sequence[Tensor], values: Sequence[Tensor], weight: Any) -> None:
     """Let values enter their running means: `means += weight * (values - means)`, in place.
 
     Args:
@@ -157,7 +165,7 @@ def approach(means: list[Tensor], values: list[Tensor], weight: Any) -> None:
         tl_core._foreach_lerp_(means, values, weight)
 
 
-def add_squares(squares: list[Tensor], values: list[Tensor], decay: Any) -> None:
+def add_squares(squares: Sequence[Tensor], values: Sequence[Tensor], decay: Any) -> None:
     """Add the squares of values to their running means, in place.
 
     Args:
@@ -172,23 +180,23 @@ def add_squares(squares: list[Tensor], values: list[Tensor], decay: Any) -> None
         tl_core._foreach_addcmul_(squares, values, values, value=1 - decay)
 
 
-def _replace(tensors: list[Tensor], values: list[Tensor]) -> None:
+def _replace(tensors: Sequence[Tensor], values: Sequence[Tensor]) -> None:
     for tensor, value in zip(tensors, values, strict=True):
         tensor.copy_(value)
 
 
-def count_steps(steps: list[Tensor]) -> list[float]:
+def count_steps(steps: Sequence[Tensor]) -> list[float]:
     """Increment the numbers of steps and return them."""
     tl_core._foreach_add_(steps, 1)
     return [step.item() for step in steps]
 
 
-def clone_for_graph(tensors: list[Tensor], differentiable: bool) -> list[Tensor]:
+def clone_for_graph(tensors: Sequence[Tensor], differentiable: bool) -> Sequence[Tensor]:
     """The tensors themselves, or copies for a graph, which survive changes of the originals."""
     return tl_core._foreach_clone(tensors) if differentiable else tensors
 
 
-def subtract_scaled(params: list[Tensor], updates: list[Tensor], lr: Any) -> None:
+def subtract_scaled(params: Sequence[Tensor], updates: Sequence[Tensor], lr: Any) -> None:
     """`params -= lr * updates`, in place.
 
     Args:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import tl_core
@@ -17,12 +18,12 @@ __all__ = ["NAdam", "nadam"]
 
 @takes_tensors
 def nadam(
-    params: list[Tensor],
-    grads: list[Tensor],
-    exp_avgs: list[Tensor],
-    exp_avg_sqs: list[Tensor],
-    mu_products: list[Tensor],
-    state_steps: list[Tensor],
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor],
+    mu_products: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
     decoupled_weight_decay: bool = False,
     foreach: bool | None = None,
     capturable: bool = False,

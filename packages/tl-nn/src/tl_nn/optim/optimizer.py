@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from functools import wraps
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import tl_core
 from tl_autograd.hooks import RemovableHandle
@@ -153,6 +153,10 @@ class Optimizer:
 
     # The step
 
+    @overload
+    def step(self, closure: None = None) -> Any: ...
+    @overload
+    def step(self, closure: Callable[[], Any]) -> Any: ...
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters once.
 
@@ -580,7 +584,7 @@ def _cast(state: Any, param: Tensor, group: dict[str, Any], key: str | None = No
 
 
 def _default_to_fused_or_foreach(
-    params: list[Tensor], differentiable: bool, use_fused: bool = False
+    params: Sequence[Tensor], differentiable: bool, use_fused: bool = False
 ) -> tuple[bool, bool]:
     """The values of `fused` and `foreach`: one operator for all parameters, operators over lists."""
     return use_fused and not differentiable and fusable(params), False
@@ -591,7 +595,7 @@ def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
     return ["cuda", "xpu", "hpu", "privateuseone", *(["xla"] if supports_xla else [])]
 
 
-def fusable(params: list[Tensor]) -> bool:
+def fusable(params: Sequence[Tensor]) -> bool:
     """Whether one operator can update these parameters: dense floating-point tensors of one type on the CPU."""
     if not (params and params[0].is_floating_point()):
         return False

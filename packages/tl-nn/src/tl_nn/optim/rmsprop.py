@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import tl_core
@@ -27,12 +28,12 @@ __all__ = ["RMSprop", "rmsprop"]
 
 @takes_tensors
 def rmsprop(
-    params: list[Tensor],
-    grads: list[Tensor],
-    square_avgs: list[Tensor],
-    grad_avgs: list[Tensor],
-    momentum_buffer_list: list[Tensor],
-    state_steps: list[Tensor],
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    square_avgs: Sequence[Tensor],
+    grad_avgs: Sequence[Tensor],
+    momentum_buffer_list: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
     foreach: bool | None = None,
     maximize: bool = False,
     differentiable: bool = False,
@@ -89,7 +90,7 @@ def rmsprop(
         approach(means, grads, 1 - alpha)
         copies = clone_for_graph(means, differentiable)
         variances = tl_core._foreach_addcmul(variances, copies, copies, value=-1)
-    steps = tl_core._foreach_div(grads, add_to_each(tl_core._foreach_sqrt(variances), eps))
+    steps: Sequence[Tensor] = tl_core._foreach_div(grads, add_to_each(tl_core._foreach_sqrt(variances), eps))
     if has_effect(momentum):
         scale(buffers, momentum)
         tl_core._foreach_add_(buffers, steps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import tl_core
@@ -17,11 +18,11 @@ __all__ = ["Rprop", "rprop"]
 
 @takes_tensors
 def rprop(
-    params: list[Tensor],
-    grads: list[Tensor],
-    prevs: list[Tensor],
-    step_sizes: list[Tensor],
-    state_steps: list[Tensor],
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    prevs: Sequence[Tensor],
+    step_sizes: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
     foreach: bool | None = None,
     capturable: bool = False,
     maximize: bool = False,

@@ -227,7 +227,7 @@ class MaskedTensor(Tensor):
         """Whether the layout is `torch.sparse_coo`."""
         return self.layout is _C.sparse_coo
 
-    def is_sparse_csr(self) -> bool:
+    def is_sparse_csr(self) -> bool:  # type: ignore[override]
         """Whether the layout is `torch.sparse_csr`."""
         return self.layout is _C.sparse_csr
 

@@ -78,7 +78,7 @@ class MultiheadAttention(nn.MultiheadAttention):
         biases = [None] * 3 if other.in_proj_bias is None else other.in_proj_bias.chunk(3)
         for layer, weight, bias in zip((module.linear_Q, module.linear_K, module.linear_V), weights, biases):
             layer.weight = nn.Parameter(weight.detach().clone())
-            layer.bias = None if bias is None else nn.Parameter(bias.detach().clone())
+            layer.bias = None if bias is None else nn.Parameter(bias.detach().clone())  # type: ignore[assignment]
         if hasattr(other, "qconfig"):
             module.qconfig = other.qconfig
         return module.train(other.training)
