@@ -19,7 +19,7 @@ DESIGN_LINK = re.compile(r"\]\((?:\.\./)+docs/design/(\w[\w-]*\.md)")
 
 
 def modules(package: Package) -> set[str]:
-    """The modules and folders directly in a package, and those in its C++.
+    """The modules and folders directly in a package, and those in its C++. A folder of stubs alone is no module.
 
     Args:
         package (Package): The package.
@@ -28,7 +28,8 @@ def modules(package: Package) -> set[str]:
         set[str]: The names without suffixes.
     """
     paths = [p for folder in (package.source, package.folder / "csrc") for p in folder.glob("*")]
-    return {p.stem for p in paths if p.suffix in SUFFIXES or p.is_dir()} - UNNAMED
+    folders = {p.stem for p in paths if p.is_dir() and {f.suffix for f in p.rglob("*.*")} != {".pyi"}}
+    return {p.stem for p in paths if p.suffix in SUFFIXES} - UNNAMED | folders - UNNAMED
 
 
 def first_column(text: str) -> set[str]:

@@ -13,6 +13,7 @@ OWN = frozenset(
     {
         "examples",
         "functorch",
+        "stubs",
         "torch",
         "version",
         "_absent",

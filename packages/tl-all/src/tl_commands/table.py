@@ -67,6 +67,7 @@ COMMANDS = {
         *("tl-distributed", "tl_distributed.run", "command", "get_args_parser"),
     ),
     "torch": Command("run a program in which torch is another name of tl", "tl-all", "tl.torch", "main", ""),
+    "stubs": Command("write stubs of torch for type checkers and editors", "tl-all", "tl.stubs"),
     "profile": Command(
         "run a program and show where its time and memory go",
         *("tl-profiler", "tl_profiler.__main__", "profile_program"),

@@ -11,11 +11,9 @@ from contextlib import contextmanager, redirect_stdout
 from typing import Any, NamedTuple
 
 import tl
-
-# Type checkers don't run the finder that serves these.
-import tl.distributed as dist  # type: ignore[import-not-found]
+import tl.distributed as dist
 from tl import nn
-from tl.nn.parallel import DistributedDataParallel  # type: ignore[import-not-found]
+from tl.nn.parallel import DistributedDataParallel
 
 __all__ = ["ALONE", "Ranks", "add_ddp", "join_ranks"]
 

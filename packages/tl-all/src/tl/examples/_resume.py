@@ -10,10 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import tl
-
-# Type checkers don't run the finder that serves these.
-from tl.distributed.checkpoint import CheckpointManager  # type: ignore[import-not-found]
-from tl.distributed.checkpoint.state_dict import (  # type: ignore[import-not-found]
+from tl.distributed.checkpoint import CheckpointManager
+from tl.distributed.checkpoint.state_dict import (
     get_state_dict,
     set_state_dict,
 )

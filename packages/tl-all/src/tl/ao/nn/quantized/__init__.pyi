@@ -1,0 +1,34 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_quantization.nn.quantized.modules.activation import ELU as ELU
+from tl_quantization.nn.quantized.modules.activation import Hardswish as Hardswish
+from tl_quantization.nn.quantized.modules.activation import LeakyReLU as LeakyReLU
+from tl_quantization.nn.quantized.modules.activation import MultiheadAttention as MultiheadAttention
+from tl_quantization.nn.quantized.modules.activation import PReLU as PReLU
+from tl_quantization.nn.quantized.modules.activation import ReLU6 as ReLU6
+from tl_quantization.nn.quantized.modules.activation import Sigmoid as Sigmoid
+from tl_quantization.nn.quantized.modules.activation import Softmax as Softmax
+from tl_quantization.nn.quantized.modules.batchnorm import BatchNorm2d as BatchNorm2d
+from tl_quantization.nn.quantized.modules.batchnorm import BatchNorm3d as BatchNorm3d
+from tl_quantization.nn.quantized.modules.conv import Conv1d as Conv1d
+from tl_quantization.nn.quantized.modules.conv import Conv2d as Conv2d
+from tl_quantization.nn.quantized.modules.conv import Conv3d as Conv3d
+from tl_quantization.nn.quantized.modules.conv import ConvTranspose1d as ConvTranspose1d
+from tl_quantization.nn.quantized.modules.conv import ConvTranspose2d as ConvTranspose2d
+from tl_quantization.nn.quantized.modules.conv import ConvTranspose3d as ConvTranspose3d
+from tl_quantization.nn.quantized.modules.dropout import Dropout as Dropout
+from tl_quantization.nn.quantized.modules.embedding_ops import Embedding as Embedding
+from tl_quantization.nn.quantized.modules.embedding_ops import EmbeddingBag as EmbeddingBag
+from tl_quantization.nn.quantized.modules.functional_modules import FloatFunctional as FloatFunctional
+from tl_quantization.nn.quantized.modules.functional_modules import FXFloatFunctional as FXFloatFunctional
+from tl_quantization.nn.quantized.modules.functional_modules import QFunctional as QFunctional
+from tl_quantization.nn.quantized.modules.linear import Linear as Linear
+from tl_quantization.nn.quantized.modules.normalization import GroupNorm as GroupNorm
+from tl_quantization.nn.quantized.modules.normalization import InstanceNorm1d as InstanceNorm1d
+from tl_quantization.nn.quantized.modules.normalization import InstanceNorm2d as InstanceNorm2d
+from tl_quantization.nn.quantized.modules.normalization import InstanceNorm3d as InstanceNorm3d
+from tl_quantization.nn.quantized.modules.normalization import LayerNorm as LayerNorm
+from tl_quantization.nn.quantized.modules.rnn import LSTM as LSTM
+from tl_quantization.nn.quantized.modules.stubs import DeQuantize as DeQuantize
+from tl_quantization.nn.quantized.modules.stubs import Quantize as Quantize
+
+from . import modules as modules

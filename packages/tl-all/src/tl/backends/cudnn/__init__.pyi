@@ -1,0 +1,4 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_backends.backends.cudnn import *
+
+from . import rnn as rnn

@@ -1,0 +1,4 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_distributed.elastic.utils import *
+
+from . import data as data

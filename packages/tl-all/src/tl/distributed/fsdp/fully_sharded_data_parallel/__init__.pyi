@@ -1,0 +1,23 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_distributed.fsdp.api import BackwardPrefetch as BackwardPrefetch
+from tl_distributed.fsdp.api import CPUOffload as CPUOffload
+from tl_distributed.fsdp.api import CPUOffloadPolicy as CPUOffloadPolicy
+from tl_distributed.fsdp.api import FullOptimStateDictConfig as FullOptimStateDictConfig
+from tl_distributed.fsdp.api import FullStateDictConfig as FullStateDictConfig
+from tl_distributed.fsdp.api import LocalOptimStateDictConfig as LocalOptimStateDictConfig
+from tl_distributed.fsdp.api import LocalStateDictConfig as LocalStateDictConfig
+from tl_distributed.fsdp.api import MixedPrecision as MixedPrecision
+from tl_distributed.fsdp.api import MixedPrecisionPolicy as MixedPrecisionPolicy
+from tl_distributed.fsdp.api import OffloadPolicy as OffloadPolicy
+from tl_distributed.fsdp.api import OptimStateDictConfig as OptimStateDictConfig
+from tl_distributed.fsdp.api import OptimStateKeyType as OptimStateKeyType
+from tl_distributed.fsdp.api import ShardedOptimStateDictConfig as ShardedOptimStateDictConfig
+from tl_distributed.fsdp.api import ShardedStateDictConfig as ShardedStateDictConfig
+from tl_distributed.fsdp.api import ShardingStrategy as ShardingStrategy
+from tl_distributed.fsdp.api import StateDictConfig as StateDictConfig
+from tl_distributed.fsdp.api import StateDictSettings as StateDictSettings
+from tl_distributed.fsdp.api import StateDictType as StateDictType
+from tl_distributed.fsdp.fully_sharded_data_parallel import FlatParameter as FlatParameter
+from tl_distributed.fsdp.fully_sharded_data_parallel import (
+    FullyShardedDataParallel as FullyShardedDataParallel,
+)

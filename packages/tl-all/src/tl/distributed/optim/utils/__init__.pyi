@@ -1,0 +1,13 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_distributed.optim.functional_adadelta import _FunctionalAdadelta as _FunctionalAdadelta
+from tl_distributed.optim.functional_adagrad import _FunctionalAdagrad as _FunctionalAdagrad
+from tl_distributed.optim.functional_adam import _FunctionalAdam as _FunctionalAdam
+from tl_distributed.optim.functional_adamax import _FunctionalAdamax as _FunctionalAdamax
+from tl_distributed.optim.functional_adamw import _FunctionalAdamW as _FunctionalAdamW
+from tl_distributed.optim.functional_optimizer import FunctionalOptimizer as FunctionalOptimizer
+from tl_distributed.optim.functional_rmsprop import _FunctionalRMSprop as _FunctionalRMSprop
+from tl_distributed.optim.functional_rprop import _FunctionalRprop as _FunctionalRprop
+from tl_distributed.optim.functional_sgd import _FunctionalSGD as _FunctionalSGD
+from tl_distributed.optim.utils import as_functional_optim as as_functional_optim
+from tl_distributed.optim.utils import functional_optim_map as functional_optim_map
+from tl_distributed.optim.utils import register_functional_optim as register_functional_optim

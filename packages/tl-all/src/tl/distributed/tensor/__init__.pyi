@@ -1,0 +1,7 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_distributed.tensor import *
+
+from . import _dtensor_spec as _dtensor_spec
+from . import _utils as _utils
+from . import device_mesh as device_mesh
+from . import placement_types as placement_types

@@ -1,0 +1,31 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_compiler.fx import PH as PH
+from tl_compiler.fx import CodeGen as CodeGen
+from tl_compiler.fx import Graph as Graph
+from tl_compiler.fx import GraphModule as GraphModule
+from tl_compiler.fx import Interpreter as Interpreter
+from tl_compiler.fx import Node as Node
+from tl_compiler.fx import Proxy as Proxy
+from tl_compiler.fx import ProxyableClassMeta as ProxyableClassMeta
+from tl_compiler.fx import Tracer as Tracer
+from tl_compiler.fx import Transformer as Transformer
+from tl_compiler.fx import has_side_effect as has_side_effect
+from tl_compiler.fx import map_arg as map_arg
+from tl_compiler.fx import replace_pattern as replace_pattern
+from tl_compiler.fx import symbolic_trace as symbolic_trace
+from tl_compiler.fx import wrap as wrap
+
+from . import annotate as annotate
+from . import config as config
+from . import experimental as experimental
+from . import graph as graph
+from . import graph_module as graph_module
+from . import immutable_collections as immutable_collections
+from . import interpreter as interpreter
+from . import node as node
+from . import operator_schemas as operator_schemas
+from . import passes as passes
+from . import proxy as proxy
+from . import subgraph_rewriter as subgraph_rewriter
+from . import tensor_type as tensor_type
+from . import traceback as traceback

@@ -1,0 +1,22 @@
+# Written by `python -m tools.facade_stubs --write`.
+from . import accelerator_partitioner as accelerator_partitioner
+from . import const_fold as const_fold
+from . import debug as debug
+from . import graph_gradual_typechecker as graph_gradual_typechecker
+from . import merge_matmul as merge_matmul
+from . import meta_tracer as meta_tracer
+from . import migrate_gradual_types as migrate_gradual_types
+from . import normalize as normalize
+from . import optimization as optimization
+from . import partitioner_utils as partitioner_utils
+from . import proxy_tensor as proxy_tensor
+from . import recording as recording
+from . import refinement_types as refinement_types
+from . import rewriter as rewriter
+from . import rules as rules
+from . import schema_type_annotation as schema_type_annotation
+from . import sym_node as sym_node
+from . import symbolic_shapes as symbolic_shapes
+from . import unification as unification
+from . import unify_refinements as unify_refinements
+from . import validator as validator

@@ -1,0 +1,22 @@
+# Written by `python -m tools.facade_stubs --write`.
+from . import annotate_getitem_nodes as annotate_getitem_nodes
+from . import backends as backends
+from . import dialect as dialect
+from . import fake_tensor_prop as fake_tensor_prop
+from . import graph_drawer as graph_drawer
+from . import graph_manipulation as graph_manipulation
+from . import graph_transform_observer as graph_transform_observer
+from . import infra as infra
+from . import net_min_base as net_min_base
+from . import operator_support as operator_support
+from . import param_fetch as param_fetch
+from . import pass_manager as pass_manager
+from . import reinplace as reinplace
+from . import runtime_assert as runtime_assert
+from . import shape_prop as shape_prop
+from . import split_module as split_module
+from . import split_utils as split_utils
+from . import splitter_base as splitter_base
+from . import tests as tests
+from . import tools_common as tools_common
+from . import utils as utils

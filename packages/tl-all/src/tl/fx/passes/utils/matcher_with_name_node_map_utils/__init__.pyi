@@ -1,0 +1,2 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_compiler.fx.passes.utils.matcher_with_name_node_map_utils import *

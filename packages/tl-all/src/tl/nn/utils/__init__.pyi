@@ -1,0 +1,32 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_nn.utils import clip_grad_norm as clip_grad_norm
+from tl_nn.utils import clip_grad_norm_ as clip_grad_norm_
+from tl_nn.utils import clip_grad_value_ as clip_grad_value_
+from tl_nn.utils import clip_grads_with_norm_ as clip_grads_with_norm_
+from tl_nn.utils import convert_conv2d_weight_memory_format as convert_conv2d_weight_memory_format
+from tl_nn.utils import convert_conv3d_weight_memory_format as convert_conv3d_weight_memory_format
+from tl_nn.utils import fuse_conv_bn_eval as fuse_conv_bn_eval
+from tl_nn.utils import fuse_conv_bn_weights as fuse_conv_bn_weights
+from tl_nn.utils import fuse_linear_bn_eval as fuse_linear_bn_eval
+from tl_nn.utils import fuse_linear_bn_weights as fuse_linear_bn_weights
+from tl_nn.utils import get_total_norm as get_total_norm
+from tl_nn.utils import parameters_to_vector as parameters_to_vector
+from tl_nn.utils import remove_spectral_norm as remove_spectral_norm
+from tl_nn.utils import remove_weight_norm as remove_weight_norm
+from tl_nn.utils import skip_init as skip_init
+from tl_nn.utils import spectral_norm as spectral_norm
+from tl_nn.utils import vector_to_parameters as vector_to_parameters
+from tl_nn.utils import weight_norm as weight_norm
+
+from . import _expanded_weights as _expanded_weights
+from . import _per_sample_grad as _per_sample_grad
+from . import clip_grad as clip_grad
+from . import convert_parameters as convert_parameters
+from . import fusion as fusion
+from . import init as init
+from . import memory_format as memory_format
+from . import parametrizations as parametrizations
+from . import parametrize as parametrize
+from . import prune as prune
+from . import rnn as rnn
+from . import stateless as stateless

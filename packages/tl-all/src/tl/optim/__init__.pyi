@@ -1,0 +1,34 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_nn.optim import ASGD as ASGD
+from tl_nn.optim import LBFGS as LBFGS
+from tl_nn.optim import SGD as SGD
+from tl_nn.optim import Adadelta as Adadelta
+from tl_nn.optim import Adafactor as Adafactor
+from tl_nn.optim import Adagrad as Adagrad
+from tl_nn.optim import Adam as Adam
+from tl_nn.optim import Adamax as Adamax
+from tl_nn.optim import AdamW as AdamW
+from tl_nn.optim import Muon as Muon
+from tl_nn.optim import NAdam as NAdam
+from tl_nn.optim import Optimizer as Optimizer
+from tl_nn.optim import RAdam as RAdam
+from tl_nn.optim import RMSprop as RMSprop
+from tl_nn.optim import Rprop as Rprop
+from tl_nn.optim import SparseAdam as SparseAdam
+
+from . import adadelta as adadelta
+from . import adagrad as adagrad
+from . import adam as adam
+from . import adamax as adamax
+from . import adamw as adamw
+from . import asgd as asgd
+from . import lbfgs as lbfgs
+from . import lr_scheduler as lr_scheduler
+from . import nadam as nadam
+from . import optimizer as optimizer
+from . import radam as radam
+from . import rmsprop as rmsprop
+from . import rprop as rprop
+from . import sgd as sgd
+from . import sparse_adam as sparse_adam
+from . import swa_utils as swa_utils

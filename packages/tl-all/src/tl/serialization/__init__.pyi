@@ -1,0 +1,25 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_checkpoint.locations import restore_location as _default_restore_location_
+from tl_checkpoint.serialization import *
+from tl_checkpoint.serialization_steps import MAGIC_NUMBER as MAGIC_NUMBER
+from tl_checkpoint.serialization_steps import PROTOCOL_VERSION as PROTOCOL_VERSION
+from tl_checkpoint.serialization_steps import STORAGE_KEY_SEPARATOR as STORAGE_KEY_SEPARATOR
+from tl_checkpoint.serialization_steps import _check_save_filelike as _check_save_filelike
+from tl_checkpoint.serialization_steps import _check_seekable as _check_seekable
+from tl_checkpoint.serialization_steps import _cpu_deserialize as _cpu_deserialize
+from tl_checkpoint.serialization_steps import _cpu_tag as _cpu_tag
+from tl_checkpoint.serialization_steps import _get_restore_location as _get_restore_location
+from tl_checkpoint.serialization_steps import _is_compressed_file as _is_compressed_file
+from tl_checkpoint.serialization_steps import _is_torchscript_zip as _is_torchscript_zip
+from tl_checkpoint.serialization_steps import _legacy_load as _legacy_load
+from tl_checkpoint.serialization_steps import _load as _load
+from tl_checkpoint.serialization_steps import _maybe_decode_ascii as _maybe_decode_ascii
+from tl_checkpoint.serialization_steps import _meta_deserialize as _meta_deserialize
+from tl_checkpoint.serialization_steps import _meta_tag as _meta_tag
+from tl_checkpoint.serialization_steps import _open_zipfile_reader as _open_zipfile_reader
+from tl_checkpoint.serialization_steps import _open_zipfile_writer as _open_zipfile_writer
+from tl_checkpoint.serialization_steps import _should_read_directly as _should_read_directly
+from tl_checkpoint.serialization_steps import normalize_storage_type as normalize_storage_type
+from tl_checkpoint.serialization_steps import storage_to_tensor_type as storage_to_tensor_type
+
+default_restore_location = _default_restore_location_

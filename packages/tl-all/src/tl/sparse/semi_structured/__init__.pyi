@@ -1,0 +1,3 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_core.sparse_layouts.semi_structured import *
+from tl_core.sparse_layouts.semi_structured import _Constraint as _Constraint

@@ -1,0 +1,26 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_core.pytree.trees import KEYED_CHILDREN as KEYED_CHILDREN
+from tl_core.pytree.trees import SERIALIZED_NODES as SERIALIZED_NODES
+from tl_core.pytree.trees import SUPPORTED_NODES as SUPPORTED_NODES
+from tl_core.pytree.trees import Context as Context
+from tl_core.pytree.trees import LeafSpec as LeafSpec
+from tl_core.pytree.trees import NodeDef as NodeDef
+from tl_core.pytree.trees import PyTree as PyTree
+from tl_core.pytree.trees import SerializedNode as SerializedNode
+from tl_core.pytree.trees import TreeSpec as TreeSpec
+from tl_core.pytree.trees import arg_tree_leaves as arg_tree_leaves
+from tl_core.pytree.trees import broadcast_leaves as broadcast_leaves
+from tl_core.pytree.trees import node_type as node_type
+from tl_core.pytree.trees import register_pytree_node as register_pytree_node
+from tl_core.pytree.trees import tree_all as tree_all
+from tl_core.pytree.trees import tree_all_only as tree_all_only
+from tl_core.pytree.trees import tree_any as tree_any
+from tl_core.pytree.trees import tree_any_only as tree_any_only
+from tl_core.pytree.trees import tree_flatten as tree_flatten
+from tl_core.pytree.trees import tree_iter as tree_iter
+from tl_core.pytree.trees import tree_leaves as tree_leaves
+from tl_core.pytree.trees import tree_map as tree_map
+from tl_core.pytree.trees import tree_map_ as tree_map_
+from tl_core.pytree.trees import tree_map_only as tree_map_only
+from tl_core.pytree.trees import tree_structure as tree_structure
+from tl_core.pytree.trees import tree_unflatten as tree_unflatten

@@ -1,0 +1,33 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_utils.benchmark import op_fuzzers as op_fuzzers
+from tl_utils.benchmark.op_fuzzers.binary import BinaryOpFuzzer as BinaryOpFuzzer
+from tl_utils.benchmark.op_fuzzers.sparse_binary import BinaryOpSparseFuzzer as BinaryOpSparseFuzzer
+from tl_utils.benchmark.op_fuzzers.sparse_unary import UnaryOpSparseFuzzer as UnaryOpSparseFuzzer
+from tl_utils.benchmark.op_fuzzers.spectral import SpectralOpFuzzer as SpectralOpFuzzer
+from tl_utils.benchmark.op_fuzzers.unary import UnaryOpFuzzer as UnaryOpFuzzer
+from tl_utils.benchmark.utils.common import Measurement as Measurement
+from tl_utils.benchmark.utils.common import TaskSpec as TaskSpec
+from tl_utils.benchmark.utils.common import ordered_unique as ordered_unique
+from tl_utils.benchmark.utils.common import select_unit as select_unit
+from tl_utils.benchmark.utils.common import set_torch_threads as set_torch_threads
+from tl_utils.benchmark.utils.common import trim_sigfig as trim_sigfig
+from tl_utils.benchmark.utils.common import unit_to_english as unit_to_english
+from tl_utils.benchmark.utils.compare import Colorize as Colorize
+from tl_utils.benchmark.utils.compare import Compare as Compare
+from tl_utils.benchmark.utils.fuzzer import FuzzedParameter as FuzzedParameter
+from tl_utils.benchmark.utils.fuzzer import FuzzedTensor as FuzzedTensor
+from tl_utils.benchmark.utils.fuzzer import Fuzzer as Fuzzer
+from tl_utils.benchmark.utils.fuzzer import ParameterAlias as ParameterAlias
+from tl_utils.benchmark.utils.fuzzer import dtype_size as dtype_size
+from tl_utils.benchmark.utils.fuzzer import prod as prod
+from tl_utils.benchmark.utils.sparse_fuzzer import FuzzedSparseTensor as FuzzedSparseTensor
+from tl_utils.benchmark.utils.timer import Language as Language
+from tl_utils.benchmark.utils.timer import Timer as Timer
+from tl_utils.benchmark.utils.timer import timer as timer
+from tl_utils.benchmark.utils.valgrind_wrapper.copies import CopyIfCallgrind as CopyIfCallgrind
+from tl_utils.benchmark.utils.valgrind_wrapper.function_counts import FunctionCount as FunctionCount
+from tl_utils.benchmark.utils.valgrind_wrapper.function_counts import FunctionCounts as FunctionCounts
+from tl_utils.benchmark.utils.valgrind_wrapper.timer_interface import CallgrindStats as CallgrindStats
+
+from . import examples as examples
+from . import utils as utils

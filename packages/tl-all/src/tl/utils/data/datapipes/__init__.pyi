@@ -1,0 +1,3 @@
+# Written by `python -m tools.facade_stubs --write`.
+from . import iter as iter
+from . import map as map
