@@ -32,6 +32,7 @@ nox.options.error_on_missing_interpreters = True
 RUFF = "ruff==0.17.*"
 CLANG_FORMAT = "clang-format==23.1.*"
 MYPY = "mypy==2.4.*"
+CHECKERS = [MYPY, "pyright[nodejs]==1.1.*", "ty>=0.0.108,<0.1"]
 TOWNCRIER = "towncrier==26.9.*"
 RELEASE = [TOWNCRIER, "twine==7.0.*", "check-wheel-contents==0.6.*", "pip>=25"]
 SPHINX = ["sphinx>=8", "myst-parser>=4", "furo>=2025.1", "nbformat>=5.10,<6"]
@@ -169,6 +170,7 @@ def check(session: nox.Session) -> None:
         ["python", "-m", "tools.module_tables"],
         ["python", "-m", "tools.operator_rules"],
         ["python", "-m", "tools.device_stubs"],
+        ["python", "-m", "tools.facade_stubs"],
         ["python", "-m", "tools.vocabulary"],
         ["python", "-m", "tools.docstrings"],
         ["python", "-m", "tools.formulas"],
@@ -176,10 +178,20 @@ def check(session: nox.Session) -> None:
         ["python", "-m", "tools.sizes"],
         ["mypy", *[a for p in packages().values() for name in p.import_names for a in ("-p", name)]],
         ["mypy", "--ignore-missing-imports", "tools", "noxfile.py"],
+        ["python", "-m", "tools.typed_programs", "mypy"],
     ]
     failed = [" ".join(step[:3]) for step in steps if not succeeds(session, step)]
     if failed:
         session.error(f"failed: {'; '.join(failed)}")
+
+
+@nox.session
+def typing(session: nox.Session) -> None:
+    """Type checkers on typed programs and on planted mistakes, as programs that import tl and as those with torch."""
+    session.install(*CHECKERS, "numpy")
+    install(session, ["tl-all"], {})
+    for names in ([], ["--as-torch"]):
+        session.run("python", "-m", "tools.typed_programs", "mypy", "pyright", "ty", *names)
 
 
 def succeeds(session: nox.Session, command: list[str], env: dict[str, str] | None = None) -> bool:
