@@ -23,6 +23,7 @@ from tl_core.subclasses.python_dispatch import (
     is_in_torch_dispatch_mode,
     no_dispatch,
 )
+from tl_core.symbolic import numbers
 
 
 class Seen(TorchDispatchMode):
@@ -433,14 +434,7 @@ class Bool(Symbol):
 def symbols():
     _C._set_symbolic_types(Int, Float, Bool)
     yield Int(6), Float(2.5), Bool(True)
-    _restore()
-
-
-def _restore():
-    class Never:
-        pass
-
-    _C._set_symbolic_types(Never, Never, Never)
+    _C._set_symbolic_types(numbers.SymInt, numbers.SymFloat, numbers.SymBool)
 
 
 class Recorder:
