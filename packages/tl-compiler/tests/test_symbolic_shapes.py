@@ -1,5 +1,6 @@
 """Questions about symbolic sizes: examples, guards, ranges, equality; the parts of an environment."""
 
+import itertools
 import math
 import operator
 import pickle
@@ -29,6 +30,7 @@ from tl_compiler.symbolic.parsing import parse
 from tl_compiler.symbolic.printing import stored_text
 from tl_compiler.symbolic.shape_env import ShapeEnv
 from tl_compiler.tracer.make_fx import make_fx
+from tl_core.symbolic.arithmetic import sym_float, sym_max, sym_min
 from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 
@@ -385,6 +387,24 @@ def test_guards_are_code_over_the_inputs(env):
     assert guards.guard_text((n > 3).node.expr, {n.node.expr: "x.shape[0]"}) == "x.shape[0] > 3"
     assert env.format_guards().startswith(" - s0 > 3")
     assert guards.RuntimeAssert(None, "even", "here")._fields == ("expr", "msg", "stack")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        lambda a, b: abs(a - b) > 2,
+        lambda a, b: sym_max(a, b) - sym_min(a, 4) < 6,
+        lambda a, b: round(a / 2) == 4,
+        lambda a, b: math.trunc(b / 2) * 2 != b,
+        lambda a, b: sym_float(a) * 1.5 < 13,
+    ],
+)
+def test_the_code_of_guards_calls_functions_of_numbers(env, condition):
+    a, b = size(env, 8, "a"), size(env, 5, "b")
+    assert env.evaluate_guards_for_args([a, b], [3, 4]) is True  # without a guard
+    assert condition(a, b)
+    for x, y in itertools.product(range(2, 10), range(2, 10)):
+        assert env.evaluate_guards_for_args([a, b], [x, y]) == bool(condition(x, y))
 
 
 @pytest.mark.parametrize("modulus", [2, 3, 4])

@@ -214,7 +214,7 @@ class GuardedSymbols(SymbolMaker):
         env = {
             "L": {f"t_{i}": a for i, a in enumerate(args)},
             "math": math,
-            "__builtins__": {"max": max, "min": min},
+            "__builtins__": {"abs": abs, "float": float, "max": max, "min": min, "round": round},
         }
         return bool(eval(code, env))
 
