@@ -35,7 +35,15 @@ MYPY = "mypy==2.4.*"
 CHECKERS = [MYPY, "pyright[nodejs]==1.1.*", "ty>=0.0.108,<0.1"]
 TOWNCRIER = "towncrier==26.9.*"
 RELEASE = [TOWNCRIER, "twine==7.0.*", "check-wheel-contents==0.6.*", "pip>=25"]
-SPHINX = ["sphinx>=8", "myst-parser>=4", "furo>=2025.1", "nbformat>=5.10,<6"]
+SPHINX = [
+    "sphinx>=8",
+    "myst-parser>=4",
+    "furo>=2025.1",
+    "nbformat>=5.10,<6",
+    "sphinx-copybutton>=0.5,<1",
+    "sphinx-mathjax-offline>=0.0.2,<0.1",
+    "sphinxext-opengraph>=0.10,<1",
+]
 SITE_TESTS = ["site", "notebooks", "program_dialect"]
 EDITABLES = "editables>=0.5,<1"  # what hatchling asks for beside the declared requirements
 PEER = "torch==2.13.0"
@@ -245,7 +253,10 @@ def docs(session: nox.Session) -> None:
     session.install(*SPHINX, "pytest>=8", *board, *graphs["symbols"], *graphs["validation"])
     session.run("python", "-m", "tools.doc_examples")
     session.run("python", "-m", "tools.statements")
-    session.run("sphinx-build", "-q", "-W", "--keep-going", "docs", "docs/_build/html", *session.posargs)
+    parallel = ["-j", "auto"]  # some 5,000 pages
+    session.run(
+        "sphinx-build", "-q", "-W", "--keep-going", *parallel, "docs", "docs/_build/html", *session.posargs
+    )
     session.run("python", "-m", "tools.doc_coverage", "docs/_build/html")
     session.run("python", "-m", "pytest", "-ra", *(f"tools/tests/test_{name}.py" for name in SITE_TESTS))
 

@@ -1,122 +1,43 @@
-"""Writes the reference: a page for each public module under the name that programs use, from the docstrings.
+"""Writes the reference: a page for each public name and for each module, under the names that programs use.
 
-`user_modules.txt` says which modules those are, `sections.txt` in which sections their names stand; the façade's table
-gives each module its name. All other modules have pages for developers, package by package. What an operator's row says
-beyond its docstring, its schemas, is added from the table that opgen leaves beside tl_core.
+`user_modules.txt` lists the modules that programs use, `sections.txt` the sections of their tables, `second_names.txt`
+the names that PyTorch's manual has of objects with a page under another name. The façade's table gives each module its
+name. All other modules are for developers, with one page for each module.
 """
 
 from __future__ import annotations
 
-import builtins
+import functools
+import importlib
 import inspect
-import itertools
-import json
-import re
-from functools import cache
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sphinx.addnodes import pending_xref
+import class_members
+from class_members import kind_of, member_kind
 
 import tl
 import tl_core as _core
 from tl import _names
-from tools import program_dialect, public_names
+from tools import public_names
 from tools.packages import packages
 
 HERE = Path(__file__).parent
 NATIVE, FACADE = "tl_core", "tl"
 TENSOR = f"{FACADE}.Tensor"
-
-
-# ---- docstrings ----------------------------------------------------------------------------------------------------
-
-
-def as_rst(text: str) -> str:
-    """A docstring, which is plain text with `names` in backticks, as reStructuredText."""
-    markup = r"(?<!`)`([^`\n]+)`(?!`)|([*|]|(?<=\w)_(?!\w))"
-    return re.sub(markup, lambda m: f"``{m[1]}``" if m[1] else f"\\{m[2]}", text)
-
-
-def is_literal(lines: list[str], index: int) -> bool:
-    """Whether a line is of an example, of what it prints, or stands below a line that ends with `::`."""
-    line = lines[index]
-    for above in itertools.takewhile(str.strip, reversed(lines[: index + 1])):
-        if above.lstrip().startswith(">>>"):
-            return True
-    depth = len(line) - len(line.lstrip())
-    for above in reversed(lines[:index]):
-        if above.strip() and len(above) - len(above.lstrip()) < depth:
-            return above.rstrip().endswith("::")
-    return False
-
-
-@cache
-def schemas() -> dict[str, list[str]]:
-    """The schemas of the operators behind each native function and method."""
-    import tl_core
-
-    table = json.loads((Path(tl_core.__file__).parent / "_ops.json").read_text())
-    prefix = {"function": FACADE, "method": TENSOR}
-    return {f"{prefix[o['kind']]}.{o['name']}": o["schemas"] for o in table if not o["namespace"]}
-
-
-@cache
-def in_dialect(text: str, home: ModuleType | None) -> str:
-    """The docstring of an object of a module, with examples as programs have them."""
-    return program_dialect.convert(text, program_dialect.names_around(home) if home is not None else {})
-
-
-def convert_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Sphinx's hook: converts what is no example, and adds the schemas."""
-    if package_of(name) == FACADE or user_name(name):
-        home = obj if what == "module" else program_dialect.module_of(obj)
-        lines[:] = in_dialect("\n".join(lines), home).split("\n")
-    if what == "data" and lines[:1] == (inspect.getdoc(type(obj)) or "").splitlines()[:1]:
-        lines[:] = []  # the class's text says nothing of this object
-    lines[:] = [line if is_literal(lines, i) else as_rst(line) for i, line in enumerate(lines)]
-    if name in schemas():
-        lines += ["", *(f"- ``{schema}``" for schema in schemas()[name]), ""]
-
-
-def unlink_builtins(app: Any, doctree: Any) -> None:
-    """Sphinx's hook: `int` in a signature is Python's, not the element type of that name."""
-    for node in list(doctree.findall(pending_xref)):
-        if hasattr(builtins, node.get("reftarget", "")):
-            node.replace_self(node.children)
-
-
-def share_navigation(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Sphinx's hook: pages outside of the list of contents show the same list, made once for each folder.
-
-    The theme makes it anew for every page, which took nine tenths of the time of writing.
-    """
-    if page in _contents(app.env) or "toctree" not in context:
-        return
-    make, folder = context["toctree"], page.rpartition("/")[0]
-
-    def shared(**options: Any) -> str:
-        key = (folder, *sorted(options.items()))
-        if key not in _navigation:
-            _navigation[key] = make(**options)
-        return _navigation[key]
-
-    context["toctree"] = shared
-
-
-_navigation: dict[tuple, str] = {}
-
-
-@cache
-def _contents(environment: Any) -> frozenset[str]:
-    """The pages in the list of contents."""
-    found, todo = {"index"}, ["index"]
-    while todo:
-        further = set(environment.toctree_includes.get(todo.pop(), ())) - found
-        found |= further
-        todo += further
-    return frozenset(found)
+PART = "TL_DOCS_MODULES"  # modules to build with commas between, the others are left out
+KINDS = {
+    "class": "Classes",
+    "exception": "Exceptions",
+    "function": "Functions",
+    "data": "Constants and objects",
+}
+Pages = dict[str, list[str]]
+ABSOLUTE = [".. py:currentmodule:: None", ""]  # names in tables are absolute
 
 
 # ---- tables --------------------------------------------------------------------------------------------------------
@@ -124,72 +45,62 @@ def _contents(environment: Any) -> frozenset[str]:
 
 def blocks(file: str) -> dict[str, list[str]]:
     """The lines of a table below each of its `= heading` lines, without comments and empty lines."""
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for line in (HERE / file).read_text().splitlines():
         if line.startswith("= "):
-            found[line[2:]] = []
+            result[line[2:]] = []
         elif line and not line.startswith("#"):
-            found[list(found)[-1]].append(line)
-    return found
+            result[list(result)[-1]].append(line)
+    return result
 
 
-@cache
+@functools.cache
 def groups() -> dict[str, list[str]]:
     """Headings of the reference's list and the modules below them."""
     return blocks("user_modules.txt")
 
 
-@cache
+@functools.cache
+def user_modules() -> dict[str, int]:
+    """The modules that programs use, each with its position in the reference."""
+    return {name: i for i, name in enumerate(name for names in groups().values() for name in names)}
+
+
+@functools.cache
 def sections(page: str) -> dict[str, list[str]]:
-    """The sections of a page and the names in them; a name stands in the first section that has it."""
-    found: dict[str, list[str]] = {}
+    """The sections of a page and their names. A name is in the first section that lists it."""
+    result: dict[str, list[str]] = {}
     title, seen = "", set()
     for line in blocks("sections.txt").get(page, []):
         if line.startswith("- "):
             title = line[2:]
-            found[title] = []
+            result[title] = []
         else:
-            found[title] += [name for name in line.split() if name not in seen]
-            seen |= {*found[title]}
-    return found
+            result[title] += [name for name in line.split() if name not in seen]
+            seen |= {*result[title]}
+    return result
 
 
-# ---- pages ---------------------------------------------------------------------------------------------------------
+# ---- modules and their names ---------------------------------------------------------------------------------------
 
 
-indexed: dict[type, str] = {}  # class -> the name under which it is in the index
+@dataclass
+class Entry:
+    """A module with a page: its name there, its object, its public names, and the package of each."""
 
+    title: str
+    module: ModuleType
+    values: dict[str, Any]
+    packages: dict[str, str] = field(default_factory=dict)
 
-def kind_of(value: Any) -> str:
-    """The directive of autodoc for a value."""
-    if inspect.isclass(value):
-        return "exception" if issubclass(value, BaseException) else "class"
-    return "function" if inspect.isroutine(value) else "data"
-
-
-def directive(module: str, name: str, value: Any, package: str) -> list[str]:
-    """The lines that document one name and say which package serves it.
-
-    What another package defines is in the index there; a class with two names is in the index under the first.
-    """
-    dotted = f"{module}.{name}"
-    lines = [f".. auto{kind_of(value)}:: {dotted}"]
-    home = package_of(public_names.home_of(value))
-    borrowed = home != package and home in {p.import_name for p in packages().values()}
-    again = not borrowed and inspect.isclass(value) and indexed.setdefault(value, dotted) != dotted
-    if borrowed or again:
-        lines.append("   :no-index:")
-    return [*lines, "", f"   *package:* ``{package.replace('_', '-')}``", ""]
+    def package_of(self, name: str) -> str:
+        """The package that serves a name."""
+        return self.packages.get(name) or package_of(self.module.__name__)
 
 
 def package_of(dotted: str) -> str:
     """The first part of a dotted name."""
     return dotted.partition(".")[0]
-
-
-def heading(text: str, line: str) -> list[str]:
-    """A title with its line below."""
-    return [text, line * len(text), ""]
 
 
 def user_name(module: str) -> str | None:
@@ -199,17 +110,185 @@ def user_name(module: str) -> str | None:
         name = module
     else:
         name = FACADE if facade == "" else f"{FACADE}.{facade}"
-    return name if any(name in names for names in groups().values()) else None
+    return name if name in user_modules() else None
+
+
+def root_entry(names: list[str]) -> Entry:
+    """`tl` itself: the core's names, and those that the façade takes from other packages."""
+    borrowed = {n: m for n, m in _names.OBJECTS.items() if "." not in n and n not in names and hasattr(tl, n)}
+    values = {n: getattr(tl, n) for n in [*names, *borrowed]}
+    homes = {n: _names.package_of(m) for n, m in borrowed.items()}
+    return Entry(FACADE, tl, values, {n: homes.get(n, NATIVE) for n in values})
+
+
+def entry(module: ModuleType, names: list[str]) -> Entry | None:
+    """The page of a module; None for a module without names of its own."""
+    name = module.__name__
+    if name == FACADE or not names:  # the façade's names are those of the core
+        return None
+    if name == NATIVE:
+        return root_entry(names)
+    return Entry(user_name(name) or name, module, {n: getattr(module, n) for n in names})
+
+
+def part() -> list[str]:
+    """The modules of a partial build; empty for the whole site."""
+    return [name for name in os.environ.get(PART, "").split(",") if name]
+
+
+@functools.cache
+def entries() -> dict[str, list[Entry]]:
+    """The modules of each distribution."""
+    only = {
+        NATIVE if name == FACADE else package_of(importlib.import_module(name).__name__) for name in part()
+    }
+    result: dict[str, list[Entry]] = {}
+    for dist, package in sorted(packages().items()):
+        if not only or package.import_name in only:
+            every = (entry(module, names) for module, names in public_names.entries(package.import_name))
+            result[dist] = [e for e in every if e is not None and (not only or e.title in part())]
+    return result
+
+
+def user_entries() -> list[Entry]:
+    """The modules that programs use."""
+    return [e for listed in entries().values() for e in listed if e.title in user_modules()]
+
+
+@functools.cache
+def class_pages() -> dict[type, str]:
+    """The page of each class that programs use: of its names, the one with the fewest dots."""
+    result: dict[type, str] = {}
+    titled = sorted(user_entries(), key=lambda e: (e.title.count("."), user_modules()[e.title]))
+    for each in titled:
+        for name, value in each.values.items():
+            if inspect.isclass(value):
+                result.setdefault(value, f"{each.title}.{name}")
+    return result
+
+
+@functools.cache
+def object_pages() -> dict[int, str]:
+    """The page of each class and function that programs use, by the identity of the object."""
+    result = {id(cls): page for cls, page in class_pages().items()}
+    for each in user_entries():
+        for name, value in each.values.items():
+            if kind_of(value) == "function":
+                result.setdefault(id(value), f"{each.title}.{name}")
+    return result
+
+
+# ---- the page of a name --------------------------------------------------------------------------------------------
+
+
+def heading(text: str, line: str) -> list[str]:
+    """A title with its line below."""
+    return [text, line * len(text), ""]
+
+
+def table(title: str, names: list[str]) -> list[str]:
+    """A table of names with a line each, which link to their pages."""
+    rows = (f"   ~{title}.{name}" for name in names)
+    return [".. autosummary::", "   :signatures: none", "", *rows, ""]
+
+
+def footer(package: str, module: str) -> list[str]:
+    """The package that serves a name, and the table in which it is."""
+    return [
+        "",
+        f"*Package:* ``{package.replace('_', '-')}``. *Module:* :doc:`{module} <{file_name(module)}>`.",
+        "",
+    ]
+
+
+def inherited_links(others: dict[type, list[str]]) -> Iterator[str]:
+    """Links to the members on the pages of the bases."""
+    for base, names in others.items():
+        page = class_pages()[base]
+        links = ", ".join(f":py:obj:`{name} <{page}.{name}>`" for name in names)
+        yield from [f":py:obj:`{page}`: {links}", ""]
+
+
+def class_page(dotted: str, cls: type) -> list[str]:
+    """The lines of a class: a table of its members, their texts, and links to those of its bases."""
+    split = class_members.members(cls, class_pages().__contains__)
+    own = split.pop(cls)
+    lines = [f".. auto{kind_of(cls)}:: {dotted}", "   :no-members:", ""]
+    if own and dotted != TENSOR:
+        lines += [*heading("Members", "-"), *table(dotted, own)]
+        for name in (n for n in own if n not in class_members.attributes_section(cls)):
+            kind = member_kind(cls, name)
+            options = ["   :members:", "   :undoc-members:"] if kind == "class" else []
+            lines += [f".. auto{kind}:: {dotted}.{name}", *options, ""]
+    if split:
+        lines += [*heading("Inherited members", "-"), *inherited_links(split)]
+    return lines
+
+
+def second_name(dotted: str, value: Any) -> list[str]:
+    """The lines of an object whose page has another name."""
+    text = f"Another name of :py:obj:`{object_pages()[id(value)]}`."
+    return [f".. py:{kind_of(value)}:: {dotted}", "", f"   {text}", ""]
+
+
+def second_names() -> Pages:
+    """The pages of the names that the manual has and no module of `user_modules.txt` offers."""
+    pages: Pages = {}
+    for dotted in (HERE / "second_names.txt").read_text().split("\n"):
+        if dotted.startswith("tl."):
+            value = functools.reduce(getattr, dotted.split(".")[1:], tl)
+            parent = dotted.rpartition(".")[0]
+            lines = [f".. auto{kind_of(value)}:: {dotted}", ""]
+            if id(value) in object_pages():
+                lines = second_name(dotted, value)
+            elif inspect.isclass(value):
+                lines = class_page(dotted, value)
+            elif not inspect.ismodule(functools.reduce(getattr, parent.split(".")[1:], tl)):
+                lines = [f".. py:attribute:: {dotted}", "", f"   An attribute of :py:obj:`{parent}`.", ""]
+            pages[dotted] = [":orphan:", "", *heading(dotted, "="), *lines]
+    return pages
+
+
+def name_page(each: Entry, name: str) -> list[str]:
+    """The page of a name."""
+    dotted, value = f"{each.title}.{name}", each.values[name]
+    lines = [":orphan:", "", *heading(dotted, "=")]
+    if not inspect.isclass(value):
+        lines += [f".. auto{kind_of(value)}:: {dotted}", ""]
+    elif class_pages()[value] == dotted:
+        lines += class_page(dotted, value)
+    else:
+        lines += second_name(dotted, value)
+    return lines + footer(each.package_of(name), each.title)
+
+
+def tensor_pages() -> Pages:
+    """The class Tensor, a table of its members, and a page for each member."""
+    names = class_members.members(tl.Tensor, class_pages().__contains__)[tl.Tensor]
+    listed: dict[str, list[str]] = {"Methods": [], "In-place methods": [], "Attributes": []}
+    pages: Pages = {}
+    for name in names:
+        kind = member_kind(tl.Tensor, name)
+        in_place = "In-place methods" if name.endswith("_") else "Methods"
+        listed["Attributes" if kind == "attribute" else in_place].append(name)
+        dotted = f"{TENSOR}.{name}"
+        lines = [":orphan:", "", *heading(dotted, "="), f".. auto{kind}:: {dotted}", ""]
+        pages[dotted] = lines + footer(NATIVE, TENSOR)
+    lines = [*heading(TENSOR, "="), *class_page(TENSOR, tl.Tensor)]
+    for title, members in listed.items():
+        lines += [*heading(title, "-"), *table(TENSOR, members)]
+    return {TENSOR: lines, **pages}
+
+
+# ---- the page of a module ------------------------------------------------------------------------------------------
 
 
 def kind_heading(page: str, name: str, value: Any) -> str:
-    """The heading, on a page with sections, of a name that stands in none of them."""
+    """The heading of a name that no section of the manual lists."""
     if isinstance(value, type(_core.float32)):
         return "Data types"
-    if inspect.isclass(value):
-        return "Classes"
-    if page != FACADE:
-        return "Other names"
+    if page != FACADE or inspect.isclass(value):
+        return KINDS[kind_of(value)]
     if name.endswith("_"):
         return "In-place forms"
     if name in nn_names():
@@ -217,100 +296,114 @@ def kind_heading(page: str, name: str, value: Any) -> str:
     return "Other functions" if callable(value) else "Constants and objects"
 
 
-@cache
+@functools.cache
 def nn_names() -> frozenset[str]:
-    """The functions that neural networks are made of: those of `nn.functional` and what the core has below them."""
+    """The functions of neural networks: those of `nn.functional`, and the core's functions below them."""
     listed = [name for names in sections("tl.nn.functional").values() for name in names]
     return frozenset([*listed, *vars(_core.nn_functions)])
 
 
-def in_sections(page: str, names: list[str], module: ModuleType) -> dict[str, list[str]]:
-    """The names of a page under the headings of the manual; then what the manual's lists don't have, by kind."""
-    found = {title: [n for n in listed if n in names] for title, listed in sections(page).items()}
-    placed = {name for listed in found.values() for name in listed}
-    for name in sorted({*names} - placed):
-        found.setdefault(kind_heading(page, name, getattr(module, name)), []).append(name)
-    return {title: listed for title, listed in found.items() if listed}
+def in_sections(each: Entry) -> dict[str, list[str]]:
+    """The names of a module under the headings of the manual, then all others by kind."""
+    names = [name for name in each.values if f"{each.title}.{name}" != TENSOR]
+    result = {title: [n for n in listed if n in names] for title, listed in sections(each.title).items()}
+    listed = {name for names in result.values() for name in names}
+    for name in sorted({*names} - listed) if result else names:
+        result.setdefault(kind_heading(each.title, name, each.values[name]), []).append(name)
+    return {title: names for title, names in result.items() if names}
 
 
-def module_page(module: ModuleType, names: list[str], title: str) -> list[str]:
-    """A module's text and its names: in sections where the manual has some, else in the order of the module."""
-    package = package_of(module.__name__)
-    served = f"Served by the package ``{package.replace('_', '-')}`` as ``{module.__name__}``."
-    lines = [*heading(title, "="), served, ""]
-    lines += [f".. automodule:: {module.__name__}", "   :no-members:", "   :no-index:", ""]
-    if not sections(title):
-        return lines + [line for n in names for line in directive(title, n, getattr(module, n), package)]
-    for section, listed in in_sections(title, names, module).items():
-        lines += heading(section, "-")
-        lines += [line for n in listed for line in directive(title, n, getattr(module, n), package)]
-    return lines
+def file_name(title: str) -> str:
+    """The file of a module's page. A function may have the dotted name of a module, as `tl.export.unflatten`."""
+    parent, _, name = title.rpartition(".")
+    clash = title != TENSOR and any(name in each.values for each in user_entries() if each.title == parent)
+    return f"{title}-module" if clash else title
 
 
-def root_page(names: list[str]) -> list[str]:
-    """`tl` itself: the core's names, and in the same sections those that the façade takes from other packages."""
-    lines = [*heading(FACADE, "="), f".. automodule:: {FACADE}", "   :no-members:", "   :no-index:", ""]
-    borrowed = {n: m for n, m in _names.OBJECTS.items() if "." not in n}
-    offered = [n for n in names if n != "Tensor"] + [n for n in borrowed if n not in names and hasattr(tl, n)]
-    for section, listed in in_sections(FACADE, offered, tl).items():
-        lines += heading(section, "-")
-        for name in listed:
-            package = _names.package_of(borrowed.get(name, NATIVE))
-            lines += directive(FACADE, name, getattr(tl, name), package)
-    return lines
+def in_contents(title: str) -> bool:
+    """Whether a module is in the list of contents beside each page: `tl.nn` is, `tl.nn.utils.rnn` is not."""
+    return title in user_modules() and title.count(".") <= 1
 
 
-def tensor_page() -> list[str]:
-    """The class Tensor has a page of its own."""
-    return [*heading(TENSOR, "="), *directive(FACADE, "Tensor", tl.Tensor, NATIVE)]
-
-
-def pages_of(module: ModuleType, names: list[str]) -> dict[str, list[str]]:
-    """Page name -> lines, of one module."""
-    name = module.__name__
-    if name == FACADE:  # its names are those of the core
-        return {}
-    if name == NATIVE:
-        return {FACADE: root_page(names), TENSOR: tensor_page()}
-    title = user_name(name) or name
-    return {title: module_page(module, names, title)} if names else {}
-
-
-def all_pages() -> dict[str, list[str]]:
-    """Page name -> lines; a page for each package lists those that are for developers.
-
-    Those are no part of the list of contents, which stands beside each page.
-    """
-    pages: dict[str, list[str]] = {}
-    for dist, package in sorted(packages().items()):
-        made: dict[str, list[str]] = {}
-        for module, names in public_names.entries(package.import_name):
-            made |= pages_of(module, names)
-        internal = [name for name in made if not any(name in listed for listed in groups().values())]
-        if internal:
-            pages[f"package-{dist}"] = [*heading(dist, "="), *(f"- :doc:`{name}`" for name in internal)]
-            made |= {name: [":orphan:", "", *made[name]] for name in internal}
-        pages |= made
-    return pages
-
-
-def toctree(names: list[str], *options: str) -> list[str]:
-    """A list of pages."""
+def module_head(each: Entry) -> list[str]:
+    """A module's title and text."""
+    module, package = each.module.__name__, package_of(each.module.__name__)
+    served = (
+        []
+        if module == FACADE
+        else [f"The package ``{package.replace('_', '-')}`` has it as ``{module}``.", ""]
+    )
     return [
-        ".. toctree::",
-        "   :maxdepth: 1",
-        *(f"   {o}" for o in options),
+        *heading(each.title, "="),
+        f".. automodule:: {module}",
+        "   :no-members:",
+        "   :no-index:",
         "",
-        *(f"   {n}" for n in names),
-        "",
+        *served,
     ]
 
 
-def lists(pages: dict[str, list[str]]) -> dict[str, list[str]]:
+def module_pages(each: Entry) -> Pages:
+    """The table of a module, and the pages of its names."""
+    lines = [*([] if in_contents(each.title) else [":orphan:", ""]), *module_head(each)]
+    for section, names in in_sections(each).items():
+        lines += [*heading(section, "-"), *table(each.title, names)]
+    pages = {f"{each.title}.{name}": name_page(each, name) for name in each.values}
+    if each.title == FACADE:
+        pages |= tensor_pages()
+    return {file_name(each.title): lines, **pages}
+
+
+def developer_page(each: Entry) -> list[str]:
+    """All names of a module for developers. Names that programs use are links to their pages."""
+    lines = [":orphan:", "", *module_head(each)]
+    for name, value in each.values.items():
+        page = object_pages().get(id(value))
+        if page is not None:
+            lines += [f"``{name}``: :doc:`{page}`", ""]
+        else:
+            home = public_names.home_of(value)
+            foreign = package_of(home) in class_members.PACKAGES and package_of(home) != package_of(
+                each.title
+            )
+            options = ["   :members:", "   :show-inheritance:"] if inspect.isclass(value) else []
+            lines += [
+                f".. auto{kind_of(value)}:: {each.title}.{name}",
+                *options,
+                *["   :no-index:"] * foreign,
+                "",
+            ]
+    return lines
+
+
+# ---- all pages -----------------------------------------------------------------------------------------------------
+
+
+def all_pages() -> Pages:
+    """Page name -> lines; the page of a package lists its modules for developers."""
+    pages: Pages = {}
+    for dist, listed in entries().items():
+        internal = [each for each in listed if each.title not in user_modules()]
+        for each in listed:
+            pages |= {each.title: developer_page(each)} if each in internal else module_pages(each)
+        if internal:
+            pages[f"package-{dist}"] = [*heading(dist, "="), *(f"- :doc:`{each.title}`" for each in internal)]
+    return pages if part() else {**second_names(), **pages}
+
+
+def toctree(names: list[str]) -> list[str]:
+    """A list of pages that is a part of the list of contents."""
+    return [".. toctree::", "   :maxdepth: 1", "", *(f"   {n}" for n in names), ""]
+
+
+def lists(pages: Pages) -> Pages:
     """The two lists of the reference: the modules that programs use, by subject, and the packages."""
-    users: list[str] = heading("By the names that programs use", "=")
+    users = heading("By the names that programs use", "=")
     for title, names in groups().items():
-        users += [*heading(title, "-"), *toctree([n for n in names if n in pages])]
+        built = [name for name in names if file_name(name) in pages]
+        rest = [name for name in built if not in_contents(name)]
+        users += [*heading(title, "-"), *toctree([file_name(name) for name in built if in_contents(name)])]
+        users += [*(f"- :doc:`{name} <{file_name(name)}>`" for name in rest), ""]
     developers = heading("For developers", "=")
     developers += ["The modules that the packages are made of, under the names of the packages.", ""]
     developers += toctree([name for name in pages if name.startswith("package-")])

@@ -75,9 +75,9 @@ class Browser:
         message: dict[str, Any] = json.loads(line)
         return message
 
-    def open(self, page: Path) -> None:
+    def open(self, page: Path, query: str = "") -> None:
         """Loads a page; `evaluate` then runs in it."""
-        self._ask("Page.navigate", self._session, url=page.as_uri())
+        self._ask("Page.navigate", self._session, url=page.as_uri() + query)
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression of JavaScript, or of what it promises.

@@ -9,20 +9,59 @@ import re
 import shutil
 import struct
 import subprocess
+import time
+import urllib.parse
 import zlib
 from pathlib import Path
 
 import pytest
 
 from tools import charts, figures
+from tools.bench.browser import Browser
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = Path(os.environ.get("TL_SITE", ROOT / "docs" / "_build" / "html"))
 SHOTS = SITE.parent / "screenshots"
+REFERENCE = "reference/generated"
 PAGES = {
     "landing": "index.html",
     "guide": "guide/tour.html",
-    "reference": "reference/generated/tl.nn.html",
+    "guides": "guide/index.html",
+    "error": "errors/matmul-shapes.html",
+    "errors": "errors/index.html",
+    "tutorial": "tutorials/digits.html",
+    "table": f"{REFERENCE}/tl.nn.html",
+    "class": f"{REFERENCE}/tl.nn.Linear.html",
+    "methods": f"{REFERENCE}/tl.nn.Module.html",
+    "function": f"{REFERENCE}/tl.nn.functional.scaled_dot_product_attention.html",
+}
+# Queries of a user, and the page that must be the first result.
+SEARCHES = {
+    "Linear": f"{REFERENCE}/tl.nn.Linear",
+    "state_dict": f"{REFERENCE}/tl.nn.Module",
+    "load_state_dict": f"{REFERENCE}/tl.nn.Module",
+    "cross entropy": f"{REFERENCE}/tl.nn.functional.cross_entropy",
+    "Adam": f"{REFERENCE}/tl.optim.Adam",
+    "StepLR": f"{REFERENCE}/tl.optim.lr_scheduler.StepLR",
+    "Conv2d": f"{REFERENCE}/tl.nn.Conv2d",
+    "einsum": f"{REFERENCE}/tl.einsum",
+    "backward": f"{REFERENCE}/tl.Tensor.backward",
+    "manual_seed": f"{REFERENCE}/tl.manual_seed",
+    "torch.nn.functional.relu": f"{REFERENCE}/tl.nn.functional.relu",
+    "DistributedDataParallel": f"{REFERENCE}/tl.nn.parallel.DistributedDataParallel",
+    "scaled_dot_product_attention": f"{REFERENCE}/tl.nn.functional.scaled_dot_product_attention",
+    "DataLoader": f"{REFERENCE}/tl.utils.data.DataLoader",
+    "DataLoader workers": "guide/data",
+    "save checkpoint": "guide/checkpoints",
+    "sparse tensors": "guide/sparse",
+    "profiling": "guide/profiling",
+    "several processes": "guide/several_processes",
+    "tensorboard": "guide/tensorboard",
+    "coming from pytorch": "guide/migration",
+    "install": "install",
+    "mat1 and mat2 shapes cannot be multiplied": "errors/matmul-shapes",
+    "backward through the graph a second time": "errors/backward-twice",
+    "does not require grad": "errors/no-grad",
 }
 WIDTHS = {"desktop": (1280, 1600), "phone": (390, 1600)}
 FLAGS = [
@@ -84,6 +123,104 @@ def is_drawn(png: bytes) -> bool:
             data += png[at + 8 : at + 8 + length]
         at += 12 + length
     return len(set(zlib.decompress(data))) > 16
+
+
+def settled(browser: Browser, expression: str) -> object:
+    """The value of an expression as soon as it is one; a page may still be loading."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            value = browser.evaluate(expression)
+        except RuntimeError:
+            value = None  # its scripts are still loading
+        if value not in (None, False):
+            return value
+        time.sleep(0.1)
+    raise AssertionError(f"{expression} never had a value")
+
+
+FIRST_RESULT = "document.querySelector('ul.search li a')?.getAttribute('href')"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with Browser(chromium()) as opened:
+        yield opened
+
+
+def first_result(browser: Browser, query: str) -> str:
+    """The page of the first result of a search."""
+    encoded = f"?q={urllib.parse.quote(query)}"
+    browser.open(SITE / "search.html", encoded)
+    settled(browser, f"location.search === {encoded!r}")
+    return str(settled(browser, FIRST_RESULT)).partition(".html")[0]
+
+
+def test_searches_find_their_page_first(browser):
+    results = {query: first_result(browser, query) for query in SEARCHES}
+    assert results == SEARCHES
+
+
+def test_formulas_are_typeset_from_the_site_alone(browser):
+    page = next(page for page in (SITE / REFERENCE).glob("tl.nn.*.html") if 'class="math' in page.read_text())
+    browser.open(page)
+    assert settled(browser, "document.querySelectorAll('mjx-container').length > 0")
+    resources = browser.evaluate("performance.getEntriesByType('resource').map(entry => entry.name)")
+    assert all(name.startswith("file:") for name in resources)
+
+
+def test_no_page_loads_files_of_other_sites():
+    chromium()
+    loaded = re.compile(
+        r"""<(?:script|img|iframe)[^>]* src="https?:|<link[^>]* rel="(?:stylesheet|preload)"[^>]*href="https?:"""
+    )
+    for name in [*PAGES.values(), "search.html", "genindex.html"]:
+        assert not loaded.search((SITE / name).read_text()), name
+
+
+def test_code_can_be_copied_without_prompts(browser):
+    browser.open(SITE / "guide/tour.html")
+    assert settled(browser, "document.querySelectorAll('button.copybtn').length > 0")
+    script = (SITE / "_static" / "copybutton.js").read_text()
+    (prompt,) = re.findall(r"formatCopyText\(text, '(.*?)', true", script)
+    assert all(
+        re.match(prompt.replace("\\\\", "\\"), line) for line in (">>> x = 1", "... y = 2", "$ nox -l")
+    )
+
+
+def test_code_blocks_end_with_their_last_line():
+    chromium()
+    for name in ("guide/tour.html", "quickstart.html", "errors/matmul-shapes.html"):
+        assert not re.search(r"\n\n</pre>", (SITE / name).read_text()), name
+
+
+def test_titles_have_the_version():
+    chromium()
+    version = re.search(r"<title>.* - tl ([\d.]+)</title>", (SITE / "install.html").read_text())
+    assert version, "the title has no version"
+
+
+def test_the_sidebar_has_the_groups_of_the_guide():
+    listed = re.findall(r"^:caption: (.*)$", (ROOT / "docs" / "index.md").read_text(), re.MULTILINE)
+    guides = re.findall(r"^## (.*)$", (ROOT / "docs" / "guide" / "index.md").read_text(), re.MULTILINE)
+    assert listed[: len(guides)] == guides
+    trees = re.findall(
+        r"```{toctree}\n:caption: (.*)\n:hidden:\n\n((?:.+\n)*)```", (ROOT / "docs" / "index.md").read_text()
+    )
+    for title, pages in trees[: len(guides)]:
+        section = (
+            (ROOT / "docs" / "guide" / "index.md")
+            .read_text()
+            .partition(f"## {title}\n")[2]
+            .partition("\n## ")[0]
+        )
+        linked = re.findall(r"\]\((\w+)\.md\)", section)
+        assert (
+            linked
+            == [page.removeprefix("guide/") for page in pages.split() if page.startswith("guide/")][
+                -len(linked) :
+            ]
+        )
 
 
 def test_every_error_has_cause_and_fix():

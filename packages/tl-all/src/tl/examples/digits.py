@@ -42,6 +42,7 @@ class Images(NamedTuple):
         return self.pixels.shape[0]
 
     def rows(self, indices: tl.Tensor) -> "Images":
+        """The images with these indices."""
         return Images(self.pixels[indices], self.digits[indices])
 
 

@@ -58,6 +58,7 @@ class Attention(nn.Module):
         self.register_buffer("sin", angles.sin(), persistent=False)
 
     def rotate(self, x: tl.Tensor) -> tl.Tensor:
+        """The rotary embedding: pairs of channels, rotated by an angle for each position."""
         cos, sin = self.cos[: x.shape[-2]], self.sin[: x.shape[-2]]
         one, two = x.chunk(2, -1)
         return tl.cat([one * cos - two * sin, one * sin + two * cos], -1)

@@ -384,6 +384,14 @@ def _comparison(sign: str) -> Callable[[SymNode, SymNode], SymNode]:
     return method
 
 
+def _define(name: str, method: Callable[..., SymNode]) -> None:
+    method.__name__, method.__doc__ = (
+        name,
+        f"The node of the operator `{name}` on the expressions of the nodes.",
+    )
+    setattr(SymNode, name, method)
+
+
 def _as_number(self: SymNode) -> SymNode:
     return self.sym_int() if self.pytype is bool else self
 
@@ -399,9 +407,9 @@ _ARITHMETIC: dict[str, Callable[[Expr, Expr], Expr]] = {
     "rshift": lambda a, b: call("RShift", a, b),
 }
 for _name, _make in _ARITHMETIC.items():
-    setattr(SymNode, _name, _arithmetic(_make))
+    _define(_name, _arithmetic(_make))
 for _name, _sign in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
-    setattr(SymNode, _name, _comparison(_sign))
+    _define(_name, _comparison(_sign))
 
 
 def _bits(name: str) -> Callable[[SymNode, SymNode], SymNode]:
@@ -414,10 +422,10 @@ def _bits(name: str) -> Callable[[SymNode, SymNode], SymNode]:
 
 
 for _name in ("and", "or", "xor"):
-    setattr(SymNode, f"bitwise_{_name}", _bits(_name))
+    _define(f"bitwise_{_name}", _bits(_name))
 for _name in ("and", "or"):
-    setattr(SymNode, f"sym_{_name}", _bits(_name))
-    setattr(SymNode, f"{_name}_", _bits(_name))
+    _define(f"sym_{_name}", _bits(_name))
+    _define(f"{_name}_", _bits(_name))
 
 
 def _function(name: str) -> Callable[[SymNode], SymNode]:
@@ -428,7 +436,7 @@ def _function(name: str) -> Callable[[SymNode], SymNode]:
 
 
 for _name in FUNCTIONS_OF_ONE:
-    setattr(SymNode, f"sym_{_name}", _function(_name))
+    _define(f"sym_{_name}", _function(_name))
 
 
 def _tables() -> tuple[dict[str, Any], set[str]]:
