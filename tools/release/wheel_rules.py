@@ -103,6 +103,15 @@ def path_faults(wheel: Wheel) -> Iterator[str]:
                 yield f"{name} contains {prefix}"
 
 
+def top_level_faults(wheel: Wheel, package: Package) -> Iterator[str]:
+    """Folders and files beside the packages that the settings name."""
+    target = package.settings["tool"]["hatch"]["build"]["targets"]["wheel"]
+    forced = (Path(name).parts[0] for name in target.get("force-include", {}).values())
+    expected = {wheel.info, *(Path(name).name for name in target["packages"]), *forced}
+    for name in sorted({Path(file).parts[0] for file in wheel.files} ^ expected):
+        yield f"{name} is {'missing' if name in expected else 'in the wheel, but not in the settings'}"
+
+
 def faults(path: Path, package: Package) -> list[str]:
     """The rules that a wheel breaks.
 
@@ -117,5 +126,6 @@ def faults(path: Path, package: Package) -> list[str]:
         metadata_faults(wheel, package),
         tag_faults(wheel, package),
         path_faults(wheel),
+        top_level_faults(wheel, package),
     )
     return [f"{path.name}: {fault}" for rule in rules for fault in rule]

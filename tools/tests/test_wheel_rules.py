@@ -67,6 +67,7 @@ def test_a_wheel_without_faults(core, files, tmp_path):
     ("name", "data", "message"),
     [
         ("tl_core/_C.so", b"\x7fELF", "a pure wheel contains a compiled module"),
+        ("other/a.py", b"", "other is in the wheel, but not in the settings"),
         ("tl_core/a.py", f"x = {str(ROOT)!r}".encode(), "contains"),
         ("tl_core/a.py", f"x = {sys.prefix!r}".encode(), "contains"),
         (f"{INFO}/licenses/LICENSE", b"other", "LICENSE differs"),
