@@ -22,60 +22,22 @@ OVERRIDES = "torch; sys_platform == 'never'\n"
 
 # Options of `pip install` with a value in the next word.
 _OF_REQUIREMENTS = frozenset(
-    [
-        "-r",
-        "--requirement",
-        "-c",
-        "--constraint",
-        "-e",
-        "--editable",
-        "--report",
-        "--group",
-        "--build-constraint",
-        "--requirements-from-script",
-    ]
+    {
+        *("-r", "--requirement", "-c", "--constraint", "-e"),
+        *("--editable", "--report", "--group", "--build-constraint", "--requirements-from-script"),
+    }
 )
 _OF_INSTALLATION = frozenset(
-    [
-        "-t",
-        "--target",
-        "--platform",
-        "--python-version",
-        "--implementation",
-        "--abi",
-        "--root",
-        "--prefix",
-        "--src",
-        "--upgrade-strategy",
-        "-C",
-        "--config-settings",
-        "--config-setting",
-        "--global-option",
-        "--no-binary",
-        "--only-binary",
-        "--progress-bar",
-        "--root-user-action",
-        "-i",
-        "--index-url",
-        "--pypi-url",
-        "--extra-index-url",
-        "-f",
-        "--find-links",
-        "--python",
-        "--log",
-        "--keyring-provider",
-        "--proxy",
-        "--retries",
-        "--timeout",
-        "--exists-action",
-        "--trusted-host",
-        "--cert",
-        "--client-cert",
-        "--cache-dir",
-        "--use-feature",
-        "--use-deprecated",
-        "--uploaded-prior-to",
-    ]
+    {
+        *("-t", "--target", "--platform", "--python-version", "--implementation"),
+        *("--abi", "--root", "--prefix", "--src", "--upgrade-strategy"),
+        *("-C", "--config-settings", "--config-setting", "--global-option", "--no-binary"),
+        *("--only-binary", "--progress-bar", "--root-user-action", "-i", "--index-url"),
+        *("--pypi-url", "--extra-index-url", "-f", "--find-links", "--python"),
+        *("--log", "--keyring-provider", "--proxy", "--retries", "--timeout"),
+        *("--exists-action", "--trusted-host", "--cert", "--client-cert", "--cache-dir"),
+        *("--use-feature", "--use-deprecated", "--uploaded-prior-to"),
+    }
 )
 _NO_PIP = """{program} needs pip, which this environment lacks. With uv:
     tl pip overrides > tl-overrides.txt

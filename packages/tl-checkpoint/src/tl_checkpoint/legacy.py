@@ -214,7 +214,12 @@ def load(
         raise EOFError(
             "the file is empty, or was read to its end already: seek(0) goes back to its beginning"
         )
-    if _PICKLED_MAGIC not in source.read_at(0, min(source.size, 24)):
+    head = bytes(source.read_at(0, min(source.size, 24)))
+    if _PICKLED_MAGIC not in head and head[8:9] == b"{" and int.from_bytes(head[:8], "little") < source.size:
+        raise pickle.UnpicklingError(
+            "the file is one of safetensors: tl_checkpoint.safetensors.load_file reads it"
+        )
+    if _PICKLED_MAGIC not in head:
         raise pickle.UnpicklingError(
             "the file is neither an archive nor one from before 2020; it may be damaged, or of another program"
         )

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from . import numpy_numbers
 from .globals import Global
 from .unfinished import Unfinished
 
@@ -101,7 +102,7 @@ def find(full: str) -> Any:
     try:
         import numpy
     except ImportError:
-        return None  # without NumPy its objects can't be rebuilt
+        return numpy_numbers.find(full)
 
     if full == "numpy.dtype":
         return Global(full, _Dtype)

@@ -232,7 +232,10 @@ def __getattr__(name: str) -> object:
     if name in _LATER_MODULES:
         return _import_module(f"tl_core.{_LATER_MODULES[name]}")
     if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from tl_core.base.optional import name_elsewhere
+
+        elsewhere = "" if name.startswith("_") else name_elsewhere(name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{elsewhere}")
     value = globals()[name] = getattr(_import_module(_LATER[name]), name)
     return value
 
