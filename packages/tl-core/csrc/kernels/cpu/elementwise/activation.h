@@ -104,10 +104,20 @@ TL_INLINE VecF positive_part(VecF x) {
   return select<VecF>(x < 0, VecF{}, x);
 #endif
 }
-TL_INLINE VecF less_tail(VecF x, VecF tail) { return fma(-math::abs(x), tail, positive_part(x)); }
+// -|x|, but at most 14.5 in size above 0: there a tail of 0 times infinity would be NaN.
+TL_INLINE VecF negative_part(VecF x, VecF size) {
+#if TL_ISA_LEVEL >= 4
+  return _mm512_min_ps(-size, x);
+#else
+  return select<VecF>(x < -size, x, -size);
+#endif
+}
+TL_INLINE VecF less_tail(VecF x, VecF size, VecF tail) {
+  return fma(negative_part(x, size), tail, positive_part(x));
+}
 TL_INLINE VecF below_times(VecF x) {
   const VecF size = size_of(x);
-  return less_tail(x, normal_tail(size, bell(size)));
+  return less_tail(x, size, normal_tail(size, bell(size)));
 }
 TL_UNARY(gelu, true, return below_times(x);)
 // The same to 2^-13: all that a bfloat16 shows.
@@ -118,7 +128,7 @@ TL_INLINE VecF below_times_roughly(VecF x) {
                                0x1.ffffe8p-1f);
   const VecF tail = polynomial(t, -0x1.31b184p-4f, 0x1.de619ep-4f, 0x1.2e2c1ep-3f, 0x1.301c26p-3f,
                                0x1.4ba504p-3f, -0x1.52bc0ap-13f);
-  return less_tail(x, math::scale<VecF>(bell, power.whole) * tail);
+  return less_tail(x, size, math::scale<VecF>(bell, power.whole) * tail);
 }
 TL_UNARY(gelu_bfloat16, true, return below_times_roughly(x);)
 template <>
