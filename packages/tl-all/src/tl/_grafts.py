@@ -166,7 +166,8 @@ def list_names(module: ModuleType, dotted: str | None) -> None:
     names = _star_names.NAMES.get(dotted or "")
     if names and dotted:
         _listed.add(dotted)
-        listed = module.__dict__.get("__all__") or [n for n in listed_names(module) if n[0] != "_"]
+        modules = [name for name in SUBMODULES.get(dotted, "").split() if name in vars(module)]
+        listed = module.__dict__.get("__all__") or [n for n in listed_names(module, modules) if n[0] != "_"]
         module.__dict__["__all__"] = [*listed, *(name for name in names.split() if name not in listed)]
 
 
