@@ -51,8 +51,9 @@ class WhileLoopOp(HigherOrderOperator):
         def record(functions: Any, operands: Any, captured: Any) -> Any:
             return _record(mode, self, *functions, operands[0], (*operands[1], *captured))
 
-        def record_flat(is_stacked: bool, *call: Any) -> Any:
-            return _record(mode, while_loop_stack_output_op if is_stacked else self, *call)
+        def record_flat(is_stacked: bool, condition: Any, body: Any, values: Any, others: Any) -> Any:
+            operator = while_loop_stack_output_op if is_stacked else self
+            return _record(mode, operator, condition, body, values, others)
 
         def transform(captured: Any) -> Any:
             is_recorded = tl_core.is_grad_enabled() and not mode.pre_dispatch
