@@ -62,7 +62,7 @@ TABLE = {
     "tl-autograd": Design(
         "recording, the backward engine, `Function`, hooks, gradcheck", ("tl_core",), 1 * MB
     ),
-    "tl-nn": Design("modules, functional forms, initialization, optimizers", GRADIENTS, 5 * MB // 4),
+    "tl-nn": Design("modules, functional forms, initialization, optimizers", GRADIENTS, 3 * MB // 2),
     "tl-backends": Design("backend switches and queries, device modules", ("tl_core",), MB // 4),
     "tl-checkpoint": Design(
         "`.pt`, safetensors and `.npz` files and checkpoint directories; safe, checked, never half written",
@@ -109,7 +109,7 @@ TABLE = {
     "tl-compiler": Design(
         "programs as graphs: symbolic tracing, rewriting, code generation; packages of code and data",
         (*MODULES, "tl_checkpoint"),
-        7 * MB // 4,
+        2 * MB,
     ),
     "tl-utils": Design(
         "tools around training: benchmarks, TensorBoard, hub, monitoring, reports of environments and bottlenecks",

@@ -17,7 +17,7 @@ from pathlib import Path
 
 PREFIX = Path("usr/local")
 # Parts of the standard library for tests, windows, installers and other tools.
-UNUSED = (
+UNUSED: tuple[str, ...] = (
     "test",
     "tests",
     "idlelib",

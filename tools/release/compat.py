@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 from tools import wheels
@@ -41,7 +42,7 @@ class Compatibility:
     def install_heads(self) -> list[str]:
         """Installs the wheels of the working tree."""
         for path in wheels.wheels():
-            self.heads[dist_of(path)] = shutil.copy2(path, self.wheelhouse)
+            self.heads[dist_of(path)] = Path(shutil.copy2(path, self.wheelhouse))
         download(self.every, self.others)
         self.environment = Environment(self.folder / "environment", [self.wheelhouse, self.others])
         return self.environment.install(*map(str, self.heads.values())) or self.environment.check()
@@ -87,9 +88,9 @@ def main() -> int:
     steps.run("all packages of the working tree", compatibility.install_heads)
     for dist in compatibility.every:
         origin = released.last_tag(dist) or options.commit
-        steps.run(f"{dist} of {origin} with the others", lambda dist=dist: compatibility.meet(dist))
+        steps.run(f"{dist} of {origin} with the others", partial(compatibility.meet, dist))
     for package in compatibility.every.values():
-        steps.run(f"pip on the next versions of {package.dist}", lambda p=package: compatibility.resolve(p))
+        steps.run(f"pip on the next versions of {package.dist}", partial(compatibility.resolve, package))
     return steps.close()
 
 

@@ -40,7 +40,7 @@ def autograd() -> None:
 
     x = tl_core.tensor([1.0, 2.0], requires_grad=True)
     (x * x).sum().backward()
-    assert x.grad.tolist() == [2.0, 4.0]
+    assert x.grad is not None and x.grad.tolist() == [2.0, 4.0]
     assert tl_autograd.grad((x**3).sum(), x)[0].tolist() == [3.0, 12.0]
 
 

@@ -183,10 +183,10 @@ def test_keys_and_times_of_events():
     assert (Interval(1, 2).queue_depth, EventMetrics().queue_depth, EventMetrics().self_time_ns) == (0, 0, 0)
 
 
-# ---- marks, texts ----------------------------------------------------------------------------------------------------
+# ---- ITT, texts ------------------------------------------------------------------------------------------------------
 
 
-def test_marks_need_a_library():
+def test_itt_needs_a_library():
     assert itt.is_available() is False
     for name, call in (
         ("range_push", lambda: itt.range_push("a")), ("range_pop", itt.range_pop), ("mark", lambda: itt.mark("a")),

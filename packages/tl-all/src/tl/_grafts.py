@@ -10,8 +10,7 @@ from types import ModuleType
 
 from tl import _names, _packages, _plugins, _star_names, _watch
 from tl._submodules import SUBMODULES
-from tl_core._C import _without_frames
-from tl_core.base.public_names import listed_names
+from tl_core.base.public_names import listed_names, without_frames
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -193,7 +192,7 @@ def _install(
     module: ModuleType, look_up: "Callable[[str], Any]", further: "Callable[[], Iterable[str]]"
 ) -> None:
     """Sets `__getattr__` and `__dir__`. A traceback shows no frame of the look-up."""
-    module.__dict__["__getattr__"] = _functions[module.__name__] = _without_frames(look_up)
+    module.__dict__["__getattr__"] = _functions[module.__name__] = without_frames(look_up)
     module.__dict__["__dir__"] = lambda: listed_names(module, further())
 
 

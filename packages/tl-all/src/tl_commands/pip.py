@@ -126,13 +126,13 @@ def _requirement(item: dict[str, Any]) -> list[str]:
     name, version = item["metadata"]["name"], item["metadata"]["version"]
     if not item.get("is_direct"):
         return [f"{name}=={version}"]
-    place = item["download_info"]
-    if place.get("dir_info", {}).get("editable"):
-        return ["--editable", place["url"]]
-    revision = place.get("vcs_info")
+    origin = item["download_info"]
+    if origin.get("dir_info", {}).get("editable"):
+        return ["--editable", origin["url"]]
+    revision = origin.get("vcs_info")
     if revision is not None:
-        return [f"{name} @ {revision['vcs']}+{place['url']}@{revision['commit_id']}"]
-    return [f"{name} @ {place['url']}"]
+        return [f"{name} @ {revision['vcs']}+{origin['url']}@{revision['commit_id']}"]
+    return [f"{name} @ {origin['url']}"]
 
 
 def installation_options(arguments: Sequence[str]) -> list[str]:

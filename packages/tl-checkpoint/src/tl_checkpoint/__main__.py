@@ -54,9 +54,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     makers = (inspect_parser, verify_parser, convert_parser)
     for name, maker in zip(COMMANDS, makers, strict=True):
-        whole = maker(f"{PROGRAM} {name}")
+        parent = maker(f"{PROGRAM} {name}")
         commands.add_parser(
-            name, parents=[whole], add_help=False, help=whole.description, description=whole.description
+            name, parents=[parent], add_help=False, help=parent.description, description=parent.description
         )
     return parser
 

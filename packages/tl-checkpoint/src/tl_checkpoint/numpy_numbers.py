@@ -65,7 +65,7 @@ def find(full: str) -> Global | None:
     if full == "numpy.dtype":
         return Global(full, _Dtype)
     _, *inside, name = full.split(".")
-    place = f"{inside[1]}.{name}" if inside[:1] in (["core"], ["_core"]) and len(inside) == 2 else ""
-    if place in _ARRAYS:
+    path = f"{inside[1]}.{name}" if inside[:1] in (["core"], ["_core"]) and len(inside) == 2 else ""
+    if path in _ARRAYS:
         raise pickle.UnpicklingError(f"an array of NumPy in the file {_INSTALL}")
-    return Global(full, _scalar) if place == "multiarray.scalar" else None
+    return Global(full, _scalar) if path == "multiarray.scalar" else None

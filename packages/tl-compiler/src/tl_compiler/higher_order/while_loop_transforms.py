@@ -51,15 +51,15 @@ def call_loop(
         The final values, nested as the first ones.
     """
     values, spec = tree_flatten(carried)
-    others = [leaf for leaf in tree_leaves(more) if isinstance(leaf, Tensor)]
+    operands = [leaf for leaf in tree_leaves(more) if isinstance(leaf, Tensor)]
     condition, body = (_flat(f, carried, more, captured) for f in functions)
     if is_functionalized():
         condition, body = (functionalize(f, remove=remove_argument()) for f in (condition, body))
-    tensors = (*values, *others, *captured.values)
+    tensors = (*values, *operands, *captured.values)
     if not _is_reversed(tensors, is_recorded):
         return spec.unflatten(list(_Loop.apply(_Form(len(values), False, record), condition, body, *tensors)))
     form = _Form(len(values) + 1, True, record)
-    results = _Loop.apply(form, *_counted(condition, body), tl_core.tensor(0), *tensors)
+    results = _Loop.apply(form, *_with_count(condition, body), tl_core.tensor(0), *tensors)
     return spec.unflatten(list(results[1 : form.carried]))
 
 
@@ -96,7 +96,7 @@ def _is_reversed(tensors: Any, is_recorded: bool) -> bool:
     return is_recorded and any(debug_unwrap(t).requires_grad for t in tensors)
 
 
-def _counted(condition: Function, body: Function) -> tuple[Function, Function]:
+def _with_count(condition: Function, body: Function) -> tuple[Function, Function]:
     """The functions of a loop that carries its number of iterations as first value."""
     return (
         lambda count, *values: condition(*values),
@@ -289,13 +289,13 @@ class _Batch:
 
     def _dry_run(self, values: Any) -> list[bool]:
         """Whether the condition and each next value differ between the examples, without a record."""
-        found: list[bool] = []
+        is_batched: list[bool] = []
 
         def run(*arguments: Any) -> Any:
             results = (*self._condition(*arguments), *self._body(*arguments))
-            found[:] = [debug_unwrap(r, recurse=False).ndim > r.ndim for r in results]
+            is_batched[:] = [debug_unwrap(r, recurse=False).ndim > r.ndim for r in results]
             return results
 
         with disable_current_modes():
             self._run(run, values, 0)
-        return found
+        return is_batched

@@ -204,7 +204,7 @@ def trace_module(
     return mod
 
 
-def _compiled(name: str, mod: Any) -> ScriptModule:
+def _check_compiled(name: str, mod: Any) -> ScriptModule:
     """The module, or a RuntimeError where it is no compiled one."""
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(f"{name}, got {type(mod)}; tl compiles nothing to TorchScript")
@@ -232,7 +232,7 @@ def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics
         ...
         no compiled module
     """
-    _compiled("Freezing expects a ScriptModule as input", mod)
+    _check_compiled("Freezing expects a ScriptModule as input", mod)
     raise NotImplementedError("jit.freeze isn't built yet: the module computes the same without it")
 
 
@@ -252,7 +252,7 @@ def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> 
         ...
         no compiled module
     """
-    _compiled("optimize_for_inference expects a ScriptModule as mod", mod)
+    _check_compiled("optimize_for_inference expects a ScriptModule as mod", mod)
     raise NotImplementedError(
         "jit.optimize_for_inference isn't built yet: the module computes the same without it"
     )

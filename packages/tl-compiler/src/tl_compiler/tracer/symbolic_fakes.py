@@ -151,7 +151,7 @@ class SymbolicFakes:
         """The results of an operator, some of whose arguments have expressions for sizes."""
         return SymbolicCall(self.mode, func, args, kwargs, device).run()
 
-    def indexed(self, fake: Any, index: Any) -> Any:
+    def index_fake(self, fake: Any, index: Any) -> Any:
         """The part of a fake that an index names, in which symbolic numbers may stand."""
         return index_fake(fake, index)
 

@@ -6,7 +6,16 @@ from collections.abc import Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["PublicModuleName", "listed_names", "name_constructor", "own_module_of", "set_module"]
+from tl_core._C import without_frames
+
+__all__ = [
+    "PublicModuleName",
+    "listed_names",
+    "name_constructor",
+    "own_module_of",
+    "set_module",
+    "without_frames",
+]
 
 
 class PublicModuleName(str):

@@ -199,7 +199,7 @@ class FakeTensor(Tensor):
 
     def __getitem__(self, index: Any) -> Any:
         symbolic = self.fake_mode.symbolic
-        return Tensor.__getitem__(self, index) if symbolic is None else symbolic.indexed(self, index)
+        return Tensor.__getitem__(self, index) if symbolic is None else symbolic.index_fake(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         symbolic = self.fake_mode.symbolic
