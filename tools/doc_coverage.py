@@ -149,7 +149,7 @@ def main() -> int:
     users = [*user_names()]
     for name in user_modules():
         importlib.import_module(name)
-    lacks = {
+    lacks: dict[str, list[Any]] = {
         "no entry": [*unlisted(known, names), *members_without_entry(known)],
         "no page": [*without_page(site, users)],
         "no docstring": [*undescribed(known)],

@@ -127,7 +127,7 @@ TABLE = {
             *("tl_amp", "tl_data", "tl_checkpoint", "tl_distributed", "tl_backends", "tl_quantization"),
             *("tl_distributions", "tl_compiler", "tl_utils", "tl_profiler"),
         ),
-        6 * MB // 10,
+        3 * MB // 4,
     ),
 }
 TOTAL_CEILING = 30 * MB  # of everything but numpy and LAPACK

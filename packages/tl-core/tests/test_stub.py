@@ -39,7 +39,7 @@ def test_methods_of_python_have_the_same_parameters(classes):
     others = {"type", "nonzero", "unique", "unique_consecutive", "type_as"}
     checked = 0
     for node in classes["Tensor"].body:
-        function = isinstance(node, ast.FunctionDef) and inspect.getattr_static(Tensor, node.name)
+        function = isinstance(node, ast.FunctionDef) and inspect.getattr_static(Tensor, node.name, None)
         if not isinstance(function, FunctionType) or node.name in others or node.name.startswith("__"):
             continue
         arguments = node.args

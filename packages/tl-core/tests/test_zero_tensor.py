@@ -109,6 +109,11 @@ def test_the_results_of_clone_are_ordinary():
     assert ONES.clone().copy_(zeros(2, 3)).sum() == 0
 
 
+def test_arrays_of_zeros():
+    pytest.importorskip("numpy", reason="the result is an array of numpy's")
+    assert zeros(2).numpy(force=True).tolist() == [0.0, 0.0]
+
+
 def test_forms_and_properties():
     assert zeros(2, 3).shape == zeros([2, 3]).shape == zeros((2, 3)).shape
     assert zeros(2, dtype=tl.float64).dtype == tl.float64
@@ -117,7 +122,6 @@ def test_forms_and_properties():
     assert _is_zerotensor(zeros(2)) and not _is_zerotensor(ONES)
     assert zeros(2, 3).stride() == (3, 1) and zeros(2, 3).data_ptr() == 0
     assert repr(zeros(2)) == "tensor([0., 0.])"
-    assert zeros(2).numpy(force=True).tolist() == [0.0, 0.0]
     for call in (lambda: zeros(2).numpy(), lambda: zeros(2).tolist(), lambda: pickle.dumps(zeros(2))):
         with pytest.raises(RuntimeError):
             call()

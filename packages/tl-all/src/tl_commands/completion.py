@@ -36,6 +36,6 @@ def _tree(files: Any) -> argparse.ArgumentParser:
             continue
         for action in parser._actions:
             if action.choices is None and (not action.option_strings or action.metavar == "FILE"):
-                action.complete = files  # type: ignore[attr-defined] # shtab's
+                vars(action)["complete"] = files  # shtab's
         commands.add_parser(name, parents=[parser], add_help=False, help=command.summary)
     return tree

@@ -347,7 +347,7 @@ py::cpp_function without_frames(const py::object& function) {
 }
 
 void add_hooks(py::module_& m) {
-  m.def("without_frames", without_frames);
+  m.def("_without_frames", without_frames);
   m.def("_load_lapack", [](const std::string& path) { lapack::load(path.c_str()); });
   m.def("_lapack_path", []() -> py::object {
     const lapack::Library* library = lapack::loaded();

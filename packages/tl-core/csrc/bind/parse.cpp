@@ -605,7 +605,8 @@ class CallParser {
   // `randint(0, 10)` lacks a size: a number is one only where sizes may be written out.
   bool is_lone_size(int param, PyObject* o) const {
     return PyLong_CheckExact(o) && info_.args[param].kind == TL_ARG_INT_LIST &&
-           std::strcmp(info_.args[param].name, "size") == 0 && !is_only_positional(param);
+           std::strcmp(info_.args[param].name, "size") == 0 && !is_only_positional(param) &&
+           std::strstr(info_.schema, "[] size");  // int[2] takes a number
   }
 
   bool is_only_positional(int param) const {

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from tl_core._C import without_frames
+from tl_core._C import _without_frames as without_frames
 
 __all__ = [
     "PublicModuleName",

@@ -32,7 +32,13 @@ __all__ = [
 
 
 class ShardingStrategy(Enum):
-    """The sharded tensors: parameters, gradients and optimizer state; the last two; nothing; and hybrids by machine."""
+    """The sharded tensors: parameters, gradients and optimizer state; the last two; nothing; and hybrids by machine.
+
+    Example:
+        >>> from tl_distributed import fsdp
+        >>> fsdp.ShardingStrategy.FULL_SHARD.name
+        'FULL_SHARD'
+    """
 
     FULL_SHARD = auto()
     SHARD_GRAD_OP = auto()
@@ -42,14 +48,26 @@ class ShardingStrategy(Enum):
 
 
 class BackwardPrefetch(Enum):
-    """When the backward pass gathers the next parameters: before or after the current gradients are computed."""
+    """When the backward pass gathers the next parameters: before or after the current gradients are computed.
+
+    Example:
+        >>> from tl_distributed import fsdp
+        >>> [option.name for option in fsdp.BackwardPrefetch]
+        ['BACKWARD_PRE', 'BACKWARD_POST']
+    """
 
     BACKWARD_PRE = auto()
     BACKWARD_POST = auto()
 
 
 class StateDictType(Enum):
-    """The contents of a state dict: whole tensors, this process's flat pieces, or distributed tensors."""
+    """The contents of a state dict: whole tensors, this process's flat pieces, or distributed tensors.
+
+    Example:
+        >>> from tl_distributed import fsdp
+        >>> fsdp.StateDictType.FULL_STATE_DICT.name
+        'FULL_STATE_DICT'
+    """
 
     FULL_STATE_DICT = auto()
     LOCAL_STATE_DICT = auto()
@@ -57,7 +75,13 @@ class StateDictType(Enum):
 
 
 class OptimStateKeyType(Enum):
-    """The names of parameters in an optimizer's state."""
+    """The names of parameters in an optimizer's state.
+
+    Example:
+        >>> from tl_distributed import fsdp
+        >>> fsdp.OptimStateKeyType.PARAM_NAME.name
+        'PARAM_NAME'
+    """
 
     PARAM_NAME = auto()
     PARAM_ID = auto()
@@ -81,6 +105,12 @@ class MixedPrecision:
         keep_low_precision_grads: whether gradients stay in the type in which they were reduced.
         cast_forward_inputs: whether the inputs of each wrapped module are converted.
         cast_root_forward_inputs: whether those of the outermost are.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributed import fsdp
+        >>> fsdp.MixedPrecision(param_dtype=tl_core.bfloat16).param_dtype
+        torch.bfloat16
     """
 
     param_dtype: tl_core.dtype | None = None
@@ -98,6 +128,11 @@ class CPUOffload:
 
     Args:
         offload_params: whether they do.
+
+    Example:
+        >>> from tl_distributed import fsdp
+        >>> fsdp.CPUOffload().offload_params
+        False
     """
 
     offload_params: bool = False
@@ -109,6 +144,11 @@ class StateDictConfig:
 
     Args:
         offload_to_cpu: whether their tensors are moved to the CPU.
+
+    Example:
+        >>> from tl_distributed import fsdp
+        >>> fsdp.StateDictConfig().offload_to_cpu
+        False
     """
 
     offload_to_cpu: bool = False
@@ -120,6 +160,11 @@ class FullStateDictConfig(StateDictConfig):
 
     Args:
         rank0_only: whether the first process alone has them.
+
+    Example:
+        >>> from tl_distributed import fsdp
+        >>> fsdp.FullStateDictConfig(rank0_only=True).rank0_only
+        True
     """
 
     rank0_only: bool = False
@@ -127,12 +172,24 @@ class FullStateDictConfig(StateDictConfig):
 
 @dataclass
 class LocalStateDictConfig(StateDictConfig):
-    """Settings of state dicts of flat pieces."""
+    """Settings of state dicts of flat pieces.
+
+    Example:
+        >>> from tl_distributed import fsdp
+        >>> fsdp.LocalStateDictConfig().offload_to_cpu
+        False
+    """
 
 
 @dataclass
 class ShardedStateDictConfig(StateDictConfig):
-    """Settings of state dicts of distributed tensors."""
+    """Settings of state dicts of distributed tensors.
+
+    Example:
+        >>> from tl_distributed import fsdp
+        >>> fsdp.ShardedStateDictConfig().offload_to_cpu
+        False
+    """
 
     _use_dtensor: bool = False
 
@@ -143,6 +200,11 @@ class OptimStateDictConfig:
 
     Args:
         offload_to_cpu: whether their tensors are moved to the CPU.
+
+    Example:
+        >>> from tl_distributed import fsdp
+        >>> fsdp.OptimStateDictConfig().offload_to_cpu
+        True
     """
 
     offload_to_cpu: bool = True
@@ -154,6 +216,11 @@ class FullOptimStateDictConfig(OptimStateDictConfig):
 
     Args:
         rank0_only: whether the first process alone has them.
+
+    Example:
+        >>> from tl_distributed import fsdp
+        >>> fsdp.FullOptimStateDictConfig().rank0_only
+        False
     """
 
     rank0_only: bool = False
@@ -161,14 +228,26 @@ class FullOptimStateDictConfig(OptimStateDictConfig):
 
 @dataclass
 class LocalOptimStateDictConfig(OptimStateDictConfig):
-    """Settings of an optimizer's state dicts of flat pieces."""
+    """Settings of an optimizer's state dicts of flat pieces.
+
+    Example:
+        >>> from tl_distributed import fsdp
+        >>> fsdp.LocalOptimStateDictConfig().offload_to_cpu
+        False
+    """
 
     offload_to_cpu: bool = False
 
 
 @dataclass
 class ShardedOptimStateDictConfig(OptimStateDictConfig):
-    """Settings of an optimizer's state dicts of distributed tensors."""
+    """Settings of an optimizer's state dicts of distributed tensors.
+
+    Example:
+        >>> from tl_distributed import fsdp
+        >>> fsdp.ShardedOptimStateDictConfig().offload_to_cpu
+        True
+    """
 
     _use_dtensor: bool = False
 
@@ -181,6 +260,12 @@ class StateDictSettings:
         state_dict_type: what a state dict holds.
         state_dict_config: its settings.
         optim_state_dict_config: those of an optimizer's.
+
+    Example:
+        >>> from tl_distributed import fsdp
+        >>> config, optim_config = fsdp.FullStateDictConfig(), fsdp.FullOptimStateDictConfig()
+        >>> fsdp.StateDictSettings(fsdp.StateDictType.FULL_STATE_DICT, config, optim_config).state_dict_type.name
+        'FULL_STATE_DICT'
     """
 
     state_dict_type: StateDictType
@@ -197,6 +282,12 @@ class MixedPrecisionPolicy:
         reduce_dtype: in which gradients are reduced.
         output_dtype: to which the outputs are converted.
         cast_forward_inputs: whether the inputs are converted to that of the parameters.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributed import fsdp
+        >>> fsdp.MixedPrecisionPolicy(reduce_dtype=tl_core.float32).reduce_dtype
+        torch.float32
     """
 
     param_dtype: tl_core.dtype | None = None
@@ -207,7 +298,13 @@ class MixedPrecisionPolicy:
 
 @dataclass
 class OffloadPolicy:
-    """No pieces wait elsewhere."""
+    """No pieces wait elsewhere.
+
+    Example:
+        >>> from tl_distributed import fsdp
+        >>> fsdp.OffloadPolicy()
+        OffloadPolicy()
+    """
 
 
 @dataclass
@@ -216,6 +313,11 @@ class CPUOffloadPolicy(OffloadPolicy):
 
     Args:
         pin_memory: whether it is pinned.
+
+    Example:
+        >>> from tl_distributed import fsdp
+        >>> fsdp.CPUOffloadPolicy().pin_memory
+        True
     """
 
     pin_memory: bool = True

@@ -18,7 +18,14 @@ __all__ = [
 
 
 class FSDPModule:
-    """The additional class of a module that `fully_shard` has sharded."""
+    """The additional class of a module that `fully_shard` has sharded.
+
+    Example:
+        >>> import tl_nn
+        >>> from tl_distributed import fsdp
+        >>> isinstance(tl_nn.Linear(1, 1), fsdp.FSDPModule)
+        False
+    """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         missing("FSDPModule")
@@ -41,6 +48,13 @@ def fully_shard(module: Any, **options: Any) -> Any:
 
     Raises:
         NotImplementedError: always.
+
+    Example:
+        >>> import tl_nn
+        >>> from tl_distributed import fsdp
+        >>> fsdp.fully_shard(tl_nn.Linear(1, 1))
+        Traceback (most recent call last):
+        NotImplementedError: ...
     """
     missing("fully_shard")
 
@@ -51,6 +65,11 @@ def register_fsdp_forward_method(module: Any, method_name: str) -> None:
     Args:
         module: the module.
         method_name: the method.
+
+    Example:
+        >>> import tl_nn
+        >>> from tl_distributed import fsdp
+        >>> fsdp.register_fsdp_forward_method(tl_nn.Linear(1, 1), "extra_repr")
     """
     if isinstance(module, FSDPModule):
         missing("register_fsdp_forward_method")

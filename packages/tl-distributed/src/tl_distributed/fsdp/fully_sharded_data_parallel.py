@@ -14,7 +14,14 @@ __all__ = ["FlatParameter", "FullyShardedDataParallel", *api.__all__]
 
 
 class FlatParameter(Parameter):
-    """The parameters of a wrapped module as one; none is made yet."""
+    """The parameters of a wrapped module as one; none is made yet.
+
+    Example:
+        >>> import tl_nn
+        >>> from tl_distributed import fsdp
+        >>> isinstance(tl_nn.Linear(1, 1).weight, fsdp.FlatParameter)
+        False
+    """
 
 
 class FullyShardedDataParallel(Module):
@@ -26,6 +33,13 @@ class FullyShardedDataParallel(Module):
 
     Raises:
         NotImplementedError: always.
+
+    Example:
+        >>> import tl_nn
+        >>> from tl_distributed import fsdp
+        >>> fsdp.FullyShardedDataParallel(tl_nn.Linear(1, 1))
+        Traceback (most recent call last):
+        NotImplementedError: ...
     """
 
     def __init__(self, module: Module, *args: Any, **options: Any) -> None:

@@ -11,7 +11,13 @@ __all__ = ["Partial", "Placement", "Replicate", "Shard"]
 
 
 class Placement:
-    """The placement of a tensor on one dimension of a mesh."""
+    """The placement of a tensor on one dimension of a mesh.
+
+    Example:
+        >>> from tl_distributed.tensor import Replicate, Shard
+        >>> Shard(0).is_shard(), Replicate().is_shard()
+        (True, False)
+    """
 
     def is_shard(self, dim: int | None = None) -> bool:
         """True if it is a `Shard`, of this dimension of the tensor if one is named."""
@@ -97,7 +103,13 @@ class _StridedShard(Shard):
 
 @dataclass(frozen=True)
 class Replicate(Placement):
-    """Each rank holds the tensor."""
+    """Each rank holds the tensor.
+
+    Example:
+        >>> from tl_distributed.tensor import Replicate
+        >>> Replicate().is_replicate()
+        True
+    """
 
     def __repr__(self) -> str:
         return "Replicate()"
@@ -115,6 +127,11 @@ class Partial(Placement):
 
     Args:
         reduce_op: "sum", "avg", "product", "max" or "min".
+
+    Example:
+        >>> from tl_distributed.tensor import Partial
+        >>> Partial("sum").is_partial()
+        True
     """
 
     reduce_op: str = "sum"
