@@ -659,7 +659,6 @@ from tl_core._C import view_copy as view_copy
 from tl_core._C import vsplit as vsplit
 from tl_core._C import vstack as vstack
 from tl_core._C import where as where
-from tl_core._C import without_frames as without_frames
 from tl_core._C import xlogy as xlogy
 from tl_core._C import xlogy_ as xlogy_
 from tl_core._C import zero_ as zero_
