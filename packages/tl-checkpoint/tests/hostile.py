@@ -424,7 +424,7 @@ def archives() -> Iterator[tuple[str, bytes, str]]:
     yield from _manifests()
     yield from _storages()
     yield from _old_files()
-    yield "nothing", b"", "neither an archive nor"
+    yield "nothing", b"", "the file is empty"
     yield "noise", bytes(range(256)) * 4, ""
     yield "good", write_archive(GOOD), "GOOD"
 
@@ -476,7 +476,7 @@ def _polyglots() -> Iterator[tuple[str, bytes, str]]:
     """Archives beside other content, in one file."""
     yield "a polyglot behind a script", b"#!/bin/sh\nfalse\n" + _PLAIN, "neither an archive nor"
     yield "a polyglot of a pickle", P2 + _EVIL + b"." + _PLAIN, "neither an archive nor"
-    yield "a polyglot of safetensors", struct.pack("<Q", 2) + b"{}" + _PLAIN, "neither an archive nor"
+    yield "a polyglot of safetensors", struct.pack("<Q", 2) + b"{}" + _PLAIN, "one of safetensors"
     yield "an archive in front of an archive", _PLAIN + _BAD, "isn't where it says"
     yield "an archive in a comment", zip_of({"a/data.pkl": P2 + b"N."}, comment=_BAD), "isn't where it says"
     yield "bytes behind the end", _PLAIN + b"x", "bytes stand behind its end"

@@ -56,7 +56,7 @@ def test_no_flipped_bit_changes_a_value():
 
 @pytest.mark.parametrize("keep", [0, 1, 10, 100, 500, 1000])
 def test_a_file_that_is_cut_off(keep):
-    with pytest.raises((RuntimeError, pickle.UnpicklingError)):
+    with pytest.raises((RuntimeError, pickle.UnpicklingError) if keep else EOFError):
         tl_checkpoint.load(io.BytesIO(saved()[:keep]))
 
 

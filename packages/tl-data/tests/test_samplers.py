@@ -110,7 +110,7 @@ def test_epochs_have_orders_of_their_own():
 
 
 def test_rank_and_world_size():
-    with pytest.raises(RuntimeError, match="needs num_replicas and rank"):
+    with pytest.raises(ValueError, match="needs num_replicas and rank"):
         tl_data.DistributedSampler(range(3))
     with pytest.raises(ValueError, match=r"Invalid rank 2, rank should be in the interval \[0, 1\]"):
         tl_data.DistributedSampler(range(3), 2, 2)
