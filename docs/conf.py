@@ -38,7 +38,8 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 
 # Types in signatures are written without their module, and several classes are called Node.
-suppress_warnings = ["ref.python"]
+# Tables state the full names, which are not those of the module that a page shows.
+suppress_warnings = ["ref.python", "autosummary.import_cycle"]
 
 html_theme = "furo"
 html_title = f"tl {version}"

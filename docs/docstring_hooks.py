@@ -10,6 +10,7 @@ import inspect
 import itertools
 import json
 import re
+import typing
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -62,7 +63,8 @@ def in_dialect(text: str, home: ModuleType | None) -> str:
 
 def convert_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Sphinx's hook, called before napoleon's."""
-    if what == "data" and lines[:1] == (inspect.getdoc(type(obj)) or "").splitlines()[:1]:
+    classes = (type(obj), typing.get_origin(obj))
+    if what == "data" and lines[:1] in [(inspect.getdoc(c) or "").splitlines()[:1] for c in classes]:
         lines[:] = []  # the class's text says nothing of this object
     if reference.package_of(name) == FACADE or reference.user_name(name):
         home = obj if what == "module" else program_dialect.module_of(obj)

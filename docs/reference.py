@@ -366,11 +366,12 @@ def developer_page(each: Entry) -> list[str]:
             foreign = package_of(home) in class_members.PACKAGES and package_of(home) != package_of(
                 each.title
             )
+            is_nested = "." in getattr(value, "__qualname__", "")  # the page of its class has its entry
             options = ["   :members:", "   :show-inheritance:"] if inspect.isclass(value) else []
             lines += [
                 f".. auto{kind_of(value)}:: {each.title}.{name}",
                 *options,
-                *["   :no-index:"] * foreign,
+                *["   :no-index:"] * (foreign or is_nested),
                 "",
             ]
     return lines

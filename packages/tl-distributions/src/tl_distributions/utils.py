@@ -173,11 +173,19 @@ class lazy_property(Generic[Owner, Value]):
     def __get__(self, instance: Owner, owner: Any = None) -> Value: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
-            return self
+            return _LazyProperty(self.wrapped)
         with tl_core.enable_grad():
             value = self.wrapped(instance)
         setattr(instance, self.wrapped.__name__, value)
         return value
+
+
+class _LazyProperty(lazy_property[Any, Any], property):  # type: ignore[misc] # `__get__` of the two
+    """The property that a class shows, so that tools see a property."""
+
+    def __init__(self, wrapped: Callable[[Any], Any]) -> None:
+        property.__init__(self, wrapped)
+        self.wrapped = wrapped
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
