@@ -363,10 +363,11 @@ def developer_page(each: Entry) -> list[str]:
             lines += [f"``{name}``: :doc:`{page}`", ""]
         else:
             home = public_names.home_of(value)
-            foreign = package_of(home) in class_members.PACKAGES and package_of(home) != package_of(
+            is_other = package_of(home) in class_members.PACKAGES and package_of(home) != package_of(
                 each.title
             )
-            is_nested = "." in getattr(value, "__qualname__", "")  # the page of its class has its entry
+            foreign = is_other and (inspect.isclass(value) or inspect.isfunction(value))
+            is_nested = inspect.isclass(value) and "." in value.__qualname__  # its class's page has its entry
             options = ["   :members:", "   :show-inheritance:"] if inspect.isclass(value) else []
             lines += [
                 f".. auto{kind_of(value)}:: {each.title}.{name}",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
+import types
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,7 +136,9 @@ def is_described(value: Any) -> bool:
     """Whether a class or function has a text; where `__doc__` is a property, each of its objects has its own."""
     if not (inspect.isclass(value) or inspect.isroutine(value)):
         return True
-    return bool(inspect.getdoc(value)) or isinstance(getattr(value, "__doc__", None), property)
+    return bool(inspect.getdoc(value)) or isinstance(
+        getattr(value, "__doc__", None), property | types.GetSetDescriptorType
+    )
 
 
 def main() -> int:

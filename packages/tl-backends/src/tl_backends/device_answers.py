@@ -69,6 +69,7 @@ def refuse(shown: str = "{name}", error: type[Exception] | None = None) -> Answe
     """
 
     def answer(device: AbsentDevice, name: str, arguments: dict[str, Any]) -> Any:
+        """Raises the error of a call."""
         raised = device.error(shown.format(name=name, **arguments))
         raise raised if error is None else error(str(raised))
 

@@ -118,6 +118,7 @@ class _FusionGroup:
     nodes_need_process: NodeSet = field(default_factory=set)
 
     def add_node(self, node: Node) -> None:
+        """Adds a node, and its inputs and outputs that the group lacks."""
         if node in self.nodes:
             return
         self.nodes_need_process.add(node)
