@@ -1,5 +1,6 @@
 """`help`, `inspect` and `dir` of all public names."""
 
+import contextlib
 import importlib
 import inspect
 import pydoc
@@ -13,7 +14,7 @@ from tl._submodules import SUBMODULES
 
 BELOW = [f"tl.{above}.{name}" for above, names in SUBMODULES.items() for name in names.split()]
 TOPS = [f"tl.{name}" for name in dir(tl) if isinstance(getattr(tl, name), types.ModuleType)]
-MODULES = ["tl", *sorted({*TOPS, *BELOW} - {"tl.torch"})]
+MODULES = ["tl", *sorted({*TOPS, *BELOW} - {"tl.torch", "tl.stubs"})]
 
 
 def module_of(name):
@@ -24,7 +25,12 @@ def module_of(name):
 
 
 def public_values(holder):
-    return {name: getattr(holder, name) for name in dir(holder) if not name.startswith("_")}
+    values = {}
+    for name in dir(holder):
+        if not name.startswith("_"):
+            with contextlib.suppress(ModuleNotFoundError):  # of an optional dependency
+                values[name] = getattr(holder, name)
+    return values
 
 
 def own_functions(holder):

@@ -74,7 +74,7 @@ def test_an_example_without_the_launcher():
         env=env,
         check=False,
     )
-    assert done.returncode == 1 and "tl.distributed.run" in done.stderr
+    assert done.returncode == 1 and "tl run --nproc-per-node" in done.stderr
 
 
 def test_programs_that_say_torch(tmp_path):

@@ -36,7 +36,7 @@ _OF_INSTALLATION = frozenset(
         *("--pypi-url", "--extra-index-url", "-f", "--find-links", "--python"),
         *("--log", "--keyring-provider", "--proxy", "--retries", "--timeout"),
         *("--exists-action", "--trusted-host", "--cert", "--client-cert", "--cache-dir"),
-        *("--use-feature", "--use-deprecated", "--uploaded-prior-to"),
+        *("--use-feature", "--use-deprecated", "--uploaded-prior-to", "--all-releases", "--resume-retries"),
     }
 )
 _NO_PIP = """{program} needs pip, which this environment lacks. With uv:

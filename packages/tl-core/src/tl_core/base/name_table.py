@@ -575,6 +575,8 @@ OBJECTS |= {
 
 # Modules whose classes PyTorch has in another one than the table says.
 HOMES = {
+    "tl_compiler.script.errors": "jit",
+    "tl_compiler.script.script_module": "jit._script",
     "tl_core.compat.native": "_C",
     "tl_core.symbolic.dim_range": "_dynamo.decorators",
     "tl_core.api.tensor_pickling": "_tensor",
