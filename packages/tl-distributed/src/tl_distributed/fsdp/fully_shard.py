@@ -52,9 +52,9 @@ def fully_shard(module: Any, **options: Any) -> Any:
     Example:
         >>> import tl_nn
         >>> from tl_distributed import fsdp
-        >>> fsdp.fully_shard(tl_nn.Linear(1, 1))
+        >>> fsdp.fully_shard(tl_nn.Linear(1, 1))  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        NotImplementedError: ...
+        NotImplementedError: fully_shard: ...
     """
     missing("fully_shard")
 

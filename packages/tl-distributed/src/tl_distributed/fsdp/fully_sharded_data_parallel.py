@@ -37,9 +37,9 @@ class FullyShardedDataParallel(Module):
     Example:
         >>> import tl_nn
         >>> from tl_distributed import fsdp
-        >>> fsdp.FullyShardedDataParallel(tl_nn.Linear(1, 1))
+        >>> fsdp.FullyShardedDataParallel(tl_nn.Linear(1, 1))  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        NotImplementedError: ...
+        NotImplementedError: FullyShardedDataParallel: ...
     """
 
     def __init__(self, module: Module, *args: Any, **options: Any) -> None:
