@@ -20,7 +20,7 @@ MODULES = ["tl", *sorted({*TOPS, *BELOW} - {"tl.torch", "tl.stubs"})]
 def module_of(name):
     try:
         return importlib.import_module(name)
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         pytest.skip(f"an optional dependency is missing: {error}")
 
 
@@ -28,7 +28,7 @@ def public_values(holder):
     values = {}
     for name in dir(holder):
         if not name.startswith("_"):
-            with contextlib.suppress(ModuleNotFoundError):  # of an optional dependency
+            with contextlib.suppress(ImportError):  # of an optional dependency
                 values[name] = getattr(holder, name)
     return values
 

@@ -208,6 +208,7 @@ def test_running_a_module_by_its_name_in_the_facade(python):
     assert "usage: python -m tl.torch" in python("-m", "tl.torch", "--help")
 
 
+@pytest.mark.filterwarnings("ignore:'tl.cuda.nvtx' found in sys.modules:RuntimeWarning")  # of an earlier test
 def test_the_code_of_an_alias_is_that_of_the_module():
     loader = importlib.util.find_spec("tl.cuda.nvtx").loader
     names = runpy.run_module("tl.cuda.nvtx")

@@ -37,6 +37,7 @@ _OF_INSTALLATION = frozenset(
         *("--log", "--keyring-provider", "--proxy", "--retries", "--timeout"),
         *("--exists-action", "--trusted-host", "--cert", "--client-cert", "--cache-dir"),
         *("--use-feature", "--use-deprecated", "--uploaded-prior-to", "--all-releases", "--resume-retries"),
+        *("--only-final", "--refresh-package"),
     }
 )
 _NO_PIP = """{program} needs pip, which this environment lacks. With uv:
