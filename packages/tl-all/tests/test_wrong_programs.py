@@ -56,7 +56,7 @@ WRONG = [
     ("tl.tensor([[1, 2], [3]])", ValueError, ["length 2", "dim 1", "got 1"]),
     ("tl.ones('3')", TypeError, ["str"]),
     ("tl.add(tl.ones(2), None)", TypeError, ["other", "NoneType"]),
-    ("tl.ones(2).sum(keepdims=1, dims=0)", TypeError, ["sum()", "dims"]),
+    ("tl.ones(2).sum(keepdims=1, dims=0)", TypeError, ["sum()", "keepdim"]),
     ("tl.ones(2).reshape(2.5)", TypeError, ["float"]),
     ("bool(tl.ones(2))", RuntimeError, ["Boolean value of Tensor with more than one value is ambiguous"]),
     ("tl.ones(2).item()", RuntimeError, ["2 elements", "Scalar"]),

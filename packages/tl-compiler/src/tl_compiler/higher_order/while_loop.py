@@ -49,7 +49,8 @@ class WhileLoopOp(HigherOrderOperator):
         _check_tensors(carried)
 
         def record(functions: Any, operands: Any, captured: Any) -> Any:
-            return _record(mode, self, *functions, operands[0], (*operands[1], *captured))
+            condition, body = functions
+            return _record(mode, self, condition, body, operands[0], (*operands[1], *captured))
 
         def record_flat(is_stacked: bool, condition: Any, body: Any, values: Any, others: Any) -> Any:
             operator = while_loop_stack_output_op if is_stacked else self
