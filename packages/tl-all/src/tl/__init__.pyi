@@ -569,5 +569,3 @@ _unsafe_masked_index_put_accumulate: Any
 frobenius_norm: Any
 sym_constrain_range: Any
 sym_constrain_range_for_size: Any
-legacy_contiguous_format: Any
-torch_version: Any
