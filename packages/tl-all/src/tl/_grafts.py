@@ -9,7 +9,6 @@ from importlib import import_module
 from types import ModuleType
 
 from tl import _names, _packages, _plugins, _star_names, _watch
-from tl._submodules import SUBMODULES
 from tl_core.base.public_names import listed_names, without_frames
 
 TYPE_CHECKING = False
@@ -165,7 +164,7 @@ def list_names(module: ModuleType, dotted: str | None) -> None:
     names = _star_names.NAMES.get(dotted or "")
     if names and dotted:
         _listed.add(dotted)
-        modules = [name for name in SUBMODULES.get(dotted, "").split() if name in vars(module)]
+        modules = [name for name in _submodules_of(dotted) if name in vars(module)]
         listed = module.__dict__.get("__all__") or [n for n in listed_names(module, modules) if n[0] != "_"]
         module.__dict__["__all__"] = [*listed, *(name for name in names.split() if name not in listed)]
 
@@ -198,6 +197,12 @@ def _install(
 
 def _names_below(dotted: str) -> "Iterable[str]":
     """The public names that the façade loads into a module when they are first read."""
-    listed = f"{SUBMODULES.get(dotted, '')} {_star_names.NAMES.get(dotted, '')}".split()
+    listed = _star_names.NAMES.get(dotted, "").split()
     below = (name[len(dotted) + 1 :].partition(".")[0] for name in _names.below(dotted))
-    return (name for name in (*listed, *below) if name[0] != "_")
+    return (name for name in (*_submodules_of(dotted), *listed, *below) if name[0] != "_")
+
+
+def _submodules_of(dotted: str) -> list[str]:
+    from tl._submodules import SUBMODULES  # `dir` reads the table, and `import tl` does without
+
+    return SUBMODULES.get(dotted, "").split()

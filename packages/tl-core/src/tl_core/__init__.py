@@ -40,7 +40,6 @@ from tl_core.dispatch.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from tl_core.extensions.headers import get_include
 from tl_core.functional import *
 from tl_core.functions.checks import (
     _assert,
@@ -144,6 +143,7 @@ if TYPE_CHECKING:
         _neg_view,
         _softmax,
     )
+    from tl_core.extensions.headers import get_include
     from tl_core.sparse_layouts.construction import *
     from tl_core.sparse_layouts.functions import (
         dsmm,
@@ -188,6 +188,7 @@ _LATER = {
         ),
         "tl_core.sparse_layouts.invariants",
     ),
+    "get_include": "tl_core.extensions.headers",
     "_sparse_broadcast_to": "tl_core.sparse_layouts.rules.structure",
 }
 
@@ -211,6 +212,8 @@ _LATER_MODULES = {
     "ops": "operators.packets",
     "return_types": "base.return_types",
 }
+# Public modules that an import of the package loads.
+_LOADED_MODULES = ("functional", "linalg", "overrides", "random", "sparse", "storage")
 
 _overridable.add_modules("torch", "tl_core", "tl_core.symbolic.arithmetic", "tl_core.functions.private")
 for _name in ("functional", "fft", "linalg", "sparse", "special"):
@@ -232,16 +235,21 @@ def __getattr__(name: str) -> object:
     if name in _LATER_MODULES:
         return _import_module(f"tl_core.{_LATER_MODULES[name]}")
     if name not in _LATER:
-        from tl_core.base.optional import name_elsewhere
-
-        elsewhere = "" if name.startswith("_") else name_elsewhere(name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{elsewhere}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_elsewhere(name)}")
     value = globals()[name] = getattr(_import_module(_LATER[name]), name)
     return value
 
 
+def _elsewhere(name: str) -> str:
+    if name.startswith("_"):
+        return ""
+    from tl_core.base.optional import name_elsewhere  # `import tl` probes private names, and does without
+
+    return name_elsewhere(name)
+
+
 def __dir__() -> list[str]:
-    return _listed_names(_sys.modules[__name__], {*_LATER, *_LATER_MODULES})
+    return _listed_names(_sys.modules[__name__], {*_LATER, *_LATER_MODULES, *_LOADED_MODULES})
 
 
 if "TORCH_LOGS" in _environ:

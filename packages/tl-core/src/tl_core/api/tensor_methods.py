@@ -11,7 +11,7 @@ from tl_core import _C, sparse
 from tl_core._C import Tensor
 from tl_core.api import tensor_pickling
 from tl_core.api.tensor_properties import PROPERTIES, load_autograd, requires_grad_
-from tl_core.base import operator_hooks, optional
+from tl_core.base import operator_hooks
 from tl_core.base.former_names import attributes_of
 from tl_core.base.keyword_names import also_named
 from tl_core.functions import hashing, norms, statistics
@@ -235,7 +235,12 @@ def _has_ambiguous_order(t: Tensor) -> bool:
 
 def _numpy(self: Tensor, *, force: bool = False) -> Any:
     """A numpy array on the tensor's memory; `force` copies whatever stands in the way."""
-    numpy = optional.load("numpy", "Tensor.numpy()")
+    try:
+        import numpy
+    except ModuleNotFoundError as error:
+        from tl_core.base.optional import absence
+
+        raise absence(error, "numpy", "Tensor.numpy()") from None
     if force:
         self = self.detach().cpu().resolve_conj().resolve_neg()
     elif self.requires_grad and _C._grad_enabled():

@@ -9,11 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tl_core.base.name_table import MOVED_MODULES, MOVED_NAMES
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
 
 __all__ = ["attributes_of", "serve"]
 
@@ -47,10 +49,11 @@ class _FormerModules:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        spec: Any = (
-            ModuleSpec  # the protocol of loaders is stated in importlib.abc, which imports would pay for
-        )
-        return spec(fullname, self) if fullname in MOVED_MODULES else None
+        if fullname not in MOVED_MODULES:
+            return None
+        from importlib.machinery import ModuleSpec  # only old pickles pay for it
+
+        return ModuleSpec(fullname, self)  # type: ignore[arg-type] # a loader by its methods, as in PEP 451
 
     def create_module(self, spec: ModuleSpec) -> None:
         """The import system's own module, which `exec_module` replaces."""

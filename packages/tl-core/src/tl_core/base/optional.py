@@ -8,7 +8,7 @@ from types import ModuleType
 
 from tl_core.base import name_table
 
-__all__ = ["load", "name_elsewhere"]
+__all__ = ["absence", "load", "name_elsewhere"]
 
 EXTRAS = {"numpy": "tl-core[numpy]"}
 """The extra of each library that several packages load."""
@@ -32,12 +32,26 @@ def load(library: str, feature: str, extra: str = "") -> ModuleType:
     try:
         return import_module(library)
     except ModuleNotFoundError as error:
-        if error.name != library:
-            raise
-        line = f"pip install '{extra or EXTRAS[library]}'"
-        raise ModuleNotFoundError(
-            f"{feature} needs {library}, which is not installed: {line}", name=library
-        ) from None
+        raise absence(error, library, feature, extra) from None
+
+
+def absence(error: ModuleNotFoundError, library: str, feature: str, extra: str = "") -> ModuleNotFoundError:
+    """The error of an absent library, for a feature that imports it where each call counts.
+
+    Args:
+        error: the error of the import. It is returned unchanged if another module is absent.
+        library: the name of the library's module.
+        feature: the feature, for the error.
+        extra: the extra to install, by default that of the table.
+
+    Example:
+        >>> str(absence(ModuleNotFoundError(name="numpy"), "numpy", "Tensor.numpy()"))
+        "Tensor.numpy() needs numpy, which is not installed: pip install 'tl-core[numpy]'"
+    """
+    if error.name != library:
+        return error
+    line = f"pip install '{extra or EXTRAS[library]}'"
+    return ModuleNotFoundError(f"{feature} needs {library}, which is not installed: {line}", name=library)
 
 
 def name_elsewhere(name: str) -> str:
