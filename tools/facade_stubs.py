@@ -8,6 +8,7 @@ status is 1.
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import subprocess
 import sys
@@ -40,6 +41,16 @@ def table() -> ModuleType:
 
 
 @cache
+def objects() -> dict[str, str]:
+    """The references of the names that differ from those of their modules: the table's and the façade's own."""
+    for node in ast.parse((FACADE / "_names.py").read_text()).body:
+        match node:
+            case ast.Assign(targets=[ast.Name("OBJECTS")], value=ast.BinOp(right=ast.Dict() as own)):
+                return {**table().OBJECTS, **ast.literal_eval(own)}
+    raise ValueError("tl/_names.py has no table `OBJECTS = … | {…}`")
+
+
+@cache
 def peer_names() -> dict[str, list[str]]:
     """The public names of PyTorch's modules that tl has as well."""
     names = {}
@@ -54,7 +65,7 @@ def modules() -> list[str]:
     """The dotted names of all modules with a stub, each after the package that contains it."""
     further = [line for line in PEER_MODULES.read_text().splitlines() if not line.startswith("#")]
     listed = {*table().MODULES, *table().ALIASES, *peer_names(), *further}
-    listed |= {name.rpartition(".")[0] for name in table().OBJECTS}
+    listed |= {name.rpartition(".")[0] for name in objects()}
     parents = {".".join(name.split(".")[:depth]) for name in listed for depth in range(name.count(".") + 1)}
     return sorted(name for name in listed | parents if _is_served(name))
 
@@ -79,7 +90,7 @@ def real_of(dotted: str) -> str:
 def children_in_table(dotted: str) -> set[str]:
     """The names directly below a module in the table."""
     prefix = f"{dotted}." if dotted else ""
-    names = {*table().MODULES, *table().ALIASES, *table().OBJECTS}
+    names = {*table().MODULES, *table().ALIASES, *objects()}
     return {name[len(prefix) :].partition(".")[0] for name in names if name.startswith(prefix)}
 
 
@@ -113,7 +124,7 @@ class Stub:
         own = [n for n in here.public() if here.listing or self._is_own(n)] if here else []
         private = [n for n in here.bindings if n.startswith("_") and self._is_class(n)] if here else []
         prefix = f"{self.dotted}." if self.dotted else ""
-        listed = [n.removeprefix(prefix) for n in table().OBJECTS if n.startswith(prefix)]
+        listed = [n.removeprefix(prefix) for n in objects() if n.startswith(prefix)]
         peers = peer_names().get(self.dotted, [])
         return sorted({*own, *private, *(n for n in listed if "." not in n), *peers})
 
@@ -147,32 +158,23 @@ class Stub:
                 self._export(name)
         if starred:
             self.exports[self.real].add("*")
-        native = self.exports.pop(GENERATED, set()) if not self.dotted else set()
+        native = set() if self.dotted else self.exports.pop(GENERATED, set())
         if not self.dotted:
             self.exports["tl.version"].add("__version__ as __version__")
             self.exports["tl"] |= {f"{name} as {name}" for name in own_modules()}
         imports = [_import(module, names) for module, names in sorted(self.exports.items())]
         if native:
-            imports += [
-                SPLIT,
-                f"from {GENERATED} import *  # type: ignore[assignment]\n",
-                SPLIT,
-                *self._shadowed(),
-                SPLIT,
-            ]
+            star = f"from {GENERATED} import *  # type: ignore[assignment]\n"
+            imports += [SPLIT, star, SPLIT, *self._shadowed(), SPLIT]
+            if renamed := set(_renamed(native)):
+                self.exports[GENERATED] = renamed
+                imports.append(_import(GENERATED, renamed))
         children = [f"from . import {c} as {c}\n" for c in sorted(self.children - self._objects())]
         typing = "from typing import Any\n" if self.values else ""
-        values = [f"{name} = _{name}_\n" for name in sorted(self._renamed())]
+        pairs = {pair for names in self.exports.values() for pair in _renamed(names)}
+        values = [f"{new} = _{new}_\n" for new in sorted(pair.rpartition(" ")[2] for pair in pairs)]
         values += [f"{name}: Any\n" for name in sorted(self.values)]
         return "".join([HEADER, typing, *imports, *self.modules, *children, "\n", *values])
-
-    def _renamed(self) -> Iterator[str]:
-        """The names that differ from those of their modules. A stub exports them by an assignment alone."""
-        for exported in self.exports.values():
-            for pair in exported:
-                name, renamed, new = pair.partition(" as ")
-                if renamed and name != new:
-                    yield new
 
     def _shadowed(self) -> Iterator[str]:
         """Imports again, for checkers whose last import of a name is valid: in mypy, it is the first."""
@@ -215,13 +217,21 @@ class Stub:
 
     def _home(self, name: str) -> Home | None:
         dotted = f"{self.dotted}.{name}" if self.dotted else name
-        reference = table().OBJECTS.get(dotted)
+        reference = objects().get(dotted)
         if self.dotted == "return_types":
             return Home(GENERATED, f"_result_{name}")
         if reference is None:
             return export(self.real, name)
         module, _, path = reference.partition(":")
         return None if "." in path else export(module, path)
+
+
+def _renamed(pairs: set[str]) -> Iterator[str]:
+    """The pairs whose names differ from those of their module. A stub exports them by an assignment alone."""
+    for pair in pairs:
+        name, renamed, new = pair.partition(" as ")
+        if renamed and name != new:
+            yield pair
 
 
 def _import(module: str, names: set[str]) -> str:

@@ -36,10 +36,14 @@ _sys.modules["tl_core._C"].__path__ = []  # `_C._functorch` is a module below it
 _public = [_name for _name in getattr(_core, "__all__", vars(_core)) if not _name.startswith("_")]
 # the core's modules are served by the finder, like all others
 _modules = {_name for _name in _public if isinstance(getattr(_core, _name), type(_sys))}
-__all__ = [_name for _name in _public if _name not in {*_modules, "TYPE_CHECKING"}]
+# nor are the tables of the C interface names of the API
+_tables = {_name for _name in _public if type(getattr(_core, _name)) is type(_core.api_v1)}
+__all__ = [_name for _name in _public if _name not in {*_modules, *_tables, "TYPE_CHECKING"}]
 __all__ += [_name for _name in _star_names.NAMES[""].split() if _name not in __all__]
 
 for _name in _modules:
     globals().pop(_name, None)
 
-_grafts.extend_root(_sys.modules[__name__], lambda: {*_modules, *_packages.public_names()})
+_grafts.extend_root(
+    _sys.modules[__name__], lambda: {*_modules.intersection(dir(_core)), *_packages.public_names()}
+)

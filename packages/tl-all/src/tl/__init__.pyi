@@ -10,6 +10,7 @@ from tl import functorch as functorch
 from tl import stubs as stubs
 from tl import torch as torch
 from tl import version as version
+from tl._device_modules import register_device_module as __register_device_module_
 from tl.version import __version__ as __version__
 from tl_amp import GradScaler as GradScaler
 from tl_amp import autocast as autocast
@@ -401,6 +402,8 @@ from tl_core.tensors.defaults import get_default_dtype as get_default_dtype
 from tl_core.tensors.size import Size as Size
 
 # isort: split
+from tl_core._C import contiguous_format as _legacy_contiguous_format_
+
 from . import _C as _C
 from . import _VF as _VF
 from . import __config__ as __config__
@@ -480,6 +483,7 @@ from . import sparse as sparse
 from . import special as special
 from . import storage as storage
 from . import testing as testing
+from . import torch_version as torch_version
 from . import types as types
 from . import utils as utils
 from . import xpu as xpu
@@ -489,7 +493,9 @@ _nested_from_padded = __nested_from_padded_
 _nested_from_padded_and_nested_example = __nested_from_padded_and_nested_example_
 _nested_tensor_from_mask = __nested_tensor_from_mask_
 _nested_tensor_from_mask_left_aligned = __nested_tensor_from_mask_left_aligned_
+_register_device_module = __register_device_module_
 _segment_reduce = __segment_reduce_
+legacy_contiguous_format = _legacy_contiguous_format_
 qscheme = _qscheme_
 sym_sqrt = _sym_sqrt_
 AnyType: Any
