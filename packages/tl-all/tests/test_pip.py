@@ -1,8 +1,5 @@
 """`tl pip`: libraries that ask for torch are installed without it."""
 
-import re
-import subprocess
-import sys
 import zipfile
 
 import pytest
@@ -86,10 +83,19 @@ def test_an_environment_without_pip(monkeypatch, capsys):
     assert "uv pip install --override tl-overrides.txt" in capsys.readouterr().err
 
 
-def test_every_option_with_a_value_is_listed():
-    command = [sys.executable, "-m", "pip", "install", "--help"]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    rows = re.findall(r"^  ((?:-\w, )?--[\w-]+) <", text, re.MULTILINE)
-    names = {name for row in rows for name in row.split(", ")}
-    assert names - pip._OF_REQUIREMENTS - pip._OF_INSTALLATION == set()
-    assert len(rows) > 20
+@pytest.mark.parametrize("option", ["-t", "--target", "--proxy", "--no-binary", "-i", "--cert", "--timeout"])
+def test_options_of_the_installation_keep_their_values(option):
+    assert pip.installation_options(["trainer", option, "value", "--upgrade"]) == [
+        option,
+        "value",
+        "--upgrade",
+    ]
+
+
+@pytest.mark.parametrize(
+    "option", ["-r", "--requirement", "-e", "--editable", "-c", "--constraint", "--report"]
+)
+def test_options_of_requirements_leave_with_their_values(option):
+    assert pip.installation_options([option, "value", "trainer", "--upgrade"]) == ["--upgrade"]
+    assert pip.installation_options([f"{option}=value"]) == []
+    assert option.startswith("--") or pip.installation_options([f"{option}value"]) == []

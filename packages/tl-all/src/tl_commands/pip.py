@@ -8,11 +8,13 @@ versions of the first run without dependencies, and without that wheel. No distr
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,24 +22,11 @@ from typing import Any
 OVERRIDES = "torch; sys_platform == 'never'\n"
 """The file for `uv pip install --override`: no platform needs torch."""
 
-# Options of `pip install` with a value in the next word.
+# Options of `pip install` that add requirements, with a value. The second run states its requirements itself.
 _OF_REQUIREMENTS = frozenset(
     {
         *("-r", "--requirement", "-c", "--constraint", "-e"),
         *("--editable", "--report", "--group", "--build-constraint", "--requirements-from-script"),
-    }
-)
-_OF_INSTALLATION = frozenset(
-    {
-        *("-t", "--target", "--platform", "--python-version", "--implementation"),
-        *("--abi", "--root", "--prefix", "--src", "--upgrade-strategy"),
-        *("-C", "--config-settings", "--config-setting", "--global-option", "--no-binary"),
-        *("--only-binary", "--progress-bar", "--root-user-action", "-i", "--index-url"),
-        *("--pypi-url", "--extra-index-url", "-f", "--find-links", "--python"),
-        *("--log", "--keyring-provider", "--proxy", "--retries", "--timeout"),
-        *("--exists-action", "--trusted-host", "--cert", "--client-cert", "--cache-dir"),
-        *("--use-feature", "--use-deprecated", "--uploaded-prior-to", "--all-releases", "--resume-retries"),
-        *("--only-final", "--refresh-package"),
     }
 )
 _NO_PIP = """{program} needs pip, which this environment lacks. With uv:
@@ -146,19 +135,31 @@ def installation_options(arguments: Sequence[str]) -> list[str]:
         >>> installation_options(["lightning", "-r", "more.txt", "-t", "folder", "--upgrade"])
         ['-t', 'folder', '--upgrade']
     """
-    return list(_options(iter(arguments)))
+    return list(_options(iter(arguments), options_with_values()))
 
 
-def _options(words: Iterator[str]) -> Iterator[str]:
+@cache
+def options_with_values() -> frozenset[str]:
+    """The options of the installed pip whose value is the next word, as its help lists them.
+
+    Example:
+        >>> "--target" in options_with_values(), "--upgrade" in options_with_values()
+        (True, False)
+    """
+    command = [sys.executable, "-m", "pip", "install", "--help"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = re.findall(r"^  ((?:-\w, )?--[\w-]+) <", text, re.MULTILINE)
+    return frozenset(name for row in rows for name in row.split(", "))
+
+
+def _options(words: Iterator[str], with_values: frozenset[str]) -> Iterator[str]:
     for word in words:
-        name = word.partition("=")[0]
-        if name in _OF_REQUIREMENTS:
-            if "=" not in word:
-                next(words, None)
-        elif word in _OF_INSTALLATION:
-            yield from (word, next(words, ""))
-        elif word.startswith("-"):
-            yield word
+        name, attached, _ = word.partition("=")
+        if word[:2] in with_values and len(word) > 2:  # a short option and its value, as in -rmore.txt
+            name, attached = word[:2], word[2:]
+        values = [next(words, "")] if name in with_values and not attached else []
+        if name.startswith("-") and name not in _OF_REQUIREMENTS:
+            yield from (word, *values)
 
 
 def _pip(arguments: Sequence[str]) -> int:
