@@ -99,7 +99,7 @@ def test_versions_of_the_runner(python):
 
 
 def test_completion(monkeypatch, capsys):
-    pytest.importorskip("shtab")
+    pytest.importorskip("shtab", reason="completion needs the extra of shtab")
     for shell in ("bash", "zsh", "tcsh"):
         assert main(["--print-completion", shell]) == 0
         text = capsys.readouterr().out

@@ -2,7 +2,6 @@
 
 import importlib
 import pickle
-import runpy
 import sys
 
 import pytest
@@ -208,13 +207,16 @@ def test_running_a_module_by_its_name_in_the_facade(python):
     assert "usage: python -m tl.torch" in python("-m", "tl.torch", "--help")
 
 
-@pytest.mark.filterwarnings("ignore:'tl.cuda.nvtx' found in sys.modules:RuntimeWarning")  # of an earlier test
-def test_the_code_of_an_alias_is_that_of_the_module():
-    loader = importlib.util.find_spec("tl.cuda.nvtx").loader
-    names = runpy.run_module("tl.cuda.nvtx")
-    assert names["__name__"] == "tl.cuda.nvtx"
-    assert names["__doc__"] == tl.cuda.nvtx.__doc__
-    assert loader is not None
+def test_the_code_of_an_alias_is_that_of_the_module(execute):
+    execute("""
+import importlib.util, runpy
+assert importlib.util.find_spec("tl.cuda.nvtx").loader is not None
+names = runpy.run_module("tl.cuda.nvtx")
+assert names["__name__"] == "tl.cuda.nvtx"
+
+import tl
+assert names["__doc__"] == tl.cuda.nvtx.__doc__
+""")
 
 
 def test_tl_has_its_own_version():
