@@ -45,7 +45,7 @@ from tl_compiler.jit.scripts import (
     trace,
     trace_module,
 )
-from tl_compiler.jit.tasks import fork, wait
+from tl_compiler.script.tasks import fork, wait
 from tl_core.futures import Future
 
 __all__ = [

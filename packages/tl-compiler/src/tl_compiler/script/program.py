@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -68,15 +67,17 @@ class Program:
         self.archive = archive
         self.constants: Sequence[Any] = ()
         self.classes: dict[str, type] = {}
+        self._declarations: dict[str, Declaration | None] = {}
         self._functions: dict[str, Function] = {}
         self._open: set[str] = set()
 
     # ---- classes
-    @functools.cache  # noqa: B019 - a program lives as long as its classes
     def declaration(self, name: str) -> Declaration | None:
         """Returns the declaration of a class, or None if the archive declares none."""
-        node = self.archive.definition(name)
-        return declare(name, node) if isinstance(node, ast.ClassDef) else None
+        if name not in self._declarations:
+            node = self.archive.definition(name)
+            self._declarations[name] = declare(name, node) if isinstance(node, ast.ClassDef) else None
+        return self._declarations[name]
 
     def class_of(self, name: str) -> type:
         """Returns the Python class of a class of the archive.
