@@ -18,6 +18,7 @@ from .class_names import STORAGES, StorageType
 from .locations import relocate, target_of
 from .object_unpickler import unpickle
 from .safe_globals import require_global
+from .safetensors import is_safetensors
 from .source import ObjectSource, Source
 from .storages import bytes_of
 from .unpickler import CutOff, DataUnpickler
@@ -214,12 +215,11 @@ def load(
         raise EOFError(
             "the file is empty, or was read to its end already: seek(0) goes back to its beginning"
         )
-    head = bytes(source.read_at(0, min(source.size, 24)))
-    if _PICKLED_MAGIC not in head and head[8:9] == b"{" and int.from_bytes(head[:8], "little") < source.size:
-        raise pickle.UnpicklingError(
-            "the file is one of safetensors: tl_checkpoint.safetensors.load_file reads it"
-        )
-    if _PICKLED_MAGIC not in head:
+    if _PICKLED_MAGIC not in source.read_at(0, min(source.size, 24)):
+        if is_safetensors(source):
+            raise pickle.UnpicklingError(
+                "the file is one of safetensors: tl_checkpoint.safetensors.load_file reads it"
+            )
         raise pickle.UnpicklingError(
             "the file is neither an archive nor one from before 2020; it may be damaged, or of another program"
         )
