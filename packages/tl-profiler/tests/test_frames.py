@@ -10,15 +10,15 @@ from tl_autograd.recorded_event import Kind
 from tl_profiler.report import events as page_events
 from tl_profiler.report import frames
 
-FOLDERS = ["/home/a/lib/python/site-packages", "/home/a/work", "/home/a"]
+FOLDERS = ["/home/a/lib/python/site-packages", "/home/a/project", "/home/a"]
 
 
 @pytest.mark.parametrize(
     ("name", "short"),
     [
-        ("/home/a/work/train.py(3): step", "train.py(3): step"),
+        ("/home/a/project/train.py(3): step", "train.py(3): step"),
         ("/home/a/lib/python/site-packages/x/y.py(10): <lambda>", "x/y.py(10): <lambda>"),
-        ("/home/ab/work/train.py(3): step", "/home/ab/work/train.py(3): step"),
+        ("/home/ab/project/train.py(3): step", "/home/ab/project/train.py(3): step"),
         ("/home/a/odd (1): name.py(3): f", "odd (1): name.py(3): f"),
         ("<frozen runpy>(65): _run_code", "<frozen runpy>(65): _run_code"),
         ("<built-in function len>", "<built-in function len>"),
@@ -44,6 +44,7 @@ def test_the_folders_of_modules_are_roots():
         ("/usr/lib/python3.11/runpy.py", True),
         ("/usr/lib/python3.11/importlib/__init__.py", True),
         ("/x/site-packages/tl/torch.py", True),
+        ("/x/site-packages/tl_commands/command_line.py", True),
         ("/x/site-packages/tl_profiler/__main__.py", True),
         ("/x/site-packages/tl_profiler/profiler.py", False),
         ("/x/mytl/torch.py", False),
@@ -58,7 +59,7 @@ def test_runners_are_known_by_their_files(file, runner):
 def test_a_line_is_of_the_program():
     stack = [
         ("/home/a/lib/python/site-packages/tl_nn/modules/linear.py", 100, "forward"),
-        ("/home/a/work/train.py", 5, "<module>"),
+        ("/home/a/project/train.py", 5, "<module>"),
         ("<frozen runpy>", 88, "_run_code"),
     ]
     assert frames.line_of(stack, FOLDERS) == "train.py:5 in <module>"
