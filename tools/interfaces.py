@@ -76,13 +76,13 @@ def dotted_names(source: Path, family: Iterable[str]) -> set[str]:
         family: the import names of all packages.
     """
     others = {*family} - {source.name}
-    found: set[str] = set()
+    names: set[str] = set()
     for file in sorted(source.rglob("*.py")):
         reader = read(file, module_name(file, source))
-        found.update(each.target.removesuffix(".*") for each in reader.imports)
-        found.update(text for _, text in reader.texts if ANY not in text)
-        found.update(chains(ast.parse(file.read_text()), reader.aliases))
-    return {name for name in found if name.split(".")[0] in others}
+        names.update(each.target.removesuffix(".*") for each in reader.imports)
+        names.update(text for _, text in reader.texts if ANY not in text)
+        names.update(chains(ast.parse(file.read_text()), reader.aliases))
+    return {name for name in names if name.split(".")[0] in others}
 
 
 def resolve(dotted: str) -> tuple[str, Any]:
