@@ -115,7 +115,7 @@ void FunctionNode::take_results(PyObject* tuple, const GradientsIn& in, TlTensor
     if (item == Py_None) continue;
     TlTensor* grad = bridge->unwrap(item);
     if (!grad)
-      raise(PyExc_TypeError, "function " + name_ + " returned a gradient of type " + Py_TYPE(item)->tp_name +
+      raise(PyExc_RuntimeError, "function " + name_ + " returned a gradient of type " + Py_TYPE(item)->tp_name +
                                  " at position " + std::to_string(i) + "; expected a Tensor or None");
     const int edge = edge_of_argument[i];
     if (edge == -1)
@@ -401,16 +401,17 @@ class Finishing {
 
   void save(PyObject* results) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(to_save_); ++i)
-      node_->saved.push_back(saved_input(PyTuple_GET_ITEM(to_save_, i), results));
+      node_->saved.push_back(saved_input(i, results));
   }
 
-  SavedInput saved_input(PyObject* item, PyObject* results) {
+  SavedInput saved_input(Py_ssize_t position, PyObject* results) {
+    PyObject* const item = PyTuple_GET_ITEM(to_save_, position);
     if (item == Py_None) return {};
     TlTensor* t = bridge->unwrap(item);
     if (!t)
       raise(PyExc_TypeError,
-            std::string("save_for_backward can only save variables, but argument is of type ") +
-                Py_TYPE(item)->tp_name);
+            "save_for_backward can only save variables, but argument " + std::to_string(position) +
+                " is of type " + Py_TYPE(item)->tp_name);
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(results); ++k) {
       if (PyTuple_GET_ITEM(results, k) != item || gradient_edge(t).node != node_) continue;
       Tensor alias = alias_in_levels(t);

@@ -180,7 +180,11 @@ std::string common_reason(const FunctionDef& f, const std::vector<Refusal>& all,
     reason = &own;
   }
   if (in.nargs > widest.positional) return too_many_positional(f.name, widest, in.nargs);
-  return reason && agree ? *reason : "";
+  if (!reason) {  // every overload takes more arguments, or fewer
+    reason = &all.front().reason;
+    agree = std::ranges::all_of(all, [&](const Refusal& refusal) { return refusal.reason == *reason; });
+  }
+  return agree ? *reason : "";
 }
 
 [[gnu::cold]] PyObject* no_overload(const FunctionDef& f, const PyArgs& in) {

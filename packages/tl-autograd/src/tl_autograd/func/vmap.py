@@ -141,10 +141,9 @@ def _flat_inputs(in_dims: Dims, args: tuple, func: Callable) -> tuple[int, list,
     flat, spec = tree_flatten(args)
     dims = broadcast_leaves(in_dims, spec)
     if dims is None:
-        shown = tree_flatten(list(args))[1]
         raise ValueError(
             f"{start}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
-            f"{tree_flatten(in_dims)[1]} but inputs has structure {shown}."
+            f"{tree_flatten(in_dims)[1]} but inputs has structure {spec}."
         )
     dims = [_check_dim(x, d, start) for x, d in zip(flat, dims, strict=True)]
     return _batch_size(dims, flat, start), dims, flat, spec

@@ -23,8 +23,8 @@ void check_triangle(std::string_view uplo) {
 }
 
 Pair eigh_factors(const Tensor& A, std::string_view uplo, bool compute_v, Out out, Out out_v) {
-  check_square("linalg.eigh", "A", A);
   check_decomposed("linalg_eigh_cpu", A);
+  check_square("linalg.eigh", "A", A);
   check_triangle(uplo);
   const TensorOptions like{A.dtype(), A.device()};
   const Tensor values = empty(with_vector(batch_of(A), last(A)), {to_real(A.dtype()), A.device()});

@@ -41,8 +41,8 @@ Tensor lapack_lu(const Tensor& A, const Tensor& pivots, const Tensor& info) {
 }
 
 Triple lu_factor_ex(const Tensor& A, bool pivot, bool check_errors, Out out, Out out_pivots, Out out_info) {
+  check_decomposed("lu_cpu", A);
   check_matrix("torch.lu_factor", "A", A);
-  check_decomposed("lu_factor_cpu", A);
   check_pivoting("linalg.lu_factor", pivot);
   const Tensor info = zero_info(batch_of(A), A.device());
   const Tensor pivots =
@@ -194,6 +194,7 @@ Tensor lu_unpack_backward(OptTensor grad_L, OptTensor grad_U, const Tensor& LU) 
 }
 
 Triple lu(const Tensor& A, bool pivot, Out out_p, Out out_l, Out out_u) {
+  check_decomposed("lu_cpu", A);
   check_matrix("linalg.lu", "A", A);
   const auto [factors, pivots, info] = ops::linalg_lu_factor_ex(A, pivot, false);
   const auto [P, L, U] = ops::lu_unpack(factors, pivots, true, true);

@@ -27,7 +27,8 @@ void check_square(const char* name, const char* argument, const Tensor& t) {
 }
 
 void check_decomposed(const char* name, const Tensor& t) {
-  TL_CHECK(!is_half(t.dtype()) && t.dtype() != DType::Complex32, NotImplemented, "\"", name,
+  const bool floating = is_complex(t.dtype()) || is_floating(t.dtype());
+  TL_CHECK(floating && !is_half(t.dtype()) && t.dtype() != DType::Complex32, NotImplemented, "\"", name,
            "\" not implemented for '", scalar_type_name(t.dtype()), "'");
 }
 
