@@ -39,7 +39,7 @@ def test_errors_of_a_kind():
     assert TOASTER.title == "TOASTER" and str(TOASTER.error("heat")) == "toaster: tl.toaster.heat"
     assert str(TOASTER.error_of("backends.toaster.heat")) == "toaster: tl.backends.toaster.heat"
     error = devices.needs_support("toaster", "Event")
-    assert type(error) is RuntimeError and "tl.toaster.Event requires TOASTER support" in str(error)
+    assert type(error) is RuntimeError and "torch.toaster.Event requires TOASTER support" in str(error)
     assert isinstance(CUDA, device_kind.DeviceKind) and CUDA.kind == "cuda"
 
 
@@ -49,7 +49,7 @@ def test_refusals():
     refused(device_answers.refuse_init, AssertionError, "not compiled with TOASTER enabled")
     refused(device_answers.refuse_nvtx, RuntimeError, r"NVTX .* tl\.toaster\.heat needs a CUDA plug-in")
     refused(
-        device_answers.refuse_unsupported("Stream"), RuntimeError, r"tl\.toaster\.Stream requires TOASTER"
+        device_answers.refuse_unsupported("Stream"), RuntimeError, r"torch\.toaster\.Stream requires TOASTER"
     )
     refused(device_answers.refuse_state("get({device})"), LookupError, r"get\(toaster\)", device=None)
     refused(device_answers.refuse_state("get({device})"), LookupError, r"get\(3\)", device=3)
@@ -113,7 +113,7 @@ def test_streams_and_events():
         kind = "toaster"
 
     for cls in Event, Stream:
-        with pytest.raises(RuntimeError, match=rf"tl\.toaster\.{cls.__name__} requires"):
+        with pytest.raises(RuntimeError, match=rf"torch\.toaster\.{cls.__name__} requires"):
             cls()
     with pytest.raises(RuntimeError, match=r"Stream\.wait_stream requires"):
         Stream.wait_stream(object.__new__(Stream), None)

@@ -5,6 +5,7 @@ import warnings
 
 import pytest
 
+import tl_core
 from tl_compiler import jit
 from tl_compiler.jit import eagerly
 
@@ -53,6 +54,10 @@ def test_functions_and_classes_can_be_scripted():
 def test_only_what_can_be_traced():
     with pytest.raises(TypeError, match="func must be a function or module, got <class 'int'>"):
         jit.trace(3)
+    with pytest.raises(RuntimeError, match="expected example_inputs"):
+        jit.trace(Model())
+    with pytest.raises(RuntimeError, match="example_kwarg_inputs should be a dict, got list"):
+        jit.trace(Model(), example_kwarg_inputs=[1])
     with pytest.raises(AttributeError, match="nonsense"):
         jit.trace_module(Model(), {"nonsense": (1,)})
     with pytest.raises(AttributeError, match="expected a dictionary"):
@@ -76,6 +81,27 @@ def test_nothing_is_compiled():
     for kind in (jit.ScriptModule, jit.ScriptFunction, jit.TracedModule, jit.TopLevelTracedModule):
         with pytest.raises(RuntimeError, match="tl compiles nothing to TorchScript"):
             kind()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_trace_calls_once_with_the_example_inputs():
+    calls = []
+
+    def record(*args, **kwargs):
+        calls.append((args, kwargs))
+
+    number = tl_core.tensor(3.0)
+    jit.trace(record, (1, 2))
+    jit.trace(record, number)
+    jit.trace(record, [1], example_kwarg_inputs={"k": 2})
+    jit.trace(record, example_kwarg_inputs={"k": 2})
+    assert calls == [((1, 2), {}), ((number,), {}), ((1,), {"k": 2}), ((), {"k": 2})]
+    with pytest.raises(ValueError, match="unfit"):
+        jit.trace(raise_unfit, number)
+
+
+def raise_unfit(x):
+    raise ValueError("unfit")
 
 
 def test_what_is_given_back_is_no_compiled_module():

@@ -146,5 +146,5 @@ def needs_support(kind: str, name: str) -> RuntimeError:
     """The error of streams, events and `with` blocks of an absent kind of device."""
     device = kind.upper()
     return RuntimeError(
-        f"tl.{kind}.{name} requires {device} support: tl has no {device} plug-in, only the CPU"
+        f"torch.{kind}.{name} requires {device} support: tl has no {device} plug-in, only the CPU"
     )

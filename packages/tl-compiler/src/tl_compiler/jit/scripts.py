@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 from tl_compiler.jit import eagerly
 from tl_compiler.script.errors import Error
 from tl_compiler.script.script_module import RecursiveScriptModule, ScriptModule
+from tl_core import Tensor
 
 __all__ = [
     "Error",
@@ -121,22 +122,27 @@ def trace(
     example_kwarg_inputs: Any = None,
     _store_inputs: bool = True,
 ) -> Any:
-    """Gives a function or module back unchanged; it runs eagerly, which is said once by a warning.
+    """Calls a function or module once with the example inputs and returns it unchanged.
 
-    Nothing is recorded: it isn't run on the example inputs, and choices that it makes by its inputs stay choices.
+    It runs as Python, and a warning says so once. Nothing is recorded: its choices by its inputs stay choices. The call
+    raises the errors of unfit inputs.
 
     Args:
         func: the function or module.
-        example_inputs: arguments of a call.
+        example_inputs: the positional arguments of the call, or a tensor that is the only one.
         optimize: accepted, and without effect.
         check_trace: accepted: nothing is recorded that could differ.
         check_inputs: further arguments to check with; not used.
         check_tolerance: how far results may differ; not used.
         strict: accepted, and without effect.
-        example_kwarg_inputs: keyword arguments of a call.
+        example_kwarg_inputs: the keyword arguments of the call, in a dictionary.
+
+    Returns:
+        `func`.
 
     Raises:
         TypeError: `func` can't be called.
+        RuntimeError: no example inputs, or keyword arguments that are no dictionary.
 
     Example:
         >>> from tl_compiler import jit
@@ -150,7 +156,22 @@ def trace(
     if not callable(func):
         raise TypeError(f"func must be a function or module, got {type(func)}")
     eagerly.say("tl.jit.trace")
+    _call(func, example_inputs, example_kwarg_inputs)
     return func
+
+
+def _call(func: Callable, example_inputs: Any, example_kwarg_inputs: Any) -> None:
+    if example_kwarg_inputs is not None and not isinstance(example_kwarg_inputs, dict):
+        raise RuntimeError(
+            f"example_kwarg_inputs should be a dict, got {type(example_kwarg_inputs).__name__}"
+        )
+    if example_inputs is None and example_kwarg_inputs is None:
+        raise RuntimeError("jit.trace: expected example_inputs, or a dict of example_kwarg_inputs")
+    if example_inputs is None:
+        example_inputs = ()
+    elif isinstance(example_inputs, (Tensor, dict)):
+        example_inputs = (example_inputs,)
+    func(*example_inputs, **(example_kwarg_inputs or {}))
 
 
 def trace_module(

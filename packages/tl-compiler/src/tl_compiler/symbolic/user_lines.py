@@ -33,14 +33,15 @@ def user_line(limit: int = 200) -> str:
         limit: how many frames are looked at.
 
     Returns:
-        `file:line in function: text`, or nothing.
+        `file:line in function: text`, without the text where the source is absent, or nothing.
     """
     frame: Any = sys._getframe(1)
     while frame is not None and limit:
         if not _is_ours(frame):
             name, line = frame.f_code.co_filename, frame.f_lineno
             text = linecache.getline(name, line).strip()
-            return f"{name}:{line} in {frame.f_code.co_name}: {text}"
+            position = f"{name}:{line} in {frame.f_code.co_name}"
+            return f"{position}: {text}" if text else position
         frame, limit = frame.f_back, limit - 1
     return ""
 

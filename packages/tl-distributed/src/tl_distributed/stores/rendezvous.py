@@ -157,7 +157,7 @@ def _store(host: str, port: int, rank: int, world_size: int, timeout: timedelta)
 
 
 def _error(scheme: str, text: str) -> ValueError:
-    return ValueError(f"Error initializing tl.distributed using {scheme}:// rendezvous: {text}")
+    return ValueError(f"Error initializing torch.distributed using {scheme}:// rendezvous: {text}")
 
 
 register_rendezvous_handler("env", _env)

@@ -48,6 +48,7 @@ class _ToMixin(_NamedModulesMixin):
 
         Raises:
             TypeError: If the arguments fit none of these forms, or the dtype is an integer or boolean one.
+            NotImplementedError: If a parameter or buffer is on the `meta` device and `device` is another one.
 
         Example:
             >>> import tl_core, tl_nn
@@ -67,6 +68,11 @@ class _ToMixin(_NamedModulesMixin):
             )
 
         def convert(tensor: Tensor) -> Tensor:
+            if tensor.is_meta and device is not None and tl_core.device(device).type != "meta":
+                raise NotImplementedError(
+                    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
+                    "torch.nn.Module.to() when moving module from meta to a different device."
+                )
             target = dtype if tensor.is_floating_point() or tensor.is_complex() else None
             options: dict[str, Any] = {"non_blocking": non_blocking}
             if memory_format is not None and tensor.dim() in (4, 5):

@@ -67,7 +67,8 @@ class LRScheduler:
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{number}] "
-                    "when resuming scheduler with last_epoch >= 0"
+                    f"when resuming scheduler with last_epoch >= 0, got {last_epoch}. Load the state of the optimizer "
+                    "before you construct the scheduler, or start a new run with last_epoch=-1."
                 )
         self.base_lrs = [_copy(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
