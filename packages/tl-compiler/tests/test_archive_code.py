@@ -1,8 +1,10 @@
 """The code in archives: former meanings of operators, hostile programs, damaged text. Nothing in it runs as Python."""
 
 import contextlib
+import gc
 import io
 import random
+import weakref
 import zipfile
 
 import pytest
@@ -291,6 +293,55 @@ CONTROL = """class M(Module):
       x0 = x1
     return (x0, sizes)
 """
+
+
+# Recorded from PyTorch 2.13, for the text "xabyab". An end of -1 is the end of the text.
+@pytest.mark.parametrize(
+    ("bounds", "find", "rfind", "empty", "last_empty", "count", "starts", "ends"),
+    [
+        ("", 1, 4, 0, 6, 2, False, True),
+        (", 1", 1, 4, 1, 6, 2, True, True),
+        (", -2", 4, 4, 4, 6, 1, True, True),
+        (", -9", 1, 4, 0, 6, 2, False, True),
+        (", 0, -1", 1, 4, 0, 6, 2, False, True),
+        (", 0, -2", 1, 1, 0, 5, 2, False, False),
+        (", 1, 3", 1, 1, 1, 3, 1, True, True),
+        (", -3, -1", 4, 4, 3, 6, 1, False, True),
+        (", -9, -8", -1, -1, 0, 0, 0, False, False),
+        (", 4, 2", -1, -1, 4, 4, 0, True, True),
+        (", 0, -9", -1, -1, 0, 0, 0, False, False),
+    ],
+)
+def test_bounds_of_searches_in_texts(bounds, find, rfind, empty, last_empty, count, starts, ends):
+    calls = {"find": find, "rfind": rfind, "count": count, "startswith": starts, "endswith": ends}
+    for name, expected in calls.items():
+        assert forward(f"return torch.{name}(x, 'ab'{bounds})", "x: str")("xabyab") == expected, name
+    for name, expected in {"find": empty, "rfind": last_empty}.items():
+        assert forward(f"return torch.{name}(x, ''{bounds})", "x: str")("xabyab") == expected, name
+    for name, expected in {"index": find, "rindex": rfind}.items():
+        call = forward(f"return torch.{name}(x, 'ab'{bounds})", "x: str")
+        if expected >= 0:
+            assert call("xabyab") == expected
+        else:
+            with pytest.raises(RuntimeError, match="ValueError: substring not found"):
+                call("xabyab")
+
+
+def test_values_that_a_list_lacks():
+    with pytest.raises(RuntimeError, match=r"list\.remove\(x\): x not in list"):
+        forward("_0 = torch.remove(x, 9)\nreturn x", "x: List[int]")([1, 2])
+    with pytest.raises(RuntimeError, match="'9' is not in list"):
+        forward("return torch.index(x, 9)", "x: List[int]")([1, 2])
+    assert forward("_0 = torch.remove(x, 1)\nreturn x", "x: List[int]")([1, 2, 1]) == [2, 1]
+
+
+def test_an_archive_is_freed_with_its_module():
+    module = forward("return torch.relu(x)")
+    module(tl_core.ones(2))
+    program, kind = weakref.ref(type(module)._program), weakref.ref(type(module))
+    del module
+    gc.collect()
+    assert program() is None and kind() is None
 
 
 @pytest.mark.parametrize("seed", range(300))

@@ -16,11 +16,11 @@ from typing import Any
 import tl_core
 from tl_core import Tensor
 from tl_core.dispatch import autocast
-from tl_core.futures import Future
 from tl_core.operators import number_functions
 
 from .dtype_codes import code_of, dtype_of
 from .errors import Error
+from .tasks import wait
 from .texts import format_percent, format_text, text_of
 
 __all__ = ["FUNCTIONS", "PRIM", "number_of", "to_bool", "to_complex", "to_float", "to_int"]
@@ -77,9 +77,14 @@ def to_bool(value: Any) -> bool:
     return bool(value)
 
 
+_ROWS = {name: function for name, (_, function) in number_functions.rows().items()}
+_equal_lists, _index_in_list, _index_in_text = _ROWS["eq.int_list"], _ROWS["index.list_int"], _ROWS["index.str"]
+_count_in_text = number_functions.TEXT_SEARCHES["count"]
+
+
 def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(bool(x == y) for x, y in zip(a, b, strict=True))
+        return bool(_equal_lists(a, b))
     return bool(a == b)
 
 
@@ -98,7 +103,7 @@ def _remainder_range(start: int, stop: int, step: int) -> int:
 def _numbers() -> dict[str, Callable[..., Any]]:
     """The functions of numbers; of those with several, such as `pow`, the first overload's."""
     table: dict[str, Callable[..., Any]] = {}
-    for overload, (_, function) in number_functions.rows().items():
+    for overload, function in _ROWS.items():
         table.setdefault(overload.partition(".")[0], function)
     return table
 
@@ -107,9 +112,7 @@ def _numbers() -> dict[str, Callable[..., Any]]:
 _TEXT_METHODS = [
     "capitalize",
     "center",
-    "endswith",
     "expandtabs",
-    "find",
     "isalnum",
     "isalpha",
     "isdecimal",
@@ -127,15 +130,12 @@ _TEXT_METHODS = [
     "lstrip",
     "partition",
     "replace",
-    "rfind",
-    "rindex",
     "rjust",
     "rpartition",
     "rsplit",
     "rstrip",
     "split",
     "splitlines",
-    "startswith",
     "strip",
     "swapcase",
     "title",
@@ -155,13 +155,8 @@ def _text_method(name: str) -> Callable[..., Any]:
 
 # ---- lists and dictionaries
 def _index(values: Any, value: Any, *bounds: int) -> int:
-    if isinstance(values, str):
-        return values.index(value, *bounds)
-    return next((i for i, v in enumerate(values) if _equal(v, value)), -1) if values else _absent(value)
-
-
-def _absent(value: Any) -> int:
-    raise Error(f"'{value}' is not in list")
+    find = _index_in_text if isinstance(values, str) else _index_in_list
+    return int(find(values, value, *bounds))
 
 
 def _slice(values: Any, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
@@ -180,8 +175,10 @@ def _sorted(values: Any) -> list[Any]:
 
 
 def _remove(values: list[Any], value: Any) -> None:
-    index = _index(values, value)
-    del values[index if index >= 0 else _absent(value)]
+    index = next((i for i, v in enumerate(values) if _equal(v, value)), None)
+    if index is None:
+        raise Error("list.remove(x): x not in list")
+    del values[index]
 
 
 def _extend(values: list[Any], more: Iterable[Any]) -> list[Any]:
@@ -200,7 +197,7 @@ def _get(values: dict[Any, Any], key: Any, default: Any = None) -> Any:
 
 def _count(values: Any, value: Any, *bounds: int) -> int:
     if isinstance(values, str):
-        return values.count(value, *bounds)
+        return int(_count_in_text(values, value, *bounds))
     return sum(_equal(v, value) for v in values)
 
 
@@ -257,10 +254,6 @@ def _size(x: Tensor, dim: int | None = None) -> Any:
     return list(x.shape) if dim is None else x.size(dim)
 
 
-def _wait(future: Any) -> Any:
-    return future.wait() if isinstance(future, Future) else future
-
-
 def _raise(message: Any = "", name: str | None = None) -> None:
     raise Error(f"{name.rpartition('.')[2]}: {message}" if name else str(message))
 
@@ -281,6 +274,7 @@ def _most(*values: Any) -> Any:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_numbers(),
+    **number_functions.TEXT_SEARCHES,
     **{name: _text_method(name) for name in _TEXT_METHODS},
     "eq": _equal, "ne": _unequal, "floordiv": _floor_divide, "floor_divide": _floor_divide, "abs": abs,
     "__not__": operator.not_, "__is__": operator.is_, "__isnot__": operator.is_not, "divmod": divmod,
@@ -296,10 +290,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sort": _sort, "sorted": _sorted, "slice": _slice, "list": _list, "dict": dict, "keys": _keys, "values": _values,
     "items": _items, "get": _get, "setdefault": dict.setdefault, "update": dict.update, "Delete": _delete,
     "_set_item": operator.setitem, "__getitem__": _item, "__contains__": _contains, "add_": operator.iadd,
-    "mul_": operator.imul, "all": all, "any": any, "sum": sum,
+    "mul_": operator.imul,
     "warn": _warn, "device": tl_core.device, "tensor": _tensor, "as_tensor": _as_tensor, "size": _size,
     "is_grad_enabled": tl_core.is_grad_enabled, "set_grad_enabled": tl_core.set_grad_enabled,
-    "is_autocast_enabled": autocast.is_autocast_enabled, "manual_seed": tl_core.manual_seed, "wait": _wait,
+    "is_autocast_enabled": autocast.is_autocast_enabled, "manual_seed": tl_core.manual_seed, "wait": wait,
     "_unwrap_optional": _unwrap, "Size": list,
     "_test_serialization_subcmul": _subtract_multiple, "is_scripting": lambda: True, "tolist": _list,
 }  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 
 from tl_core.operators.composites import CompositeOperator
 
-__all__ = ["NumberOperator", "rows"]
+__all__ = ["TEXT_SEARCHES", "NumberOperator", "rows"]
 
 _CONVERSIONS: dict[str, tuple[tuple[type, ...], Callable[[Any], Any]]] = {
     "int": ((int,), int),
@@ -254,11 +254,64 @@ def _index_in_list(self: list[Any], el: Any) -> int:
     raise RuntimeError(f"'{el}' is not in list")
 
 
-def _index_in_text(self: str, substr: str, start: int, end: int) -> int:
-    index = self.find(substr, start, len(self) if end == -1 else end)
+def _bounds(text: str, start: int, end: int) -> tuple[int, int]:
+    """The bounds of a search in a text. A negative end counts the place after the last character: -1 is the end."""
+    if start < 0:
+        start = max(len(text) + start, 0)
+    return start, max(len(text) + end + 1, 0) if end < 0 else min(end, len(text))
+
+
+def _find(self: str, substr: str, start: int = 0, end: int = -1) -> int:
+    first, last = _bounds(self, start, end)
+    return self.find(substr, first, last) if substr else first
+
+
+def _find_last(self: str, substr: str, start: int = 0, end: int = -1) -> int:
+    first, last = _bounds(self, start, end)
+    return self.rfind(substr, first, last) if substr else max(first, last)
+
+
+def _index_in_text(self: str, substr: str, start: int = 0, end: int = -1) -> int:
+    return _found(_find(self, substr, start, end))
+
+
+def _last_index_in_text(self: str, substr: str, start: int = 0, end: int = -1) -> int:
+    return _found(_find_last(self, substr, start, end))
+
+
+def _count(self: str, substr: str, start: int = 0, end: int = -1) -> int:
+    """The occurrences that begin between the bounds; one may end after the last bound, as in PyTorch."""
+    first, last = _bounds(self, start, end)
+    return self.count(substr, first, last + max(len(substr) - 1, 0)) if first < last else 0
+
+
+def _part(text: str, start: int, end: int) -> str:
+    """The part of a text that is compared with a prefix. An end before the start stands for the end of the text."""
+    first, last = _bounds(text, start, end)
+    if first > len(text):
+        raise RuntimeError(f"start is {start}, beyond the end of a text of {len(text)} characters")
+    return text[first:] if last < first else text[first:last]
+
+
+def _starts_with(self: str, substr: str, start: int = 0, end: int = -1) -> bool:
+    return _part(self, start, end).startswith(substr)
+
+
+def _ends_with(self: str, substr: str, start: int = 0, end: int = -1) -> bool:
+    return _part(self, start, end).endswith(substr)
+
+
+def _found(index: int) -> int:
     if index < 0:
         raise RuntimeError("ValueError: substring not found")
     return index
+
+
+# Searches in texts, whose bounds are optional. Of their names, only `index` is an operator of tensors too.
+TEXT_SEARCHES: dict[str, Callable[..., Any]] = {
+    "index": _index_in_text, "rindex": _last_index_in_text, "find": _find, "rfind": _find_last, "count": _count,
+    "startswith": _starts_with, "endswith": _ends_with,
+}  # fmt: skip
 
 
 def _lists() -> Iterator[tuple[str, Callable[..., Any]]]:
