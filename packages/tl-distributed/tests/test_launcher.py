@@ -192,6 +192,48 @@ def test_command_lines(monkeypatch):
             run.config_from_args(run.parse_args(bad))
 
 
+def test_further_options(tmp_path):
+    program = tmp_path / "show.py"
+    program.write_text(
+        "import os, sys\nprint(__name__, sys.argv[1:], os.environ['LOCAL_RANK'], flush=True)\n"
+    )
+    options = ["--standalone", "--run-path", "--virtual-local-rank", "--nproc-per-node", "2"]
+    process = launch(
+        *options, "--event-log-handler", "console", "--shutdown-timeout", "5", str(program), "--lr", "1"
+    )
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.splitlines() == ["__main__ ['--lr', '1'] 0"] * 2
+    assert '"state": "SUCCEEDED"' in process.stderr
+
+
+def test_options_that_make_no_sense():
+    for options, text in [
+        (["--signals-to-handle", "SIGNONE"], "'SIGNONE' is no signal"),
+        (["--event-log-handler", "pigeon"], "no event handler 'pigeon'"),
+        (["--logs-specs", "none_such"], "no package declares this entry point"),
+        (["--numa-binding", "node"], "--numa-binding is not there yet"),
+    ]:
+        process = launch("--standalone", *options, "program.py")
+        assert process.returncode == 2 and text in process.stderr, process.stderr
+
+
+def test_a_signal_of_the_schedulers_choice_ends_the_job(tmp_path):
+    mark = tmp_path / "pid"
+    code = f"import os, time; open({str(mark)!r}, 'w').write(str(os.getpid()) + '.'); time.sleep(60)"
+    options = ["--standalone", "--signals-to-handle", "SIGTERM,SIGUSR1", "--no-python", sys.executable]
+    command = [sys.executable, "-m", "tl_distributed.run", *options, "-c", code]
+    agent = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 30
+    while not (mark.exists() and mark.read_text().endswith(".")):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    agent.send_signal(signal.SIGUSR1)
+    _, errors = agent.communicate(timeout=30)
+    assert agent.returncode == 128 + signal.SIGUSR1, errors
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(mark.read_text()[:-1]), 0)
+
+
 def test_unknown_and_impossible_rendezvous():
     with pytest.raises(
         ValueError, match="no rendezvous backend 'pigeon'; known: c10d, etcd, etcd-v2, static"

@@ -73,7 +73,6 @@ def test_the_workers_of_a_machine():
         ({"local_world_size": 0}, ValueError, "local_world_size must be positive, got 0"),
         ({"monitor_interval": 0.0}, ValueError, "monitor_interval must be positive"),
         ({"entrypoint": None}, ValueError, "entrypoint must be"),
-        ({"virtual_local_rank": True}, NotImplementedError, "virtual_local_rank"),
     ],
 )
 def test_descriptions_of_workers_that_are_refused(options, error, message):

@@ -19,10 +19,11 @@ import sys
 import uuid
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.metadata import entry_points
 
 from .base import cluster
 from .base.errors import DistError
-from .elastic.multiprocessing import ChildFailedError, DefaultLogsSpecs, SignalException, Std
+from .elastic.multiprocessing import ChildFailedError, DefaultLogsSpecs, LogsSpecs, SignalException, Std
 from .elastic.multiprocessing.errors import record
 from .elastic.rendezvous import RendezvousError
 from .elastic.rendezvous.utils import parse_config
@@ -80,6 +81,19 @@ def get_args_parser(program: str = PROGRAM) -> argparse.ArgumentParser:
     value("role", "default", "what workers are called")
     flag("module", "the program is a module", "-m")
     flag("no_python", "the program is no Python program")
+    flag("run_path", "run the program in the worker's first process, as runpy.run_path does")
+    value(
+        "event_log_handler", "null", "the handler of events: null, console, or one that a program registered"
+    )
+    value("logs_specs", None, "a class of LogsSpecs, by its name among the entry points torchrun.logs_specs")
+    value(
+        "signals_to_handle", "SIGTERM,SIGINT,SIGHUP,SIGQUIT", "the signals that end the agent and its workers"
+    )
+    value("shutdown_timeout", 30, "seconds that workers have to end before SIGKILL", kind=int)
+    flag("virtual_local_rank", "every worker has LOCAL_RANK 0 and sees its own device alone")
+    value("duplicate_stdout_filters", "", "not there yet: lines of output that go to a further file")
+    value("duplicate_stderr_filters", "", "not there yet: lines of errors that go to a further file")
+    value("numa_binding", None, "not there yet: the processors of a worker")
     value("log_dir", None, "the folder for files of output")
     value("redirects", "0", "streams that go to files: 1 output, 2 errors, 3 both; 0:1,1:3 by rank", "-r")
     value("tee", "0", "streams that go to files and the console", "-t")
@@ -155,8 +169,11 @@ def config_from_args(args: argparse.Namespace) -> tuple[LaunchConfig, str, list[
         rank, address = _static(args, high)
         endpoint = endpoint or f"{address}:{args.master_port}"
         options["rank"] = rank
+    _refuse_absent(args)
     shown = {int(rank) for rank in args.local_ranks_filter.split(",") if rank} or None
-    logs = DefaultLogsSpecs(args.log_dir, Std.from_str(args.redirects), Std.from_str(args.tee), shown)
+    logs = _logs_specs(args.logs_specs)(
+        args.log_dir, Std.from_str(args.redirects), Std.from_str(args.tee), shown
+    )
     config = LaunchConfig(
         low,
         high,
@@ -171,8 +188,35 @@ def config_from_args(args: argparse.Namespace) -> tuple[LaunchConfig, str, list[
         monitor_interval=args.monitor_interval,
         start_method=args.start_method,
         local_addr=args.local_addr,
+        event_log_handler=args.event_log_handler,
+        signals_to_handle=args.signals_to_handle,
+        shutdown_timeout=args.shutdown_timeout,
+        virtual_local_rank=args.virtual_local_rank,
     )
     return config, *_command(args)
+
+
+def _refuse_absent(args: argparse.Namespace) -> None:
+    absent = ("duplicate_stdout_filters", "duplicate_stderr_filters", "numa_binding")
+    for name in absent:
+        if getattr(args, name):
+            raise ValueError(f"--{name.replace('_', '-')} is not there yet")
+
+
+def _logs_specs(name: str | None) -> type[LogsSpecs]:
+    """The class of an entry point, which an installed package declares."""
+    if name is None:
+        return DefaultLogsSpecs
+    entries = {each.name: each for each in entry_points(group="torchrun.logs_specs")}
+    if name not in entries:
+        raise ValueError(
+            f"--logs-specs {name}: no package declares this entry point of torchrun.logs_specs; known: "
+            f"{', '.join(sorted(entries)) or 'none'}"
+        )
+    kind = entries[name].load()
+    if not (isinstance(kind, type) and issubclass(kind, LogsSpecs)):
+        raise ValueError(f"--logs-specs {name}: {kind!r} is no class of LogsSpecs")
+    return kind
 
 
 def _nodes(text: str) -> tuple[int, int]:
@@ -195,6 +239,11 @@ def _static(args: argparse.Namespace, nodes: int) -> tuple[int, str]:
 
 
 def _command(args: argparse.Namespace) -> tuple[str, list[str]]:
+    if args.run_path:
+        if args.module:
+            raise ValueError("--run-path and -m exclude each other")
+        words = [args.training_script, *args.training_script_args]
+        return sys.executable, ["-u", *_as_torch(), "-m", "tl_distributed.launcher.run_path", *words]
     if args.no_python:
         if args.module:
             raise ValueError("--no-python and -m exclude each other")

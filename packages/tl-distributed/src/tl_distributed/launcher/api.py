@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..elastic.agent.server import LocalElasticAgent, WorkerSpec
+from ..elastic.events import Event, EventSource, get_logging_handler, record
 from ..elastic.multiprocessing import ChildFailedError, DefaultLogsSpecs, LogsSpecs
+from ..elastic.multiprocessing.api import signals_named
 from ..elastic.rendezvous import RendezvousParameters, get_rendezvous_handler
 
 __all__ = ["AS_TORCH", "LaunchConfig", "elastic_launch", "launch_agent"]
@@ -40,6 +42,9 @@ class LaunchConfig:
         metrics_cfg: kept for callers.
         local_addr: this machine's address.
         event_log_handler: the kind of handler for events.
+        signals_to_handle: the signals that end the agent and its workers, with commas between.
+        shutdown_timeout: how many seconds workers have to end before SIGKILL.
+        virtual_local_rank: whether every worker has LOCAL_RANK 0 and sees its own device alone.
 
     Example:
         >>> config = LaunchConfig(min_nodes=1, max_nodes=1, nproc_per_node=4)
@@ -64,6 +69,9 @@ class LaunchConfig:
     metrics_cfg: dict[str, str] = field(default_factory=dict)
     local_addr: str | None = None
     event_log_handler: str = "null"
+    signals_to_handle: str = "SIGTERM,SIGINT,SIGHUP,SIGQUIT"
+    shutdown_timeout: int = 30
+    virtual_local_rank: bool = False
 
     def __post_init__(self) -> None:
         if self.rdzv_timeout != -1:
@@ -131,7 +139,9 @@ def launch_agent(
         monitor_interval=config.monitor_interval,
         local_addr=config.local_addr,
         event_log_handler=config.event_log_handler,
+        virtual_local_rank=config.virtual_local_rank,
     )
+    get_logging_handler(config.event_log_handler)  # raises for a name that nobody registered
     assert config.logs_specs is not None
     agent = LocalElasticAgent(
         spec,
@@ -139,8 +149,12 @@ def launch_agent(
         config.start_method,
         log_line_prefix_template=config.log_line_prefix_template,
         exit_barrier_timeout=float(os.environ.get("TORCHELASTIC_EXIT_BARRIER_TIMEOUT", "300")),
+        shutdown_timeout=config.shutdown_timeout,
+        signals=signals_named(config.signals_to_handle),
     )
     result = agent.run()
+    facts: dict[str, Any] = {"run_id": run_id, "state": result.state.name}
+    record(Event("tl.elastic.agent", EventSource.AGENT, metadata=facts), config.event_log_handler)
     if result.is_failed():
         if not result.failures:
             raise RuntimeError(f"job {run_id}: a worker of another machine failed; its agent says more")

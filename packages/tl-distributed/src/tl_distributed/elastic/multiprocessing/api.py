@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -52,15 +52,42 @@ class SignalException(Exception):
         self.sigval = sigval
 
 
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+
+
+def signals_named(names: str) -> tuple[signal.Signals, ...]:
+    """Signals by their names.
+
+    Args:
+        names: the names, with commas between.
+
+    Raises:
+        ValueError: a name is no signal.
+
+    Example:
+        >>> signals_named("SIGTERM,SIGUSR1") == (signal.SIGTERM, signal.SIGUSR1)
+        True
+    """
+    several = [name.strip() for name in names.split(",") if name.strip()]
+    for name in several:
+        if name not in signal.Signals.__members__:
+            raise ValueError(f"--signals-to-handle: {name!r} is no signal")
+    return tuple(signal.Signals[name] for name in several)
+
+
 @contextlib.contextmanager
-def signals_raise() -> Iterator[None]:
-    """Within the block, signals that end this process raise `SignalException`, so that workers end too."""
+def signals_raise(signals: Sequence[signal.Signals] = _ENDING) -> Iterator[None]:
+    """Within the block, signals that end this process raise `SignalException`, so that workers end too.
+
+    Args:
+        signals: the signals.
+    """
 
     def handle(number: int, frame: FrameType | None) -> None:
         raise SignalException(f"process {os.getpid()} got signal {number}", signal.Signals(number))
 
     try:
-        old = {each: signal.signal(each, handle) for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+        old = {each: signal.signal(each, handle) for each in signals}
     except ValueError:  # not in the main thread, which alone may have handlers
         yield
         return

@@ -7,7 +7,7 @@ import logging
 import signal
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,7 +43,7 @@ class WorkerSpec:
         numa_options: not there yet.
         duplicate_stdout_filters: not there yet.
         duplicate_stderr_filters: not there yet.
-        virtual_local_rank: not there yet.
+        virtual_local_rank: whether every worker has LOCAL_RANK 0 and sees its own device alone.
 
     Example:
         >>> spec = WorkerSpec("trainer", 2, None, entrypoint="train.py", args=("--epochs", "3"))
@@ -73,8 +73,6 @@ class WorkerSpec:
             raise ValueError(f"WorkerSpec: local_world_size must be positive, got {self.local_world_size}")
         if not self.monitor_interval > 0:
             raise ValueError(f"WorkerSpec: monitor_interval must be positive, got {self.monitor_interval}")
-        if self.virtual_local_rank:
-            raise NotImplementedError("WorkerSpec: virtual_local_rank is not there yet")
         self.entrypoint = self.entrypoint or self.fn
         if not self.entrypoint:
             raise ValueError("WorkerSpec: entrypoint must be a function or a program, got None")
@@ -216,6 +214,7 @@ class SimpleElasticAgent(ElasticAgent):
         spec: what workers.
         exit_barrier_timeout: how many seconds to wait for other agents at the end.
         shutdown_timeout: how long workers that are told to end may take.
+        signals: the signals that end the agent and its workers; those of `signals_raise` by default.
 
     Example:
         >>> from tl_distributed.elastic.agent.server.local_elastic_agent import LocalElasticAgent
@@ -223,10 +222,17 @@ class SimpleElasticAgent(ElasticAgent):
         True
     """
 
-    def __init__(self, spec: WorkerSpec, exit_barrier_timeout: float = 300, shutdown_timeout: int = 30):
+    def __init__(
+        self,
+        spec: WorkerSpec,
+        exit_barrier_timeout: float = 300,
+        shutdown_timeout: int = 30,
+        signals: Sequence[signal.Signals] | None = None,
+    ):
         self._worker_group = WorkerGroup(spec)
         self._exit_barrier_timeout = exit_barrier_timeout
         self._shutdown_timeout = shutdown_timeout
+        self._signals = signals
         self._restarts = 0
         self._attempt = 0
 
@@ -299,7 +305,7 @@ class SimpleElasticAgent(ElasticAgent):
         handler = self._worker_group.spec.rdzv_handler
         has_ended = False
         try:
-            with signals_raise():
+            with signals_raise() if self._signals is None else signals_raise(self._signals):
                 result = self._run_until_end()
                 has_ended = True
         except RendezvousGracefulExitError:

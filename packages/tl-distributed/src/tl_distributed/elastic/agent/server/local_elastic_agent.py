@@ -7,6 +7,7 @@ import os
 import signal
 import string
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from .... import report
@@ -34,6 +35,7 @@ class LocalElasticAgent(SimpleElasticAgent):
         health_check_server: is started and stopped with the agent; one on the port TORCHELASTIC_HEALTH_CHECK_PORT
             otherwise, if that is set.
         uninterruptible_state_timeout: kept for callers; SIGKILL ends such a worker when the kernel lets it.
+        signals: the signals that end the agent and its workers; those of `signals_raise` by default.
 
     Example:
         >>> LocalElasticAgent(spec, logs_specs).run()  # doctest: +SKIP
@@ -49,8 +51,9 @@ class LocalElasticAgent(SimpleElasticAgent):
         shutdown_timeout: int = 30,
         health_check_server: HealthCheckServer | None = None,
         uninterruptible_state_timeout: int = 30,
+        signals: Sequence[signal.Signals] | None = None,
     ):
-        super().__init__(spec, exit_barrier_timeout, shutdown_timeout)
+        super().__init__(spec, exit_barrier_timeout, shutdown_timeout, signals)
         self._alive_at = int(time.time())
         self._health = health_check_server
         self._logs_specs = logs_specs
@@ -94,6 +97,10 @@ class LocalElasticAgent(SimpleElasticAgent):
             "TORCHELASTIC_USE_AGENT_STORE": str(shared),
             "TORCHELASTIC_RUN_ID": spec.rdzv_handler.get_run_id(),
         }
+        if spec.virtual_local_rank:
+            devices = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+            own = devices[worker.local_rank] if worker.local_rank < len(devices) else ""
+            variables |= {"LOCAL_RANK": "0", "CUDA_VISIBLE_DEVICES": own or str(worker.local_rank)}
         if "OMP_NUM_THREADS" in os.environ:
             variables["OMP_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"]
         elif spec.local_world_size > 1:
