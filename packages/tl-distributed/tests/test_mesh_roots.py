@@ -4,6 +4,7 @@ import pytest
 
 import tl_core as tl
 import tl_distributed as dist
+from tl_distributed.backends.engine_backend import EngineBackend
 from tl_distributed.groups.device_mesh import DeviceMesh, _mesh_resources, init_device_mesh
 
 pytest.importorskip("tl_nn")
@@ -48,6 +49,39 @@ def test_what_cannot_be_joined_is_refused(world):
         mesh["a"]._flatten("b")
     with pytest.raises(KeyError, match="no dimension 'a_b'"):
         mesh["a_b"]
+
+
+def test_a_dimension_has_a_backend_of_its_own(ranks):
+    if not dist.is_backend_available("second"):
+        dist.Backend.register_backend("second", EngineBackend)
+
+    def body(rank):
+        mesh = init_device_mesh(
+            "cpu", (2, 2), mesh_dim_names=("a", "b"), backend_override={"b": "second", 0: ("gloo", None)}
+        )
+        names = [dist.get_backend(mesh.get_group(name)) for name in "ab"]
+        total = tl.tensor(rank)
+        dist.all_reduce(total, group=mesh.get_group("b"))
+        for override, text in (
+            ({"c": "gloo"}, "'c'"),
+            ({2: "gloo"}, "dimension 2"),
+            ({0: "gloo", "a": "gloo"}, "twice"),
+        ):
+            with pytest.raises(RuntimeError, match=text):
+                init_device_mesh("cpu", (2, 2), mesh_dim_names=("a", "b"), backend_override=override)
+        return names, int(total)
+
+    assert ranks(4, body) == [(["gloo", "second"], 1)] * 2 + [(["gloo", "second"], 5)] * 2
+
+
+def test_groups_connect_at_their_first_call(ranks):
+    def body(rank):
+        mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("a", "b"))
+        before = [len(group._connected) for group in mesh.get_all_groups()]
+        dist.barrier(mesh.get_group("a"))
+        return before, [len(group._connected) for group in mesh.get_all_groups()]
+
+    assert ranks(4, body) == [([0, 0], [1, 0])] * 4
 
 
 def test_a_block_has_a_mesh(ranks):

@@ -18,7 +18,7 @@ from .process_groups import (
     get_world_size,
     init_process_group,
     is_initialized,
-    new_group,
+    late_group,
 )
 from .world import current
 
@@ -55,6 +55,7 @@ class DeviceMesh:
         mesh_dim_names: tuple[str, ...] | None = None,
         _groups: list[Any] | None = None,
         _root: DeviceMesh | None = None,
+        _backends: dict[int, tuple[str | None, Any]] | None = None,
     ):
         if not is_initialized():
             init_process_group()
@@ -77,9 +78,11 @@ class DeviceMesh:
                 f"DeviceMesh: the ranks must be less than the world size {get_world_size()}, got {ranks}"
             )
         self._coordinate = self._own_coordinate()
-        self._groups = self._make_groups() if _groups is None else _groups
+        self._groups = self._make_groups(_backends or {}) if _groups is None else _groups
         self._root = _root
         self._flat: dict[str, DeviceMesh] = {}  # the meshes of several dimensions, by name
+        self._plans: dict[Any, Any] = {}  # of calls with distributed tensors
+        self._chains: dict[Any, Any] = {}  # of changes of layout
 
     def __enter__(self) -> Self:
         """Makes it the mesh of functions that get none, as far as the block goes."""
@@ -112,6 +115,7 @@ class DeviceMesh:
         self._coordinate = self._own_coordinate()
         self._groups = [self._group_of(line) for line in self._lines()]
         self._root, self._flat = None, {}
+        self._plans, self._chains = {}, {}
 
     def _lines(self) -> list[list[int] | None]:
         """The ranks along each dimension that this process is among; None where it isn't in the mesh."""
@@ -125,25 +129,24 @@ class DeviceMesh:
         groups = (group for group in current().groups if list(group.ranks) == ranks)
         return next(groups, GroupMember.NON_GROUP_MEMBER)
 
-    def _make_groups(self) -> list[Any]:
+    def _make_groups(self, backends: dict[int, tuple[str | None, Any]]) -> list[Any]:
         ranks = self.mesh.reshape(-1).tolist()
-        if self.mesh.dim() == 1 and ranks == list(range(get_world_size())):
+        if self.mesh.dim() == 1 and ranks == list(range(get_world_size())) and not backends:
             return [default_group()]
         mine: list[Any] = []
         for dim in range(self.mesh.dim()):
             lines = self.mesh.movedim(dim, -1).reshape(-1, self.mesh.shape[dim]).tolist()
-            mine.append(self._group_among(lines, f"mesh_{self._name(dim)}"))
+            mine.append(self._group_among(lines, f"mesh_{self._name(dim)}", *backends.get(dim, (None, None))))
         return mine
 
     @staticmethod
-    def _group_among(lines: list[list[int]], description: str) -> Any:
-        """Makes the group of each line of ranks; returns that of this process."""
-        own: Any = GroupMember.NON_GROUP_MEMBER
-        for line in lines:
-            group = new_group(line, sort_ranks=False, group_desc=description)
-            if group is not GroupMember.NON_GROUP_MEMBER:
-                own = group
-        return own
+    def _group_among(
+        lines: list[list[int]], description: str, backend: str | None = None, options: Any = None
+    ) -> Any:
+        """The group of the line of ranks that this process is in."""
+        rank = get_rank()
+        own = next((line for line in lines if rank in line), None)
+        return GroupMember.NON_GROUP_MEMBER if own is None else late_group(own, description, backend, options)
 
     def _name(self, dim: int) -> str:
         return str(dim) if self.mesh_dim_names is None else self.mesh_dim_names[dim]
@@ -321,8 +324,37 @@ class DeviceMesh:
         return f"DeviceMesh({self.device_type!r}, {self.mesh.tolist()}{names})"
 
 
+def _backends_of(
+    override: dict[int | str, Any], names: tuple[str, ...] | None, count: int
+) -> dict[int, tuple[str | None, Any]]:
+    """The backend and options of each dimension, from a dictionary by dimension or name."""
+    backends: dict[int, tuple[str | None, Any]] = {}
+    for key, value in override.items():
+        if isinstance(key, str):
+            if key not in (names or ()):
+                raise RuntimeError(f"init_device_mesh: backend_override has {key!r}; the names are {names}")
+            dim = (names or ()).index(key)
+        else:
+            dim = key
+        if not 0 <= dim < count:
+            raise RuntimeError(f"init_device_mesh: backend_override has dimension {key} of {count}")
+        if dim in backends:
+            raise RuntimeError(
+                f"init_device_mesh: backend_override has dimension {dim} twice, by number and by name"
+            )
+        pair = (
+            (value, None) if isinstance(value, str) else value if isinstance(value, tuple) else (None, value)
+        )
+        backends[dim] = pair
+    return backends
+
+
 def init_device_mesh(
-    device_type: str, mesh_shape: Sequence[int], *, mesh_dim_names: tuple[str, ...] | None = None
+    device_type: str,
+    mesh_shape: Sequence[int],
+    *,
+    mesh_dim_names: tuple[str, ...] | None = None,
+    backend_override: dict[int | str, Any] | None = None,
 ) -> DeviceMesh:
     """A mesh of all ranks of the world, the last dimension running fastest.
 
@@ -330,6 +362,11 @@ def init_device_mesh(
         device_type: the kind of device of the tensors, such as "cpu".
         mesh_shape: its size in each dimension; their product is the world size.
         mesh_dim_names: a name for each dimension.
+        backend_override: by number or name of a dimension, the backend of its groups: a name, options, or both as a
+            tuple.
+
+    Raises:
+        RuntimeError: names repeat or are too few, the sizes don't make the world, or an override has no dimension.
 
     Example:
         >>> import tl_distributed as dist
@@ -354,7 +391,9 @@ def init_device_mesh(
         raise RuntimeError(
             f"init_device_mesh: the mesh {tuple(mesh_shape)} has {count} ranks, the world {get_world_size()}"
         )
-    return DeviceMesh(device_type, tl_core.arange(count).view(*mesh_shape), mesh_dim_names=mesh_dim_names)
+    ranks = tl_core.arange(count).view(*mesh_shape)
+    backends = _backends_of(backend_override or {}, mesh_dim_names, len(mesh_shape))
+    return DeviceMesh(device_type, ranks, mesh_dim_names=mesh_dim_names, _backends=backends)
 
 
 class _MeshEnv:

@@ -29,6 +29,7 @@ class ProcessGroup:
         name: the group's name, the same in all members.
         description: what it is for.
         options: what was given as `pg_options`.
+        is_late: whether the members connect at the first operation, rather than here.
 
     Example:
         >>> import tl_distributed as dist
@@ -49,6 +50,7 @@ class ProcessGroup:
         name: str,
         description: str = "undefined",
         options: Any = None,
+        is_late: bool = False,
     ):
         self.ranks = list(ranks)
         self.backend = backend
@@ -61,10 +63,20 @@ class ProcessGroup:
         self._size = len(self.ranks)
         self.options = options
         self._background: Communicator | None = None
-        self._communicators: dict[str, Communicator] = {}
+        self._connected: dict[str, Communicator] = {}
+        if not is_late:
+            self._connect_all()
+
+    @property
+    def _communicators(self) -> dict[str, Communicator]:
+        if not self._connected:
+            self._connect_all()
+        return self._connected
+
+    def _connect_all(self) -> None:
         for device, backend_name in self.config.device_backend_map.items():
-            if backend_name not in self._communicators:
-                self._communicators[backend_name] = self._connect(backend_name, device, store)
+            if backend_name not in self._connected:
+                self._connected[backend_name] = self._connect(backend_name, device, self.store)
 
     def _connect(self, backend: str, device: str, store: Store) -> Communicator:
         context = GroupContext(
@@ -90,7 +102,7 @@ class ProcessGroup:
 
     def name(self) -> str:
         """The name of the backend."""
-        return next(iter(self._communicators))
+        return next(iter(self.config.device_backend_map.values()))
 
     def communicator(self, device: str = "cpu") -> Communicator:
         """The connections for tensors of a kind of device.
@@ -115,7 +127,7 @@ class ProcessGroup:
 
     def close(self) -> None:
         """Ends the group's connections."""
-        for communicator in self._communicators.values():
+        for communicator in self._connected.values():
             communicator.close()
         if self._background is not None:
             self._background.close()

@@ -155,6 +155,7 @@ def _add(
     description: str,
     options: Any = None,
     name: str | None = None,
+    is_late: bool = False,
 ) -> ProcessGroup:
     here = world.current()
     key = tuple(ranks)
@@ -164,7 +165,7 @@ def _add(
     store = PrefixStore(prefix, here.store)  # type: ignore[arg-type]
     name = str(here.made) if name is None else name
     here.made += 1
-    group = ProcessGroup(ranks, rank, backend, store, timeout, name, description, options)
+    group = ProcessGroup(ranks, rank, backend, store, timeout, name, description, options, is_late)
     here.groups.append(group)
     return group
 
@@ -425,6 +426,25 @@ def new_group(
     own = members.index(every.rank())
     name = "-".join(map(str, members)) if use_local_synchronization else None
     return _add(members, own, backends, limit, group_desc or "undefined", pg_options, name)
+
+
+def late_group(
+    ranks: Sequence[int], description: str, backend: str | None = None, options: Any = None
+) -> ProcessGroup:
+    """A group of this process and others, as `new_group` returns it, that connects at its first operation.
+
+    Args:
+        ranks: the members by their number in the world, in the group's order.
+        description: what the group is for.
+        backend: that of the world by default.
+        options: options of a backend of somebody's own.
+    """
+    every = default_group()
+    _check_members(list(ranks), every.size())
+    backends = every.backend if backend is None else Backend(backend)
+    return _add(
+        ranks, list(ranks).index(every.rank()), backends, every.timeout, description, options, is_late=True
+    )
 
 
 def _check_members(members: list[int], world_size: int) -> None:
