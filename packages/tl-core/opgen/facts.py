@@ -10,6 +10,7 @@
 | `second_names` | the first name of each other public name, with in-place forms |
 | `array_api` | the operator of each elementwise function of the array API standard, and its number of arrays |
 | `dimensions` | the public operators of a private one, by the number of dimensions of the grid |
+| `shards` | the placements of distributed tensors (`shard_rules.py`), of an out form `out NAME` |
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from typing import Any
 
 from opgen.row import Row
 from opgen.shape_rules import DATA
+from opgen.shard_rules import shards_of, takes_tensors
+from opgen.shard_texts import SHARDS
 
 Entry = tuple[str, Any]
 
@@ -87,6 +90,15 @@ def _dimensions(row: Row) -> Iterator[Entry]:
         yield row.name, row.dimensions
 
 
+def _shards(row: Row) -> Iterator[Entry]:
+    is_left = row.batch.startswith("refuse") and row.name not in SHARDS and not row.shards
+    is_inplace_view = row.family == "view" and row.writes_self
+    if row.composite or is_left or is_inplace_view or not takes_tensors(row):
+        return
+    for variant, schema in row.forms():
+        yield schema.name, f"out {row.name}" if variant == "out" else shards_of(row)
+
+
 KINDS: dict[str, Callable[[Row], Iterator[Entry]]] = {
     "core": _core,
     "numbers": _numbers,
@@ -97,6 +109,7 @@ KINDS: dict[str, Callable[[Row], Iterator[Entry]]] = {
     "second_names": _second_names,
     "array_api": _array_api,
     "dimensions": _dimensions,
+    "shards": _shards,
 }
 
 

@@ -135,6 +135,9 @@ class Row:
     # "lower", "float32", or "widest" among the inputs; "" is that of its inputs. Layers whose recurrence that page
     # leaves to their parts take the widest type, as their parts' types would not fit.
     autocast: str = ""
+    shards: str = (
+        ""  # the placements of distributed tensors: shard_rules.py has the language, and what is implied
+    )
     sparse: str = ""  # the kernel for sparse tensors: a symbol, or "itself" where the row's own takes them
     names: str = ""  # the rule for names of dimensions: name_rules.py has the rules, and what is implied
     stored: str = ""  # the storage-only element types that it accepts: stored_dtypes.py has the kinds
