@@ -10,9 +10,10 @@ from tl_distributed.tensor import Partial, Replicate, Shard, distribute_tensor
 from tl_distributed.tensor.dtensor_spec import DTensorSpec, TensorMeta, meta_of, normalize_placements
 from tl_distributed.tensor.layout import compute_global_tensor_info, compute_local_shape, whole_stride
 from tl_distributed.tensor.list_operators import is_elementwise_on_lists
+from tl_distributed.tensor.operator_call import OperatorCall, argument_names
 from tl_distributed.tensor.placement_types import Placement
 from tl_distributed.tensor.redistribute import redistribute_local_tensor
-from tl_distributed.tensor.strategies import Strategy, strategies_of
+from tl_distributed.tensor.strategies import strategies_of
 
 
 def test_sizes_of_pieces(ranks):
@@ -73,13 +74,14 @@ def test_terms_become_shards_and_replicas(ranks):
 
 
 def test_strategies_of_pointwise_operators():
-    matrix, row = tl.empty(2, 3), tl.empty(3)
+    matrix, row = tl.empty(2, 3, device="meta"), tl.empty(3, device="meta")
     add = tl.ops.aten.add.Tensor
-    strategies = strategies_of(add, [matrix, row], (matrix, row), {})
-    assert strategies[0] == Strategy((Replicate(), Replicate()), Replicate())
-    assert Strategy((Shard(0), Replicate()), Shard(0)) in strategies
-    assert Strategy((Shard(1), Shard(0)), Shard(1)) in strategies
-    assert Strategy((Partial("sum"), Partial("sum")), Partial("sum")) in strategies
+    call = OperatorCall(add, argument_names(add, (matrix, row), {}), [matrix], lambda operand, dim: 2, 2)
+    strategies = [(s.operands, s.results) for s in strategies_of(call)]
+    assert strategies[0] == ((Replicate(), Replicate()), (Replicate(),))
+    assert ((Shard(0), Replicate()), (Shard(0),)) in strategies
+    assert ((Shard(1), Shard(0)), (Shard(1),)) in strategies
+    assert ((Partial("sum"), Partial("sum")), (Partial("sum"),)) in strategies
 
 
 def test_operators_on_lists():

@@ -1,25 +1,54 @@
-"""Calls of operators with distributed tensors: the layout that is chosen, what is moved, and what is computed."""
+"""Calls of operators with distributed tensors: what is moved, and what each rank computes.
+
+A call is planned once for an operator, the layouts of its tensors and its other arguments, and the plan is kept with
+the mesh. A later call looks the plan up by these, and computes.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import tl_core
 from tl_core import Tensor
-from tl_core.pytree import tree_flatten, tree_map, tree_unflatten
-from tl_core.schemas.tags import Tag
+from tl_core.base.row_facts import facts
+from tl_core.pytree import tree_flatten, tree_unflatten
 
-from ..collectives import tensor_collectives as collectives
 from ..groups.device_mesh import DeviceMesh
-from . import list_operators
+from . import list_operators, random_operators
 from .dtensor_spec import DTensorSpec, meta_of
+from .layout import compute_local_shape
+from .operator_call import OperatorCall, Strategy, argument_names, call_by_name
+from .placement_rules import register as register
 from .placement_types import Partial, Placement, Replicate, Shard
 from .redistribute import redistribute_local_tensor
-from .strategies import Strategy, strategies_of
+from .replication import gathers, is_implicit, missing_rule_error, mixture_error, warn_of_gathering
+from .strategies import has_rule, is_random, strategies_of
 
-__all__ = ["call"]
+__all__ = ["Plan", "call", "plan_of"]
+
+_MOST_PLANS = 8192
+
+
+class Plan(NamedTuple):
+    """What a call does.
+
+    Args:
+        moves: for each operand whose layout changes, its number and the placements.
+        sizes: for each argument that says a size of the result, its name and the size of a rank's part.
+        local: changes further arguments of a rank's own call.
+        results: the layout of each result; None if the operator writes to its first operand.
+        is_data_dependent: whether the sizes of the results are known only afterwards.
+        is_random: whether the operator draws numbers.
+    """
+
+    moves: tuple[tuple[int, tuple[Placement, ...]], ...]
+    sizes: dict[str, list[int]]
+    local: tuple[Callable[..., None], ...]
+    results: tuple[DTensorSpec, ...] | None
+    is_data_dependent: bool = False
+    is_random: bool = False
 
 
 def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], kind: type[Any]) -> Any:
@@ -33,50 +62,159 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], kind: type[An
 
     Raises:
         RuntimeError: a tensor of elements is among the operands, or the operands' meshes differ.
-        NotImplementedError: the operator writes to a tensor in a layout in which it can't be computed.
+        NotImplementedError: the operator has no rule, or it writes to a tensor in a layout in which it can't be
+            computed.
     """
-    if list_operators.is_elementwise_on_lists(func):
+    if args and type(args[0]) is list and list_operators.is_elementwise_on_lists(func):
         return list_operators.call(func, args, kwargs, kind)
-    flat, tree = tree_flatten((args, kwargs))
-    indices = [i for i, value in enumerate(flat) if isinstance(value, Tensor)]
-    mesh = _mesh_of([flat[i] for i in indices if isinstance(flat[i], kind)])
-    operands = [_distribute(flat[i], mesh, kind, func) for i in indices]
-    metas = [_without_elements(operand._spec) for operand in operands]
-    called = tree_unflatten(
-        [metas[indices.index(i)] if i in indices else v for i, v in enumerate(flat)], tree
-    )
-    results = func(*called[0], **called[1])
-    output = _output_of(func, args, operands)
-    strategies = strategies_of(func, metas, *called)
-    choices = [_cheapest(strategies, operands, mesh_dim, output, func) for mesh_dim in range(mesh.ndim)]
-    for index, operand in enumerate(operands):
-        placements = tuple(strategy.operands[index] for strategy in choices)
-        flat[indices[index]] = redistribute_local_tensor(operand._local_tensor, operand._spec, placements)
-    local_args, local_kwargs = tree_unflatten(flat, tree)
-    computed = func(*local_args, **local_kwargs)
-    if output is not None:
-        return output
-    return _wrapped(func, computed, results, mesh, tuple(s.results for s in choices), kind)
+    flat: list[Any] = []
+    key = [func]
+    mesh = None
+    for value in args:
+        mesh = _add(value, flat, key, kind, mesh)
+    for name, value in kwargs.items():
+        key.append(name)
+        mesh = _add(value, flat, key, kind, mesh)
+    assert mesh is not None
+    plans = mesh._plans
+    plan_key = tuple(key)
+    plan = plans.get(plan_key)
+    if plan is None:
+        if func._schema.is_mutable and (outs := _outs(func, kwargs)):
+            return _call_with_outs(func, args, kwargs, outs, kind)
+        flat = [_distribute(value, mesh, kind, func, flat) for value in flat]
+        _check_meshes(func, mesh, flat)
+        plan = plan_of(func, args, kwargs, flat, mesh)
+        if len(plans) > _MOST_PLANS:
+            plans.clear()
+        if has_rule(func):  # else a block or a variable decides, which may change
+            plans[plan_key] = plan
+    if plan.is_random:
+        return random_operators.call(func, args, kwargs, flat, plan, kind)
+    return _run(func, args, kwargs, flat, plan, kind)
 
 
-def _mesh_of(operands: Sequence[Any]) -> DeviceMesh:
-    mesh: DeviceMesh = operands[0]._spec.mesh
-    if any(operand._spec.mesh != mesh for operand in operands):
-        raise RuntimeError(
-            "DTensor: all operands must be on one mesh; redistribute does not go to another mesh"
-        )
+def _add(value: Any, flat: list[Any], key: list[Any], kind: type[Any], mesh: Any) -> Any:
+    """Adds an argument to the tensors and to the key of the plan; returns the mesh of the first distributed tensor."""
+    if type(value) is kind or isinstance(value, kind):
+        flat.append(value)
+        key.append(value._spec)
+        return value._spec.mesh if mesh is None else mesh
+    if isinstance(value, Tensor):
+        flat.append(value)
+        key.append((Tensor, value.shape, value.stride(), value.dtype, is_implicit()))
+    elif isinstance(value, (list, tuple)):
+        key.append(len(value))
+        for each in value:
+            mesh = _add(each, flat, key, kind, mesh)
+    else:
+        key.append(type(value))  # 1, 1.0 and True are equal
+        key.append(value)
     return mesh
 
 
-def _distribute(value: Tensor, mesh: DeviceMesh, kind: type[Any], func: Any) -> Any:
+def _check_meshes(func: Any, mesh: DeviceMesh, operands: Sequence[Any]) -> None:
+    for operand in operands:
+        if operand._spec.mesh != mesh:
+            raise RuntimeError(
+                f"{func}: the operands lie on two meshes, {mesh} and {operand._spec.mesh}; redistribute does not go to "
+                "another mesh, so make one of them a plain tensor with full_tensor() and distribute_tensor"
+            )
+
+
+def _distribute(value: Any, mesh: DeviceMesh, kind: type[Any], func: Any, flat: Sequence[Any]) -> Any:
+    """A plain tensor as replicas: numbers, and all of them where `implicit_replication` says so."""
     if isinstance(value, kind):
         return value
-    if value.numel() != 1 or value.dim() > 0:
-        raise RuntimeError(
-            f"{func}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor before calling "
-            "distributed operators!"
-        )
+    if value.dim() > 0 and not is_implicit():
+        raise mixture_error(func, value, next(v for v in flat if isinstance(v, kind)))
     return kind(value, DTensorSpec(mesh, (Replicate(),) * mesh.ndim, meta_of(value)), requires_grad=False)
+
+
+# ---- planning --------------------------------------------------------------------------------------------------------
+
+
+def plan_of(
+    func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], operands: Sequence[Any], mesh: DeviceMesh
+) -> Plan:
+    """What a call does.
+
+    Args:
+        func: the operator.
+        args: its arguments.
+        kwargs: its arguments by name.
+        operands: its tensors, distributed.
+        mesh: their mesh.
+    """
+    specs = [operand._spec for operand in operands]
+    if not has_rule(func) and not all(isinstance(p, Replicate) for spec in specs for p in spec.placements):
+        if not gathers():
+            raise missing_rule_error(func, specs)
+        warn_of_gathering(func)
+    metas = iter([_without_elements(spec) for spec in specs])
+    named = {name: _replace(value, metas) for name, value in argument_names(func, args, kwargs).items()}
+    try:
+        results = _flat_tensors(call_by_name(func, named))
+        is_data_dependent = False
+    except (NotImplementedError, RuntimeError):
+        if not _is_data_dependent(func):
+            raise
+        results, is_data_dependent = [], True
+
+    def cuts(operand: int, dim: int) -> int:
+        pieces = _pieces(specs[operand], dim)
+        return pieces if pieces > 1 else mesh.size()  # it isn't known which mesh dimension will cut it
+
+    operator_call = OperatorCall(func, named, results, cuts, mesh.size())
+    if facts("inplace_views").get(operator_call.overload) and func._schema.is_mutable:
+        raise NotImplementedError(
+            f"{func}: a DTensor doesn't change its own sizes; write the function without the underscore"
+        )
+    strategies = strategies_of(operator_call)
+    is_write = func._schema.is_mutable
+    choices = [_cheapest(func, strategies, specs, mesh_dim, is_write) for mesh_dim in range(mesh.ndim)]
+    return _plan(operator_call, choices, specs, results, is_write, is_data_dependent)
+
+
+def _plan(
+    operator_call: OperatorCall,
+    choices: Sequence[Strategy],
+    specs: Sequence[DTensorSpec],
+    results: Sequence[Tensor],
+    is_write: bool,
+    is_data_dependent: bool,
+) -> Plan:
+    mesh = specs[0].mesh
+    targets = [tuple(choice.operands[i] for choice in choices) for i in range(len(specs))]
+    moves = tuple((i, t) for i, (t, spec) in enumerate(zip(targets, specs)) if t != spec.placements)
+    placed = [tuple(choice.results[i] for choice in choices) for i in range(len(results))]
+    outputs = tuple(DTensorSpec(mesh, p, meta_of(meta)) for p, meta in zip(placed, results))
+    sizes = {}
+    if results:
+        local = compute_local_shape(results[0].shape, mesh, placed[0])
+        sizes = _local_sizes(operator_call, results[0], local)
+    changes = tuple(choice.local for choice in choices if choice.local is not None)
+    results_of = None if is_write else outputs
+    return Plan(moves, sizes, changes[:1], results_of, is_data_dependent, is_random(operator_call.func))
+
+
+_SIZE_NAMES = ("size", "sizes", "shape", "input_sizes", "input_size", "output_size", "weight_size")
+
+
+def _local_sizes(operator_call: OperatorCall, result: Tensor, local: tuple[int, ...]) -> dict[str, list[int]]:
+    if tuple(result.shape) == local:
+        return {}
+    sizes = {}
+    for name, value in operator_call.arguments.items():
+        is_size = name in _SIZE_NAMES and isinstance(value, (list, tuple)) and len(value) == len(result.shape)
+        if is_size and all(v in (-1, s) for v, s in zip(value, result.shape)):
+            sizes[name] = list(local)
+    return sizes
+
+
+def _pieces(spec: DTensorSpec, dim: int) -> int:
+    """Into how many pieces a dimension is cut."""
+    return math.prod(spec.mesh.size(i) for i, p in enumerate(spec.placements) if p.is_shard(dim))
 
 
 def _without_elements(spec: DTensorSpec) -> Tensor:
@@ -84,62 +222,180 @@ def _without_elements(spec: DTensorSpec) -> Tensor:
     return tl_core.empty_strided(meta.shape, meta.stride, dtype=meta.dtype, device="meta")
 
 
-def _output_of(func: Any, args: tuple[Any, ...], operands: Sequence[Any]) -> Any:
-    """The operand that an operator writes to; None if it writes to none."""
-    if not func._schema.is_mutable:
-        return None
-    if not func._schema.name.endswith("_") or not args or args[0] is not operands[0]:
-        raise NotImplementedError(
-            f"{func}: DTensor computes operators that write to their first operand alone"
-        )
-    return operands[0]
+def _replace(value: Any, tensors: Any) -> Any:
+    """An argument with other tensors in it, in order."""
+    if isinstance(value, Tensor):
+        return next(tensors)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_replace(v, tensors) for v in value) if _has_tensor(value) else value
+    return value
+
+
+def _has_tensor(values: Sequence[Any]) -> bool:
+    return any(isinstance(v, Tensor) for v in values)
+
+
+def _flat_tensors(results: Any) -> list[Tensor]:
+    return [value for value in tree_flatten(results)[0] if isinstance(value, Tensor)]
+
+
+def _is_data_dependent(func: Any) -> bool:
+    name = func._schema.name.partition("::")[2]
+    overload = func._schema.overload_name
+    full = f"{name}.{overload}" if overload else name
+    return full in facts("sizes") or full in facts("numbers")
 
 
 def _cheapest(
-    strategies: Sequence[Strategy], operands: Sequence[Any], mesh_dim: int, written: Any, func: Any
+    func: Any, strategies: Sequence[Strategy], specs: Sequence[DTensorSpec], mesh_dim: int, is_write: bool
 ) -> Strategy:
-    now = [operand._spec.placements[mesh_dim] for operand in operands]
-    sizes = [math.prod(operand._spec.shape) for operand in operands]
-    usable = [s for s in strategies if written is None or s.operands[0] == s.results == now[0]]
-    if not usable:
+    now = [spec.placements[mesh_dim] for spec in specs]
+    sizes = [math.prod(spec.shape) for spec in specs]
+    usable = [
+        s
+        for s in strategies
+        if not is_write or (s.operands[0] == now[0] and s.results[:1] in ((now[0],), ()))
+    ]
+
+    def cost(strategy: Strategy) -> float:
+        return sum(_cost(old, new, size, is_write) for old, new, size in zip(now, strategy.operands, sizes))
+
+    best = min(usable, key=cost, default=None)
+    if best is None or cost(best) >= _NEVER:
         raise NotImplementedError(
-            f"{func}: writes to a DTensor that is {now[0]!r}; make it Replicate() or a Shard with redistribute first"
+            f"{func}: writes to a DTensor that is {now[0]!r}, with operands that are {now[1:]}; make it Replicate() or "
+            "a Shard with redistribute first"
         )
-    return min(usable, key=lambda s: sum(map(_cost, now, s.operands, sizes)))
+    return best
 
 
 # What a change of layout moves, as a share of the tensor; cutting moves nothing, and is next to nothing.
-_CUTTING, _GATHERING, _SUMMING, _NEVER = 0.01, 1.0, 2.0, 1e6
+_CUTTING, _GATHERING, _SUMMING, _NEVER = 0.01, 1.0, 2.0, 1e18
 
 
-def _cost(now: Placement, then: Placement, size: int) -> float:
+def _cost(now: Placement, then: Placement, size: int, is_write: bool) -> float:
     if now == then:
         return 0.0
     if isinstance(now, Replicate):
         return _CUTTING * size + _CUTTING
-    if isinstance(now, Shard) and isinstance(then, Partial):
-        return _NEVER
+    if isinstance(then, Partial):  # a piece among zeros is a term: what is added to terms becomes one
+        is_piece = isinstance(now, Shard) and then.reduce_op == "sum"
+        return _CUTTING * size + _CUTTING if is_write and is_piece else _NEVER
     return (
         _SUMMING if isinstance(now, Partial) and isinstance(then, Replicate) else _GATHERING
     ) * size + _GATHERING
 
 
-def _wrapped(
+# ---- computing -------------------------------------------------------------------------------------------------------
+
+
+def _run(
     func: Any,
-    computed: Any,
-    results: Any,
-    mesh: DeviceMesh,
-    placements: tuple[Placement, ...],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    operands: Sequence[Any],
+    plan: Plan,
     kind: type[Any],
 ) -> Any:
-    is_random = Tag.nondeterministic_seeded in func.tags
+    if not plan.moves and not plan.sizes and not plan.local and not kwargs:
+        own = [
+            v._local_tensor
+            if type(v) is kind
+            else _local(v, kind)
+            if isinstance(v, (kind, list, tuple))
+            else v
+            for v in args
+        ]
+        computed = func(*own)
+    else:
+        locals_ = [operand._local_tensor if isinstance(operand, kind) else operand for operand in operands]
+        for index, placements in plan.moves:
+            if isinstance(operand := operands[index], kind):
+                locals_[index] = redistribute_local_tensor(locals_[index], operand._spec, placements)
+        computed = _compute(func, args, kwargs, locals_, plan)
+    if plan.results is None:
+        return args[0]
+    if len(plan.results) == 1 and isinstance(computed, Tensor):
+        return kind(computed, plan.results[0], requires_grad=False)
+    return wrap(computed, plan, operands[0]._spec.mesh if isinstance(operands[0], kind) else None, kind)
 
-    def wrap(value: Any, meta: Any) -> Any:
+
+def _local(value: Any, kind: type[Any]) -> Any:
+    if isinstance(value, kind):
+        return value._local_tensor
+    return type(value)(_local(v, kind) for v in value) if isinstance(value, (list, tuple)) else value
+
+
+def _compute(
+    func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], locals_: Sequence[Tensor], plan: Plan
+) -> Any:
+    tensors = iter(locals_)
+    if not plan.sizes and not plan.local:
+        own = [_replace(value, tensors) for value in args]
+        return func(*own, **{name: _replace(value, tensors) for name, value in kwargs.items()})
+    named = {name: _replace(v, tensors) for name, v in argument_names(func, args, kwargs).items()}
+    named.update(plan.sizes)
+    for change in plan.local:
+        change(named, ())
+    return call_by_name(func, named)
+
+
+def wrap(computed: Any, plan: Plan, mesh: DeviceMesh | None, kind: type[Any]) -> Any:
+    """The results of a rank's own call as distributed tensors.
+
+    Args:
+        computed: the results.
+        plan: the plan.
+        mesh: the mesh, for results whose sizes were unknown.
+        kind: the class of distributed tensors.
+    """
+    specs = plan.results or ()
+    flat, tree = tree_flatten(computed)
+    layouts = iter(specs)
+    wrapped = []
+    for value in flat:
         if not isinstance(value, Tensor):
-            return value
-        for mesh_dim in range(mesh.ndim if is_random else 0):  # one process's numbers are everybody's
-            value = value.contiguous()
-            collectives.broadcast(value, group=mesh.get_group(mesh_dim), group_src=0)
-        return kind(value, DTensorSpec(mesh, placements, meta_of(meta)), requires_grad=False)
+            wrapped.append(value)
+            continue
+        if plan.is_data_dependent:
+            assert mesh is not None
+            spec = DTensorSpec(mesh, (Replicate(),) * mesh.ndim, meta_of(value))
+        else:
+            spec = next(layouts)
+        wrapped.append(kind(value, spec, requires_grad=False))
+    return tree_unflatten(wrapped, tree)
 
-    return tree_map(wrap, computed, results)
+
+# ---- results that are given ------------------------------------------------------------------------------------------
+
+
+def _outs(func: Any, kwargs: dict[str, Any]) -> list[str]:
+    """The names of the arguments of an out form."""
+    return [a.name for a in func._schema.arguments if a.is_out and a.name in kwargs]
+
+
+def _call_with_outs(
+    func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outs: list[str], kind: type[Any]
+) -> Any:
+    name = func._schema.name.partition("::")[2]
+    text = facts("shards").get(f"{name}.{func._schema.overload_name}", "")
+    if not text.startswith("out "):
+        raise NotImplementedError(
+            f"{func}: DTensor has no rule for this form; call the function without out="
+        )
+    base, _, overload = text[4:].partition(".")
+    plain = getattr(getattr(tl_core.ops.aten, base), overload or "default")
+    results = plain(*args, **{key: value for key, value in kwargs.items() if key not in outs})
+    several = list(results) if isinstance(results, (list, tuple)) else [results]
+    for key, result in zip(outs, several, strict=True):
+        out = kwargs[key]
+        if not isinstance(out, kind):
+            raise mixture_error(func, out, result)
+        if out.shape != result.shape:
+            raise RuntimeError(
+                f"{func}: out has the size {tuple(out.shape)}, the result {tuple(result.shape)}"
+            )
+        out._local_tensor.copy_(
+            redistribute_local_tensor(result._local_tensor, result._spec, out._spec.placements)
+        )
+    return kwargs[outs[0]] if len(outs) == 1 else tuple(kwargs[key] for key in outs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import tl_core
@@ -23,9 +23,8 @@ class TensorMeta(NamedTuple):
     dtype: tl_core.dtype
 
 
-@dataclass(frozen=True)
 class DTensorSpec:
-    """The layout of a distributed tensor.
+    """The layout of a distributed tensor. Nothing of it changes; its hash is computed once.
 
     Args:
         mesh: the mesh.
@@ -33,9 +32,36 @@ class DTensorSpec:
         tensor_meta: size, strides and type of the whole.
     """
 
-    mesh: DeviceMesh
-    placements: tuple[Placement, ...]
-    tensor_meta: TensorMeta
+    _hash: int | None = None
+
+    def __init__(self, mesh: DeviceMesh, placements: tuple[Placement, ...], tensor_meta: TensorMeta):
+        self.mesh = mesh
+        self.placements = placements
+        self.tensor_meta = tensor_meta
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((self.mesh, self.placements, self.tensor_meta))
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, DTensorSpec)
+            and hash(self) == hash(other)
+            and self.placements == other.placements
+            and self.tensor_meta == other.tensor_meta
+            and self.mesh == other.mesh
+        )
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"mesh": self.mesh, "placements": self.placements, "tensor_meta": self.tensor_meta}
+
+    def __repr__(self) -> str:
+        return (
+            f"DTensorSpec(mesh={self.mesh!r}, placements={self.placements}, tensor_meta={self.tensor_meta})"
+        )
 
     @property
     def shape(self) -> tl_core.Size:
@@ -58,7 +84,7 @@ class DTensorSpec:
         Args:
             placements: one for each dimension of the mesh.
         """
-        return replace(self, placements=placements)
+        return DTensorSpec(self.mesh, placements, self.tensor_meta)
 
 
 def meta_of(tensor: Tensor) -> TensorMeta:

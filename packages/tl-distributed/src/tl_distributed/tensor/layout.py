@@ -8,9 +8,52 @@ import tl_core
 from tl_core import Tensor
 
 from ..groups.device_mesh import DeviceMesh
-from .placement_types import Placement, Shard
+from .placement_types import Placement, Shard, _StridedShard
 
-__all__ = ["compute_global_tensor_info", "compute_local_shape", "compute_local_shape_and_global_offset"]
+__all__ = [
+    "compute_global_tensor_info",
+    "compute_local_shape",
+    "compute_local_shape_and_global_offset",
+    "cut_order",
+]
+
+
+def cut_order(mesh: DeviceMesh, placements: Sequence[Placement]) -> list[int]:
+    """The mesh dimensions that cut the tensor, in the order of their cuts.
+
+    They cut from left to right, but a `_StridedShard` after those to its right that have cut the same dimension into
+    `split_factor` pieces: parameters are cut by tensor parallelism first, and then by data parallelism.
+
+    Args:
+        mesh: the mesh.
+        placements: one for each of its dimensions.
+    """
+    order: list[int] = []
+    late: list[tuple[int, int]] = []  # the mesh dimension after which a strided one cuts, and that one
+    for mesh_dim, placement in enumerate(placements):
+        if not isinstance(placement, Shard):
+            continue
+        after = _last_before(mesh, placements, mesh_dim)
+        if after is None:
+            order.append(mesh_dim)
+        else:
+            late.append((after, mesh_dim))
+    for after, mesh_dim in sorted(late, key=lambda pair: -pair[1]):
+        order.insert(order.index(after) + 1, mesh_dim)
+    return order
+
+
+def _last_before(mesh: DeviceMesh, placements: Sequence[Placement], mesh_dim: int) -> int | None:
+    placement = placements[mesh_dim]
+    if not isinstance(placement, _StridedShard):
+        return None
+    pieces = 1
+    for other in range(mesh_dim + 1, len(placements)):
+        if placements[other].is_shard(placement.dim):
+            pieces *= mesh.size(other)
+            if pieces == placement.split_factor:
+                return other
+    return None
 
 
 def compute_local_shape_and_global_offset(
@@ -36,7 +79,8 @@ def compute_local_shape_and_global_offset(
         >>> dist.destroy_process_group()
     """
     shape, offset = list(global_shape), [0] * len(global_shape)
-    for mesh_dim, placement in enumerate(placements):
+    for mesh_dim in cut_order(mesh, placements):
+        placement = placements[mesh_dim]
         if isinstance(placement, Shard):
             size, start = placement.local_shard_size_and_offset(
                 shape[placement.dim], mesh.size(mesh_dim), mesh.get_local_rank(mesh_dim)

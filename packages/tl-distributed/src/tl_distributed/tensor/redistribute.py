@@ -1,11 +1,17 @@
-"""From one layout to another: the collectives that turn what a rank holds.
+"""From one layout to another: the cheapest chain of collectives.
 
-On a dimension of the mesh, shards become replicas by an all-gather, terms by an all-reduce; replicas become shards or
-terms without communication. Where nothing else is cut along the dimensions in question, terms become shards by a
-reduce-scatter and shards of one dimension those of another by an all-to-all.
+On a dimension of the mesh, pieces become replicas by an all-gather, terms by an all-reduce; terms become pieces by a
+reduce-scatter and pieces of one dimension those of another by an all-to-all. Replicas become pieces or terms without
+communication. A cut can be undone or made only if no later cut of the same dimension is there. The chain with the
+least bytes is found by a search over the placements, once for a layout and a target.
 """
 
 from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import tl_core
 from tl_core import Tensor
@@ -14,13 +20,27 @@ from ..base.reduction import operation_named
 from ..collectives import tensor_collectives as collectives
 from ..groups.device_mesh import DeviceMesh
 from .dtensor_spec import DTensorSpec
-from .layout import compute_local_shape
+from .layout import compute_local_shape, cut_order
 from .placement_types import Partial, Placement, Replicate, Shard
 
-__all__ = ["redistribute_local_tensor"]
+__all__ = ["chain_of", "redistribute_local_tensor"]
+
+Placements = tuple[Placement, ...]
+
+# The cost of a collective is the bytes that a rank moves; each has a latency that is worth so many elements.
+_LATENCY = 4096.0
+_CUT = 1e-3  # a cut moves nothing to other ranks
 
 
-def redistribute_local_tensor(local: Tensor, current: DTensorSpec, target: tuple[Placement, ...]) -> Tensor:
+class Step(NamedTuple):
+    """A change on one mesh dimension."""
+
+    mesh_dim: int
+    placements: Placements  # those before
+    new: Placement
+
+
+def redistribute_local_tensor(local: Tensor, current: DTensorSpec, target: Placements) -> Tensor:
     """The part of this rank in another layout.
 
     Args:
@@ -28,57 +48,137 @@ def redistribute_local_tensor(local: Tensor, current: DTensorSpec, target: tuple
         current: the layout now.
         target: the placements then.
     """
-    mesh, now = current.mesh, list(current.placements)
-    changed = _changes(now, target)
-    if len(changed) == 1 and not _is_nested(now, target, changed[0]):
-        return _one_step(local, current, changed[0], target[changed[0]])
-    for mesh_dim in reversed(changed):
-        local = _to_replicas(local, current, now, mesh_dim)
-        now[mesh_dim] = Replicate()
-    for mesh_dim in changed:
-        local = _from_replicas(local, mesh, mesh_dim, target[mesh_dim])
+    for step in chain_of(current, target):
+        local = _apply(local, current, step)
     return local
 
 
-def _changes(now: list[Placement], target: tuple[Placement, ...]) -> list[int]:
-    """The mesh dimensions that change, and those that cut what one to their left cuts or will cut."""
-    changed: list[int] = []
-    cut: set[int] = set()
-    for mesh_dim, (old, new) in enumerate(zip(now, target)):
-        if old != new or (isinstance(old, Shard) and old.dim in cut):
-            changed.append(mesh_dim)
-            cut |= {p.dim for p in (old, new) if isinstance(p, Shard)}
-    return changed
+def chain_of(current: DTensorSpec, target: Placements) -> list[Step]:
+    """The cheapest steps from a layout to other placements.
+
+    Args:
+        current: the layout.
+        target: the placements.
+
+    Raises:
+        RuntimeError: there is no way to the target.
+    """
+    if current.placements == target:
+        return []
+    chains = current.mesh._chains
+    key = (current, target)
+    if key not in chains:
+        if len(chains) > 4096:
+            chains.clear()
+        chains[key] = _search(current, target)
+    return chains[key]
 
 
-def _is_nested(now: list[Placement], target: tuple[Placement, ...], mesh_dim: int) -> bool:
-    """True if another mesh dimension cuts a dimension that this one cuts or will cut."""
-    own = {p.dim for p in (now[mesh_dim], target[mesh_dim]) if isinstance(p, Shard)}
-    return any(isinstance(p, Shard) and p.dim in own for i, p in enumerate(now) if i != mesh_dim)
+def _search(current: DTensorSpec, target: Placements) -> list[Step]:
+    """Dijkstra's algorithm over placements."""
+    mesh, shape = current.mesh, current.shape
+    choices = _choices(current.placements, target)
+    costs: dict[Placements, float] = {current.placements: 0.0}
+    before: dict[Placements, Step] = {}
+    visited: set[Placements] = set()
+    queue: list[tuple[float, int, Placements]] = [(0.0, 0, current.placements)]
+    while queue:
+        cost, _, placed = heapq.heappop(queue)
+        if placed == target:
+            return _backward(before, current.placements, target)
+        if placed in visited:
+            continue
+        visited.add(placed)
+        for step in _steps(mesh, placed, choices):
+            then = (*placed[: step.mesh_dim], step.new, *placed[step.mesh_dim + 1 :])
+            total = cost + _cost(mesh, shape, step, then)
+            if total < costs.get(then, math.inf):
+                costs[then], before[then] = total, step
+                heapq.heappush(queue, (total, len(costs), then))
+    raise RuntimeError(f"DTensor: there is no way from {current.placements} to {target}")
 
 
-def _one_step(local: Tensor, current: DTensorSpec, mesh_dim: int, new: Placement) -> Tensor:
-    mesh, old = current.mesh, current.placements[mesh_dim]
-    if isinstance(old, Shard) and isinstance(new, Shard):
-        return _all_to_all(local, current, mesh_dim, old, new)
-    if isinstance(old, Partial) and isinstance(new, Shard) and old.reduce_op == "sum":
-        return _reduce_scatter(local, mesh, mesh_dim, new)
-    return _from_replicas(
-        _to_replicas(local, current, list(current.placements), mesh_dim), mesh, mesh_dim, new
+def _backward(before: dict[Placements, Step], start: Placements, end: Placements) -> list[Step]:
+    steps: list[Step] = []
+    while end != start:
+        steps.append(before[end])
+        end = before[end].placements
+    return steps[::-1]
+
+
+def _choices(now: Placements, target: Placements) -> list[set[Placement]]:
+    """The placements that may be on the way, for each mesh dimension."""
+    return [{old, new, Replicate()} for old, new in zip(now, target, strict=True)]
+
+
+def _steps(mesh: DeviceMesh, placed: Placements, choices: list[set[Placement]]) -> Iterator[Step]:
+    for mesh_dim, old in enumerate(placed):
+        if isinstance(old, Shard) and not _is_last_cut(mesh, placed, mesh_dim):
+            continue
+        for new in choices[mesh_dim]:
+            if new == old or (isinstance(new, Partial) and not _may_be_term(old, new)):
+                continue
+            then = (*placed[:mesh_dim], new, *placed[mesh_dim + 1 :])
+            if isinstance(new, Shard) and not _is_last_cut(mesh, then, mesh_dim):
+                continue
+            yield Step(mesh_dim, placed, new)
+
+
+def _may_be_term(old: Placement, new: Partial) -> bool:
+    """Whether a rank's part becomes a term without communication: a replica, or a piece among zeros."""
+    return isinstance(old, Replicate) or (isinstance(old, Shard) and new.reduce_op == "sum")
+
+
+def _is_last_cut(mesh: DeviceMesh, placed: Placements, mesh_dim: int) -> bool:
+    """Whether no later cut is of the dimension that this one cuts."""
+    own = placed[mesh_dim]
+    order = cut_order(mesh, placed)
+    return isinstance(own, Shard) and not any(
+        placed[other].is_shard(own.dim) for other in order[order.index(mesh_dim) + 1 :]
     )
 
 
-def _to_replicas(local: Tensor, current: DTensorSpec, now: list[Placement], mesh_dim: int) -> Tensor:
-    placement, mesh = now[mesh_dim], current.mesh
-    if isinstance(placement, Partial):
+def _cost(mesh: DeviceMesh, shape: tl_core.Size, step: Step, then: Placements) -> float:
+    old, count = step.placements[step.mesh_dim], mesh.size(step.mesh_dim)
+    if isinstance(old, Replicate) or count == 1 or isinstance(step.new, Partial):
+        return _CUT
+    before, after = (_elements(mesh, shape, placed) for placed in (step.placements, then))
+    share = (count - 1) / count
+    if isinstance(old, Partial):
+        return (1 if isinstance(step.new, Shard) else 2) * before * share + _LATENCY
+    return (before if isinstance(step.new, Shard) else after) * share + _LATENCY
+
+
+def _elements(mesh: DeviceMesh, shape: tl_core.Size, placed: Placements) -> float:
+    pieces = math.prod(mesh.size(i) for i, p in enumerate(placed) if isinstance(p, Shard))
+    return math.prod(shape) / pieces
+
+
+# ---- the steps -------------------------------------------------------------------------------------------------------
+
+
+def _apply(local: Tensor, current: DTensorSpec, step: Step) -> Tensor:
+    mesh, mesh_dim, new = current.mesh, step.mesh_dim, step.new
+    old, count = step.placements[mesh_dim], mesh.size(mesh_dim)
+    if isinstance(old, Replicate):
+        return _from_replicas(local, mesh, mesh_dim, new)
+    without = (*step.placements[:mesh_dim], Replicate(), *step.placements[mesh_dim + 1 :])
+    if isinstance(old, Partial):
+        if isinstance(new, Shard):
+            return _reduce_scatter(local, mesh, mesh_dim, old, new)
         total = local.contiguous().clone()
-        collectives.all_reduce(total, operation_named(placement.reduce_op), mesh.get_group(mesh_dim))
+        if count > 1:
+            collectives.all_reduce(total, operation_named(old.reduce_op), mesh.get_group(mesh_dim))
         return total
-    if not isinstance(placement, Shard):
-        return local
-    outer = [p if i < mesh_dim else Replicate() for i, p in enumerate(now)]
-    size = compute_local_shape(current.shape, mesh, outer)[placement.dim]
-    return _all_gather(local, mesh, mesh_dim, placement.dim, size)
+    sizes = compute_local_shape(current.shape, mesh, without)
+    assert isinstance(old, Shard)
+    if isinstance(new, Shard):
+        return _all_to_all(local, sizes, mesh, mesh_dim, old, new)
+    if isinstance(new, Partial):
+        term = local.new_zeros(sizes)
+        old.piece(term, count, mesh.get_local_rank(mesh_dim)).copy_(local)
+        return term
+    return _all_gather(local, mesh, mesh_dim, old, sizes[old.dim])
 
 
 def _from_replicas(local: Tensor, mesh: DeviceMesh, mesh_dim: int, placement: Placement) -> Tensor:
@@ -88,13 +188,18 @@ def _from_replicas(local: Tensor, mesh: DeviceMesh, mesh_dim: int, placement: Pl
     return placement.term(local, size, rank) if isinstance(placement, Partial) else local
 
 
-def _all_gather(local: Tensor, mesh: DeviceMesh, mesh_dim: int, dim: int, whole: int) -> Tensor:
+def _all_gather(local: Tensor, mesh: DeviceMesh, mesh_dim: int, old: Shard, length: int) -> Tensor:
     """The pieces of all ranks, each filled up to the size of the first."""
-    count = mesh.size(mesh_dim)
-    sizes = [Shard.local_shard_size_and_offset(whole, count, rank)[0] for rank in range(count)]
+    count, dim = mesh.size(mesh_dim), old.dim
+    if count == 1:
+        return local
+    sizes = [old.local_shard_size_and_offset(length, count, rank)[0] for rank in range(count)]
     own = _fill(local, dim, sizes[0])
-    parts = [tl_core.empty_like(own) for _ in range(count)]
-    collectives.all_gather(parts, own, mesh.get_group(mesh_dim))
+    block = own.new_empty((count * own.shape[0], *own.shape[1:]) if own.dim() else (count,))
+    collectives.all_gather_into_tensor(block, own, mesh.get_group(mesh_dim))
+    if dim == 0:
+        return block.narrow(0, 0, length)  # all but the last pieces are full
+    parts = block.chunk(count)
     return tl_core.cat([part.narrow(dim, 0, size) for part, size in zip(parts, sizes)], dim)
 
 
@@ -106,22 +211,23 @@ def _fill(local: Tensor, dim: int, size: int) -> Tensor:
     return tl_core.cat([local, local.new_zeros(shape)], dim)
 
 
-def _reduce_scatter(local: Tensor, mesh: DeviceMesh, mesh_dim: int, new: Shard) -> Tensor:
+def _reduce_scatter(local: Tensor, mesh: DeviceMesh, mesh_dim: int, old: Partial, new: Shard) -> Tensor:
     count, rank = mesh.size(mesh_dim), mesh.get_local_rank(mesh_dim)
+    if count == 1:
+        return local
     pieces = [new.piece(local, count, i) for i in range(count)]
     sizes = [piece.shape[new.dim] for piece in pieces]
     filled = [_fill(piece, new.dim, sizes[0]) for piece in pieces]
     total = tl_core.empty_like(filled[0])
-    collectives.reduce_scatter(total, filled, group=mesh.get_group(mesh_dim))
+    collectives.reduce_scatter(total, filled, operation_named(old.reduce_op), mesh.get_group(mesh_dim))
     return total.narrow(new.dim, 0, sizes[rank]).contiguous()
 
 
-def _all_to_all(local: Tensor, current: DTensorSpec, mesh_dim: int, old: Shard, new: Shard) -> Tensor:
-    mesh = current.mesh
+def _all_to_all(
+    local: Tensor, sizes: tuple[int, ...], mesh: DeviceMesh, mesh_dim: int, old: Shard, new: Shard
+) -> Tensor:
     count, rank = mesh.size(mesh_dim), mesh.get_local_rank(mesh_dim)
     inputs = [new.piece(local, count, i).contiguous() for i in range(count)]
-    placements = [p if i != mesh_dim else Replicate() for i, p in enumerate(current.placements)]
-    sizes = compute_local_shape(current.shape, mesh, placements)
     own = new.local_shard_size_and_offset(sizes[new.dim], count, rank)[0]
     outputs = []
     for i in range(count):

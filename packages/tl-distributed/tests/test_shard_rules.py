@@ -1,0 +1,277 @@
+"""Each rule of placements against the operator itself: cut operands, computed on each piece, must give the pieces.
+
+A call of each row is cut into two and into three along every combination of dimensions that its rule derives, also
+unevenly. The operator's result for the whole decides. No process group takes part.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+import tl_core as tl
+from tl_core.base.row_facts import facts
+from tl_distributed.tensor import Partial, Replicate, Shard, dispatch
+from tl_distributed.tensor.operator_call import OperatorCall, argument_names, call_by_name
+from tl_distributed.tensor.placement_types import _StridedShard
+from tl_distributed.tensor.strategies import PLACEMENTS, strategies_of
+
+TEXTS = facts("shards")
+DRAWN = tl.Generator().manual_seed(5)
+
+
+def tensor(dtype, shape, values):
+    if values is not None:
+        return tl.tensor(values, dtype=getattr(tl, dtype)).reshape(shape)
+    if dtype.startswith("complex"):
+        return tl.complex(*(tl.rand(shape, dtype=tl.float64, generator=DRAWN) + 0.5 for _ in "ab"))
+    if dtype.startswith("float"):
+        return tl.rand(shape, dtype=getattr(tl, dtype), generator=DRAWN) + 0.5
+    return (tl.rand(shape, generator=DRAWN) * 3).to(getattr(tl, dtype))
+
+
+def argument(value):
+    if isinstance(value, list):
+        return [argument(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    if "dtype" in value:
+        return getattr(tl, value["dtype"])
+    dtype, shape = next(iter(value.items()))
+    return tensor(dtype, shape, value.get("values"))
+
+
+def recorded():
+    for line in (Path(__file__).parent / "shard_calls.jsonl").read_text().splitlines():
+        name, args, kwargs = json.loads(line)
+        yield name, args, kwargs
+
+
+def operator(name):
+    base, _, overload = name.partition(".")
+    return getattr(getattr(tl.ops.aten, base), overload or "default")
+
+
+def flat(value):
+    if isinstance(value, tl.Tensor):
+        return [value]
+    return [t for v in value for t in flat(v)] if isinstance(value, (list, tuple)) else []
+
+
+def replace(value, tensors):
+    if isinstance(value, tl.Tensor):
+        return next(tensors)
+    return type(value)(replace(v, tensors) for v in value) if isinstance(value, (list, tuple)) else value
+
+
+def computed(func, named, tensors, changes=None, local=None):
+    remaining = iter(tensors)
+    own = {name: replace(value, remaining) for name, value in named.items()} | (changes or {})
+    if local is not None:
+        local(own, ())
+    return flat(call_by_name(func, own))
+
+
+def cut(whole, placement, count):
+    """What each of several ranks holds of a tensor."""
+    if isinstance(placement, Shard):
+        return [placement.piece(whole, count, rank).clone() for rank in range(count)]
+    if isinstance(placement, Partial):
+        terms = [
+            tl.rand(whole.shape, dtype=tl.float64, generator=DRAWN).to(whole.dtype) for _ in range(count - 1)
+        ]
+        return [*terms, whole * (count if placement.reduce_op == "avg" else 1) - sum(terms)]
+    return [whole.clone() for _ in range(count)]
+
+
+def same(first, second):
+    if first.shape != second.shape or first.dtype != second.dtype:
+        return False
+    if first.is_floating_point() or first.is_complex():
+        return bool(tl.allclose(first, second, rtol=1e-8, atol=1e-10, equal_nan=True))
+    return bool((first == second).all())
+
+
+REDUCTIONS = {
+    "sum": lambda x: x.sum(0),
+    "avg": lambda x: x.mean(0),
+    "max": lambda x: x.any(0) if x.dtype == tl.bool else x.amax(0),
+    "min": lambda x: x.all(0) if x.dtype == tl.bool else x.amin(0),
+    "product": lambda x: x.prod(0),
+}
+
+
+def fits(whole, parts, placement):
+    """Whether parts make a tensor by a placement."""
+    if isinstance(placement, _StridedShard):
+        return sum(part.numel() for part in parts) == whole.numel()
+    if isinstance(placement, Partial):
+        is_alike = all(part.shape == whole.shape for part in parts)
+        return is_alike and same(REDUCTIONS[placement.reduce_op](tl.stack(parts)).to(whole.dtype), whole)
+    return all(same(*pair) for pair in zip(parts, cut(whole, placement, len(parts)), strict=True))
+
+
+def is_testable(strategy, tensors):
+    """Terms of the largest or of products aren't drawn, and terms of low precision aren't compared."""
+    for placement, tensor in zip(strategy.operands, tensors, strict=True):
+        if isinstance(placement, _StridedShard):
+            return False
+        if isinstance(placement, Partial):
+            is_wide = tensor.dtype in (tl.float64, tl.complex128)
+            if placement.reduce_op not in ("sum", "avg") or not is_wide:
+                return False
+    return True
+
+
+def wrong_strategies(name, args, kwargs, count):
+    """The derived strategies of a call, and those of them that aren't true."""
+    func = operator(name)
+    named = argument_names(func, args, kwargs)
+    tensors = flat(list(named.values()))
+    wholes = computed(func, named, [t.clone() for t in tensors])
+    metas = [tl.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta") for t in tensors]
+    results = computed(func, named, metas)
+    remaining = iter(metas)
+    without_elements = {key: replace(value, remaining) for key, value in named.items()}
+    call = OperatorCall(func, without_elements, results, lambda operand, dim: count, count)
+    derived, wrong = 0, []
+    for strategy in strategies_of(call):
+        assert len(strategy.operands) == len(tensors) and len(strategy.results) == len(wholes), strategy
+        if not is_testable(strategy, tensors):
+            continue
+        derived += any(not isinstance(p, Replicate) for p in strategy.operands)
+        pieces = [cut(t, p, count) for t, p in zip(tensors, strategy.operands, strict=True)]
+        try:
+            parts = []
+            for rank in range(count):
+                sizes = local_sizes(call, strategy, wholes[0], rank, count)
+                parts.append(computed(func, named, [p[rank] for p in pieces], sizes, strategy.local))
+        except (RuntimeError, IndexError, TypeError) as error:
+            wrong.append((name, strategy, error))
+            continue
+        for i, (whole, placement) in enumerate(zip(wholes, strategy.results, strict=True)):
+            if not fits(whole, [part[i] for part in parts], placement):
+                wrong.append((name, strategy))
+    return derived, wrong
+
+
+def local_sizes(call, strategy, whole, rank, count):
+    placement, sizes = strategy.results[0], list(whole.shape)
+    if isinstance(placement, Shard):
+        sizes[placement.dim] = placement.local_shard_size_and_offset(sizes[placement.dim], count, rank)[0]
+    return dispatch._local_sizes(call, whole, tuple(sizes))
+
+
+WITHOUT_VALUES = ("empty_like", "new_empty", "new_empty_strided")
+
+
+@pytest.mark.filterwarnings("ignore:The reduce argument of torch.scatter")
+@pytest.mark.parametrize("count", [2, 3])
+def test_recorded_calls(count):
+    derived, wrong = 0, []
+    for name, args, kwargs in recorded():
+        if name not in WITHOUT_VALUES:
+            number, failures = wrong_strategies(
+                name, argument(args), {k: argument(v) for k, v in kwargs.items()}, count
+            )
+            derived += number
+            wrong += failures
+    assert not wrong, wrong[:5]
+    assert derived > 900
+
+
+def elementwise_call(name, dtype):
+    """A call with operands of several sizes, of which one is repeated."""
+    func = operator(name)
+    shapes = iter([(4, 6), (6,), (4, 1), (4, 6)])
+    args, kwargs = [], {}
+    for a in func._schema.arguments:
+        kind = str(a.type)
+        if "Tensor" in kind:
+            value = tensor(dtype, next(shapes), None)
+            value = value > 1 if a.name in ("condition", "mask") else value
+        elif a.has_default_value() or "Optional" in kind:
+            value = a.default_value
+        else:
+            value = {"int": 2, "float": 0.5, "bool": False, "str": "none"}.get(kind, 1)
+        if a.kwarg_only:
+            kwargs[a.name] = value
+        else:
+            args.append(value)
+    return args, kwargs
+
+
+def elementwise_names():
+    for name, text in TEXTS.items():
+        if text.startswith("elementwise") and not operator(name)._schema.is_mutable:
+            yield name
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_elementwise_rows(count):
+    wrong, uncalled = [], []
+    for name in elementwise_names():
+        for dtype in ("float64", "int64", "complex128", "bool"):
+            args, kwargs = elementwise_call(name, dtype)
+            try:
+                operator(name)(*args, **kwargs)
+            except (RuntimeError, TypeError, ValueError):
+                continue  # the row does not take this type
+            wrong += wrong_strategies(name, args, kwargs, count)[1]
+            break
+        else:
+            uncalled.append(name)
+    assert not wrong, wrong[:5]
+    assert len(uncalled) <= 8, uncalled
+
+
+def test_each_text_has_a_call():
+    called = {name for name, *_ in recorded()}
+    missing = [
+        name
+        for name, text in TEXTS.items()
+        if not text.startswith(("out ", "elementwise", "random", "replicate"))
+        and not operator(name)._schema.is_mutable
+        and name not in called
+    ]
+    assert missing == ["_singular_norm", "_singular_norm_backward"]
+
+
+def test_functions_belong_to_texts():
+    of_texts = {name.partition(".")[0] for name, text in TEXTS.items() if text.startswith("function")}
+    assert of_texts == set(PLACEMENTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong_text"),
+    [
+        ("mm", "ik, kj -> ik"),
+        ("mm", "ik, jk -> ij"),
+        ("linear", "...k, jk, j -> ...j"),
+        ("_softmax", "elementwise"),
+        ("sum.dim_IntList", "dims dim?; reduce: max"),
+        ("cumsum", "dims"),
+        ("gather", "..., ... -> ..."),
+        ("exp", "elementwise; terms: self"),
+        ("embedding", "vc, ... -> ...c"),
+        ("flip", "elementwise"),
+    ],
+)
+def test_a_wrong_text_is_noticed(name, wrong_text, monkeypatch):
+    monkeypatch.setitem(TEXTS, name, wrong_text)
+    calls = [(args, kwargs) for called, args, kwargs in recorded() if called == name]
+    calls = [(argument(a), {k: argument(v) for k, v in kw.items()}) for a, kw in calls] or [
+        elementwise_call(name, "float64")
+    ]
+    assert len(calls) > 0
+    noticed = False
+    for args, kwargs in calls:
+        for count in (2, 3):
+            try:
+                noticed |= bool(wrong_strategies(name, args, kwargs, count)[1])
+            except (RuntimeError, IndexError, AssertionError):
+                noticed = True
+    assert noticed and math.isfinite(len(calls))
