@@ -11,7 +11,18 @@ from tools.cycles import cycles
 from tools.packages import ROOT, Package, packages
 
 ROOMS = {
-    "tl-core": ["base", "tensor", "iter", "dispatch", "kernels", "ops", "c_abi", "profile", "bind"],
+    "tl-core": [
+        "stable_abi",
+        "base",
+        "tensor",
+        "iter",
+        "dispatch",
+        "kernels",
+        "ops",
+        "c_abi",
+        "profile",
+        "bind",
+    ],
     "tl-distributed": ["base", "store", "ranks", "local", "network", "group", "ddp", "bind"],
 }
 FAMILIES = [

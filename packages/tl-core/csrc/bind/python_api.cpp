@@ -12,6 +12,7 @@
 #include "bind/tensor_object.h"
 #include "bind/types.h"
 #include "c_abi/api.h"
+#include "c_abi/extension_api.h"
 #include "tl/python.h"
 #include "tl/rules.h"
 
@@ -87,6 +88,9 @@ void add_python_api(PyObject* module) {
   checked(PyModule_AddObjectRef(module, "api_v1", api.get()));
   PyRef rules = checked(PyCapsule_New(const_cast<TlRules*>(&kRules), TL_RULES_CAPSULE, nullptr));
   checked(PyModule_AddObjectRef(module, "rules_v1", rules.get()));
+  PyRef extension =
+      checked(PyCapsule_New(const_cast<TlExtension*>(c_abi::get_extension()), TL_EXTENSION_CAPSULE, nullptr));
+  checked(PyModule_AddObjectRef(module, "extension_v1", extension.get()));
 }
 
 }  // namespace tl::bind

@@ -16,6 +16,7 @@
 #include "dispatch/operator.h"
 #include "dispatch/schema.h"
 #include "tensor/tensor.h"
+#include "tl/extension.h"
 #include "tl/rules.h"
 
 namespace tl {
@@ -33,7 +34,7 @@ struct PythonFunction {
   bool is_kernel = false;         // of a device: it writes what the schema says
   bool refuses_aliasing = false;  // results may share no memory with arguments and with each other
   bool replaces = false;          // `replaced` is what stood there before
-  KernelEntry replaced;
+  KernelEntry replaced = {};
 };
 
 // ---- arguments --------------------------------------------------------------------------------------------
@@ -222,8 +223,14 @@ PythonFunction& slot_of(const Operator& op, int slot) {
 const Operator& operator_argument(const char* name) { return operator_named(name); }
 
 void put_function(PythonFunction& f, PyObject* function) {
-  const_cast<Operator*>(f.op)->in_python = true;
+  if (function) const_cast<Operator*>(f.op)->in_python = true;
   Py_XSETREF(f.function, Py_XNewRef(function));
+}
+
+// The kernel of an extension in a capsule; NULL: the object is none.
+const TlLayerEntry* native_kernel(PyObject* o) {
+  if (!PyCapsule_IsValid(o, TL_KERNEL_CAPSULE)) return nullptr;
+  return static_cast<const TlLayerEntry*>(PyCapsule_GetPointer(o, TL_KERNEL_CAPSULE));
 }
 
 DeviceType device_type_of(int number) {
@@ -231,7 +238,8 @@ DeviceType device_type_of(int number) {
   return static_cast<DeviceType>(number);
 }
 
-// _set_kernel(name, device, function or None, refuses_aliasing): None brings back what stood there before.
+// _set_kernel(name, device, function, capsule or None, refuses_aliasing): None brings back what stood there
+// before.
 PyObject* set_kernel(PyObject*, PyObject* args) {
   const char* name;
   PyObject* function;
@@ -243,21 +251,26 @@ PyObject* set_kernel(PyObject*, PyObject* args) {
         const DeviceType type = device_type_of(device);
         PythonFunction& f = slot_of(op, device);
         const bool removes = function == Py_None;
-        if (removes == f.replaces) {
-          const KernelEntry entry = removes ? f.replaced : KernelEntry{call_python, &f};
-          f.replaced = exchange_kernel(op, type, entry);
-          f.replaces = !removes;
+        const TlLayerEntry* native = native_kernel(function);
+        if (removes && f.replaces) {
+          exchange_kernel(op, type, f.replaced);
+        } else if (!removes) {
+          const KernelEntry entry =
+              native ? KernelEntry{native->call, native->ctx} : KernelEntry{call_python, &f};
+          const KernelEntry before = exchange_kernel(op, type, entry);
+          if (!f.replaces) f.replaced = before;
         }
+        f.replaces = !removes;
         f.is_kernel = true;
         f.refuses_aliasing = refuses_aliasing;
-        put_function(f, removes ? nullptr : function);
+        put_function(f, removes || native ? nullptr : function);
         return Py_NewRef(Py_None);
       },
       static_cast<PyObject*>(nullptr));
 }
 
-// _set_layer(name, layer, function, None or Ellipsis): None brings the layer's own entry back, Ellipsis
-// passes calls on.
+// _set_layer(name, layer, function, capsule, None or Ellipsis): None brings the layer's own entry back,
+// Ellipsis passes calls on.
 PyObject* set_layer(PyObject*, PyObject* args) {
   const char* name;
   int layer;
@@ -268,10 +281,13 @@ PyObject* set_layer(PyObject*, PyObject* args) {
         TL_CHECK(layer >= 0 && layer < TL_LAYER_COUNT, Value, "there is no layer ", layer);
         const Operator& op = operator_argument(name);
         PythonFunction& f = slot_of(op, kFirstLayer + layer);
-        const bool calls = function != Py_None && function != Py_Ellipsis;
+        const TlLayerEntry* native = native_kernel(function);
+        const bool calls = function != Py_None && function != Py_Ellipsis && !native;
         put_function(f, calls ? function : nullptr);
         if (function == Py_None)
           drop_own_entry(op, layer);
+        else if (native)
+          set_own_entry(op, layer, *native);
         else
           set_own_entry(op, layer, calls ? TlLayerEntry{call_python, &f} : TlLayerEntry{});
         return Py_NewRef(Py_None);

@@ -8,7 +8,7 @@ from typing import Any
 from tl_core import _C
 from tl_core.dispatch.layers import DEVICES, NUMBER_OF_DEVICES, layer_of
 
-__all__ = ["Registration", "fallthrough_kernel", "of", "put", "refresh", "withdraw"]
+__all__ = ["NativeKernel", "Registration", "fallthrough_kernel", "of", "put", "refresh", "withdraw"]
 
 
 def fallthrough_kernel() -> Any:
@@ -39,6 +39,25 @@ class Registration:
         self, op: str, key: str, function: Callable[..., Any], refuses_aliasing: bool = False
     ) -> None:
         self.op, self.key, self.function, self.refuses_aliasing = op, key, function, refuses_aliasing
+
+
+class NativeKernel:
+    """A kernel in machine code, in the place of a function of Python.
+
+    Args:
+        name: the operator.
+        key: the dispatch key.
+        capsule: the kernel.
+    """
+
+    def __init__(self, name: str, key: str, capsule: Any) -> None:
+        self.name, self.key, self.capsule = name, key, capsule
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"the kernel of {self.name} for {self.key} is machine code: call the operator")
+
+    def __repr__(self) -> str:
+        return f"<kernel of {self.name} for {self.key}, in machine code>"
 
 
 _by_operator: dict[str, dict[str, list[Registration]]] = {}
@@ -162,6 +181,8 @@ def _put_kernel(op: str, slot: int, registration: Registration | None) -> None:
     function = None if registration is None else registration.function
     if function is fallthrough_kernel:
         function = None  # there is nothing behind a device
+    if isinstance(function, NativeKernel):
+        function = function.capsule
     _C._set_kernel(op, slot, function, registration is not None and registration.refuses_aliasing)
 
 
@@ -170,4 +191,6 @@ def _put_layer(op: str, layer: int, registration: Registration | None) -> None:
         return
     _layers[op, layer] = registration
     function = None if registration is None else registration.function
+    if isinstance(function, NativeKernel):
+        function = function.capsule
     _C._set_layer(op, layer, Ellipsis if function is fallthrough_kernel else function)

@@ -398,15 +398,21 @@ loaded_libraries: set[str] = set()
 def load_library(path: Any) -> None:
     """Loads a shared library, which may register operators when it is loaded.
 
+    A binary that is built for PyTorch runs on tl if it uses PyTorch's stable C interface only.
+
     Args:
         path: the file.
 
     Raises:
         OSError: it can't be loaded.
+        ImportError: it needs PyTorch's C++ libraries, or functions of the stable interface that tl lacks.
     """
     import ctypes
 
-    ctypes.CDLL(str(path))
+    from tl_core.extensions import stable_abi
+
+    if not stable_abi.load(path):
+        ctypes.CDLL(str(path))
     loaded_libraries.add(str(path))
 
 
