@@ -26,7 +26,7 @@ import os
 import sys
 from importlib import import_module
 
-from tl import _grafts, _names, _tracebacks, _watch
+from tl import _binaries, _grafts, _names, _tracebacks, _watch
 from tl._finder import finder, install_finder
 from tl._release import Release
 
@@ -84,6 +84,7 @@ def install() -> None:
     for name in ("functorch", "functorch.experimental", "functorch.experimental.control_flow"):
         finder.aliases[name] = f"tl.{name}"
     finder.distributions["torch"] = distribution
+    _binaries.watch_imports()
     sys.modules["torch"] = tl
     tl.__version__ = tl.version.__version__ = API_VERSION
     tl.__name__ = "torch"
@@ -197,7 +198,8 @@ def _name_classes(module: "ModuleType") -> None:
         if not isinstance(kind, type) or name.startswith("_") or kind.__dict__.get("__module__") != own:
             continue
         _name_class(kind, _ELSEWHERE.get(name, dotted) if own == _names.CORE else dotted)
-    if dotted and dotted == _names.facade_of(own):
+    # `version` is tl's own module; that of the core has its name, and not its names.
+    if dotted and dotted == _names.facade_of(own) and dotted.partition(".")[0] not in _names.OWN:
         # Readers of annotations and sources of classes look for the module here.
         sys.modules.setdefault(f"torch.{dotted}", module)
         _grafts.list_names(module, dotted)
