@@ -604,6 +604,20 @@ def client_suites(session: nox.Session) -> None:
     run_clients(session, suite_requirements(given or list(SUITES)), "tools.clients.suites")
 
 
+@nox.session(name="cpp-clients")
+def cpp_clients(session: nox.Session) -> None:
+    """Wheels of the package index that are built for PyTorch's stable C interface, unmodified, on tl.
+
+    `-- --peer-python PYTHON` measures against an interpreter that has torch and the wheels; `-- --record --python
+    PYTHON` writes what that one returns.
+    """
+    session.install("numpy", "pillow")
+    session.install("--no-deps", "torchvision==0.29.1", "torchaudio==2.11.1")
+    install(session, ["tl-all"], {})
+    session.run("python", "-c", "import importlib.util as u; assert not u.find_spec('torch')")
+    session.run("python", "-m", "tools.cpp_clients", *session.posargs, env={"PYTHONPATH": str(ROOT)})
+
+
 def run_clients(session: nox.Session, needed: tuple[list[str], list[str]], module: str) -> None:
     """Runs one of the tools for libraries where no torch is installed; of the needed, some come without theirs."""
     others, alone = needed

@@ -1,0 +1,1 @@
+"""Published binaries and sources in C++ that are written for PyTorch, on tl."""
