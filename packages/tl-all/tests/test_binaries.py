@@ -35,7 +35,7 @@ def build(folder: Path, name: str, source: str) -> None:
     if shutil.which("c++") is None or not Path(sysconfig.get_path("include"), "Python.h").exists():
         pytest.skip("no compiler, or no headers of Python")
     (folder / f"{name}.cpp").write_text(source.replace("NAME", name))
-    needed = ["-Wl,--no-as-needed", f"-L{stable_abi._folder()}", "-ltorch", "-lc10"]
+    needed = ["-Wl,--no-as-needed", f"-L{stable_abi.folder()}", "-ltorch", "-lc10"]
     command = ["c++", "-std=c++17", "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}", *needed]
     target = folder / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
     done = subprocess.run(

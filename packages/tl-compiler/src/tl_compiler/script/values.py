@@ -78,7 +78,11 @@ def to_bool(value: Any) -> bool:
 
 
 _ROWS = {name: function for name, (_, function) in number_functions.rows().items()}
-_equal_lists, _index_in_list, _index_in_text = _ROWS["eq.int_list"], _ROWS["index.list_int"], _ROWS["index.str"]
+_equal_lists, _index_in_list, _index_in_text = (
+    _ROWS["eq.int_list"],
+    _ROWS["index.list_int"],
+    _ROWS["index.str"],
+)
 _count_in_text = number_functions.TEXT_SEARCHES["count"]
 
 

@@ -47,10 +47,10 @@ def needs(path: str | Path, beginnings: tuple[str, ...]) -> bool:
         (True, False)
     """
     try:
-        found = read(path, symbols=False)
+        image = read(path, symbols=False)
     except (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError):
         return False
-    return found is not None and any(name.startswith(beginnings) for name in found.needed)
+    return image is not None and any(name.startswith(beginnings) for name in image.needed)
 
 
 def read(path: str | Path, symbols: bool = True) -> SharedObject | None:

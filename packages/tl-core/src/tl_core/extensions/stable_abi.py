@@ -13,7 +13,7 @@ from typing import Any
 from tl_core import _C
 from tl_core.extensions import shared_objects
 
-__all__ = ["is_built_for_torch", "load", "prepare", "raise_errors"]
+__all__ = ["folder", "is_built_for_torch", "load", "prepare", "raise_errors"]
 
 # Names that PyTorch's libraries have, and nobody else's.
 _NAMES = ("libtorch", "libc10")
@@ -70,7 +70,7 @@ def prepare(path: str | Path) -> bool:
     functions = _start()
     for name in _CUDART:
         if name in file.needed:
-            _open(_folder() / name)
+            _open(folder() / name)
     _check_symbols(path, file, functions)
     return True
 
@@ -107,7 +107,13 @@ def raise_errors() -> None:
 
 
 # ---- the libraries --------------------------------------------------------------------------------------------------
-def _folder() -> Path:
+def folder() -> Path:
+    """Returns the folder of the libraries, which bear the names of PyTorch's.
+
+    Example:
+        >>> (folder() / "libtorch.so").exists()
+        True
+    """
     beside = Path(__file__).resolve().parents[1] / "stable_abi"
     return beside if beside.exists() else Path(str(_C.__file__)).resolve().parent / "stable_abi"
 
@@ -132,7 +138,7 @@ def _start() -> ctypes.PyDLL:
         )
     functions = None
     for name in _LIBRARIES:
-        library = _open(_folder() / name)
+        library = _open(folder() / name)
         functions = functions or library
     assert functions is not None
     functions.tl_stable_abi_open.restype = ctypes.c_char_p
@@ -145,7 +151,7 @@ def _start() -> ctypes.PyDLL:
 
 def _foreign_library() -> str | None:
     """A library of PyTorch that is in the process and is not tl's."""
-    own = str(_folder())
+    own = str(folder())
     with open("/proc/self/maps") as maps:
         for line in maps:
             path = line.rstrip("\n").partition("/")[2]

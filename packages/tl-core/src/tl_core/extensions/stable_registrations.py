@@ -45,7 +45,7 @@ TAGS = (
 )
 
 
-def _kept(function: Callable[..., Any]) -> Callable[..., Any]:
+def _keep(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, whose errors wait."""
 
     def keeping(*args: Any) -> Any:
@@ -59,13 +59,13 @@ def _kept(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _library(space: str, kind: str, key: str = "") -> Library:
-    found = _libraries.get((space, kind, key))
-    if found is None:
-        found = _libraries[space, kind, key] = Library(space, kind, key)
-    return found
+    library = _libraries.get((space, kind, key))
+    if library is None:
+        library = _libraries[space, kind, key] = Library(space, kind, key)
+    return library
 
 
-@_kept
+@_keep
 def begin(space: str, kind: str, key: str) -> None:
     """Begins a block of registrations.
 
@@ -80,7 +80,7 @@ def begin(space: str, kind: str, key: str) -> None:
         _library(space, kind, key)
 
 
-@_kept
+@_keep
 def define(space: str, kind: str, schema: str, numbers: tuple[int, ...]) -> None:
     """Defines an operator.
 
@@ -94,7 +94,7 @@ def define(space: str, kind: str, schema: str, numbers: tuple[int, ...]) -> None
     _library(space, kind).define(schema, tags=[tag for tag in known if tag is not None])
 
 
-@_kept
+@_keep
 def implement(space: str, name: str, key: str, capsule: Any) -> str:
     """Registers a kernel.
 
@@ -112,7 +112,7 @@ def implement(space: str, name: str, key: str, capsule: Any) -> str:
     return native
 
 
-@_kept
+@_keep
 def set_python_module(space: str, module: str, context: str) -> None:
     """States the module that registers what operators return for tensors without elements.
 
