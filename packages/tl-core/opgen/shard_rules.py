@@ -49,7 +49,7 @@ def shards_of(row: Row) -> str:
             f"{row.where}: the row {row.name} has shards=, and opgen/shard_texts.py has it as well"
         )
     if not text:
-        text = _derived(row, kind)
+        text = _derive(row, kind)
     base, _, clauses = text.partition(";")
     if base.strip() == "dims":
         base = _dims(row)
@@ -66,7 +66,7 @@ def takes_tensors(row: Row) -> bool:
     return any(a.is_tensor or a.is_tensor_list or a.type in ("Operand", "Tensor?[]") for a in row.args)
 
 
-def _derived(row: Row, kind: str) -> str:
+def _derive(row: Row, kind: str) -> str:
     if row.view or row.family == "view":
         return "view"
     if row.family == "view_copy":

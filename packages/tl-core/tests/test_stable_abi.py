@@ -15,7 +15,7 @@ from extension_build import build
 import tl_core as tl
 from tl_core.extensions import shared_objects, stable_abi
 
-TORCH = ("-Wl,--no-as-needed", f"-L{stable_abi._folder()}", "-ltorch", "-ltorch_cpu", "-lc10")
+TORCH = ("-Wl,--no-as-needed", f"-L{stable_abi.folder()}", "-ltorch", "-ltorch_cpu", "-lc10")
 
 
 @pytest.fixture(scope="module")
@@ -365,7 +365,7 @@ except (RuntimeError, ValueError, NotImplementedError) as error:
 
 
 def test_cuda_binaries_find_its_runtime(tmp_path):
-    folder = stable_abi._folder()
+    folder = stable_abi.folder()
     source = """
 extern "C" int cudaGetDeviceCount(int*); extern "C" const char* cudaGetErrorString(int);
 extern "C" int count() { int n = 7; return cudaGetDeviceCount(&n) == 100 ? n : -1; }

@@ -32,7 +32,7 @@ _CUDART = ("libcudart.so.12", "libcudart.so.13")
 _NAMESPACES = ("2at", "3c10", "5torch", "6caffe2", "7c10_cuda")  # of PyTorch's C++, as symbols spell them
 
 _functions: ctypes.PyDLL | None = None
-_kept: list[Any] = []  # the libraries, which are never unloaded
+_open_libraries: list[Any] = []  # the libraries, which are never unloaded
 # A library registers while it is loaded, by constructors that may not raise: its errors wait here.
 errors: list[BaseException] = []
 
@@ -123,7 +123,7 @@ def _open(path: Path) -> ctypes.PyDLL:
         library = ctypes.PyDLL(str(path))
     except OSError as error:
         raise ImportError(f"tl-core's library {path.name} cannot be loaded: {error}") from error
-    _kept.append(library)
+    _open_libraries.append(library)
     return library
 
 

@@ -90,8 +90,8 @@ def define(space: str, kind: str, schema: str, numbers: tuple[int, ...]) -> None
         schema: the schema.
         numbers: the numbers of its tags.
     """
-    known = [TAGS[number] for number in numbers if 0 <= number < len(TAGS)]
-    _library(space, kind).define(schema, tags=[tag for tag in known if tag is not None])
+    listed = [TAGS[number] for number in numbers if 0 <= number < len(TAGS)]
+    _library(space, kind).define(schema, tags=[tag for tag in listed if tag is not None])
 
 
 @_keep
