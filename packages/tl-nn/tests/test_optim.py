@@ -350,8 +350,11 @@ def test_hooks_on_steps():
 
 def test_hooks_replace_the_closure():
     optimizer = optim.SGD(leaves([np.ones(1)]))
-    optimizer.register_step_pre_hook(lambda opt, args, kwargs: ((lambda: 5,), {}))
+    seen = []
+    optimizer.register_step_pre_hook(lambda opt, args, kwargs: ((*args, lambda: 5), {}))
+    optimizer.register_step_post_hook(lambda opt, args, kwargs: seen.append((args[0], len(args), kwargs)))
     assert optimizer.step() == 5
+    assert seen == [(optimizer, 2, {})]
 
 
 def test_own_optimizers_get_hooks():

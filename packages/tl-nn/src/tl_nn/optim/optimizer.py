@@ -56,7 +56,7 @@ required = _RequiredParameter()
 def register_optimizer_step_pre_hook(hook: Any) -> RemovableHandle:
     """Call `hook(optimizer, args, kwargs)` before the step of every optimizer.
 
-    The hook returns None or new `(args, kwargs)`.
+    The hook returns None or new `(args, kwargs)`. The first of `args` is the optimizer.
 
     Example:
         >>> import tl_core, tl_nn
@@ -189,9 +189,10 @@ class Optimizer:
                 or _global_optimizer_post_hooks
             ):
                 return func(self, *args, **kwargs)
+            args = (self, *args)
             for hook in (*_global_optimizer_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
                 args, kwargs = _new_arguments(hook(self, args, kwargs), args, kwargs)
-            result = func(self, *args, **kwargs)
+            result = func(*args, **kwargs)
             for hook in (*self._optimizer_step_post_hooks.values(), *_global_optimizer_post_hooks.values()):
                 hook(self, args, kwargs)
             return result
@@ -342,7 +343,10 @@ class Optimizer:
     # Hooks
 
     def register_step_pre_hook(self, hook: Any) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before each step. It returns None or new `(args, kwargs)`."""
+        """Call `hook(optimizer, args, kwargs)` before each step. It returns None or new `(args, kwargs)`.
+
+        The first of `args` is the optimizer, as in PyTorch.
+        """
         return _insert(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Any) -> RemovableHandle:
