@@ -68,6 +68,24 @@ def test_wrong_calls_name_the_command(python):
     assert python("-m", "tl", "torch", "nothing.py", code=2).startswith("tl torch: cannot open nothing.py")
 
 
+def test_the_profile_lists_its_files(python, tmp_path):
+    program, page = tmp_path / "short.py", tmp_path / "page.html"
+    program.write_text("import tl\nprint(tl.ones(2).sum().item())\n")
+    text = python("-m", "tl", "profile", "--html", str(page), str(program))
+    assert f"tl profile: {page} has " in text and page.stat().st_size > 1000
+
+
+def test_an_exported_program_is_no_file_of_weights(tmp_path, capsys):
+    path = tmp_path / "program.pt2"
+    tl.export.save(tl.export.export(tl.nn.Linear(2, 2), (tl.ones(1, 2),)), path)
+    assert main(["inspect", str(path)]) != 0
+    assert (
+        "an exported program, without a pickled object: torch.export.load reads it" in capsys.readouterr().err
+    )
+    with pytest.raises(RuntimeError, match=r"torch\.export\.load reads it"):
+        tl.load(path)
+
+
 def test_files_of_weights(tmp_path, capsys):
     path = str(tmp_path / "m.pt")
     tl.save({"weight": tl.ones(2, 3)}, path)

@@ -129,3 +129,10 @@ def test_a_slow_rank(tmp_path):
     job.communicate(timeout=200)
     assert job.returncode == 0
     assert any("rank 1 is slow" in line for line in report.of_folder(tmp_path / "logs"))
+
+
+def test_a_folder_that_is_absent_or_has_no_records(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no folder '.*logs'"):
+        report.last_start(tmp_path / "logs")
+    with pytest.raises(FileNotFoundError, match="no flight_recorder below"):
+        report.last_start(tmp_path)

@@ -30,6 +30,10 @@ class ArchiveReader(ZipReader):
 
     def _folder(self) -> str:
         pickles = [name for name in self.records if name.endswith("/data.pkl") and name.count("/") == 1]
+        if not pickles and any(name.endswith("/archive_format") for name in self.records):
+            raise RuntimeError(
+                "the archive is an exported program, without a pickled object: torch.export.load reads it"
+            )
         if len(pickles) != 1:
             raise RuntimeError("the archive holds no data.pkl in its folder: it isn't one that save() makes")
         return pickles[0].removesuffix("data.pkl")

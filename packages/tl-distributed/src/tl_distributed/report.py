@@ -34,7 +34,7 @@ def last_start(folder: Path) -> list[Path]:
         folder: the launcher's `--log-dir`, a job's folder in it, or that of one start.
 
     Raises:
-        FileNotFoundError: there are none.
+        FileNotFoundError: there are none, or no such folder.
 
     Example:
         >>> import tempfile
@@ -47,6 +47,8 @@ def last_start(folder: Path) -> list[Path]:
         ...
         no records
     """
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(folder)!r}")
     starts: dict[tuple[str, str], list[Path]] = defaultdict(list)
     for file in folder.resolve().rglob(FILE_NAME):
         start = file.parent.parent  # JOB_random/attempt_N/LOCAL_RANK/flight_recorder; an agent, a random part

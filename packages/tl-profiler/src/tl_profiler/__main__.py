@@ -106,7 +106,7 @@ def _profile(options: argparse.Namespace, program: str) -> int:
             status = end.code if isinstance(end.code, int) else int(end.code is not None)
             if isinstance(end.code, str):
                 print(end.code, file=sys.stderr)
-    _write(collector, options)
+    _write(collector, options, program)
     return status
 
 
@@ -125,13 +125,15 @@ def _run(options: argparse.Namespace) -> None:
     runpy.run_path(options.program, run_name="__main__")
 
 
-def _write(collector: profile, options: argparse.Namespace) -> None:
+def _write(collector: profile, options: argparse.Namespace, program: str) -> None:
     if options.html:
         report.write(collector, options.html, " ".join([options.program, *options.arguments]))
     if options.trace:
         collector.export_chrome_trace(options.trace)
     if options.stacks:
         collector.export_stacks(options.stacks)
+    for path in filter(None, (options.html, options.trace, options.stacks)):
+        print(f"{program}: {path} has {os.path.getsize(path) / 1e6:.1f} MB", file=sys.stderr)
     if options.table or not (options.html or options.trace or options.stacks):
         print(collector.key_averages().table(sort_by=options.sort, row_limit=options.rows))
 
