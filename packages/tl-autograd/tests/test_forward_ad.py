@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+import tl_autograd
 import tl_core as tl
 from tl_autograd import forward_ad as fw
 from tl_autograd import func, functional
@@ -137,6 +138,21 @@ def test_tangents_are_shown():
         assert str(dual) == "tensor([1., 1.], tangent=tensor([3., 4.]))"
         assert "tangent" not in str(x)
     assert "tangent" not in str(dual)
+
+
+def test_an_unpacked_primal_has_no_tangent():
+    x = tl.tensor([1.0, 2.0], requires_grad=True)
+    with fw.dual_level():
+        y = fw.make_dual(x, tl.ones(2)) * 3
+        primal = fw.unpack_dual(y).primal
+        assert "tangent" not in str(primal) and fw.unpack_dual(primal).tangent is None
+        assert fw.unpack_dual(primal * 2).tangent is None and fw.unpack_dual(primal[:1]).tangent is None
+        assert fw.unpack_dual(y).tangent.tolist() == [3.0, 3.0] and fw.unpack_dual(
+            y[1:]
+        ).tangent.tolist() == [3.0]
+        again = fw.unpack_dual(fw.make_dual(primal, tl.tensor([5.0, 7.0])) * 2)
+        assert again.tangent.tolist() == [10.0, 14.0]
+        assert tl_autograd.grad(primal.sum(), x)[0].tolist() == [3.0, 3.0]
 
 
 def test_detaching_in_place_drops_the_tangent():

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from tl_autograd import _C
 from tl_autograd.func.levels import JVP
+from tl_autograd.function import Function
 from tl_core import Tensor
 from tl_core.tensors import printing
 
@@ -184,10 +185,28 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         return UnpackedDualTensor(tensor, None)
     before = _C.step_below(_levels[-1])
     try:
-        primal = tensor.view_as(tensor)
+        primal = _Identity.apply(tensor)
     finally:
         _C.step_back(before)
     return UnpackedDualTensor(primal, tangent)
+
+
+class _Identity(Function):
+    """The same memory without the tangent: a view would have the tangent of its base."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return x.detach()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        return grad
 
 
 def _tangent_text(tensor: Tensor) -> list[str]:
