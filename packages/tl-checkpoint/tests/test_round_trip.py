@@ -357,3 +357,17 @@ def test_fakes_are_read_without_their_data(location):
     assert (found["row"].shape, found["row"].stride(), found["row"].storage_offset()) == ((3,), (1,), 3)
     assert found["x"].device.type == (location or "cpu")
     assert found["x"].untyped_storage()._cdata == found["row"].untyped_storage()._cdata
+
+
+class Broken:
+    def __reduce__(self):
+        raise ValueError("no state")
+
+
+def test_tracebacks_keep_only_frames_that_tell_the_cause():
+    with pytest.raises(pickle.PicklingError) as caught:
+        tl_checkpoint.save({"a": [{"b": lambda x: x}]}, io.BytesIO())
+    assert len(caught.traceback) <= 4
+    with pytest.raises(ValueError, match="no state") as caught:
+        tl_checkpoint.save({"a": [Broken()]}, io.BytesIO())
+    assert caught.traceback[-1].name == "__reduce__"

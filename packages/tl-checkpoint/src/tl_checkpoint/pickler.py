@@ -9,7 +9,7 @@ import pickle
 import struct
 import sys
 from collections import OrderedDict
-from types import FunctionType
+from types import FunctionType, TracebackType
 from typing import Any, ClassVar
 
 import tl_core
@@ -473,5 +473,19 @@ def _dump(
 ) -> tuple[bytes, dict[int, SavedStorage]]:
     parts = _Parts()
     pickler = _Pickler(parts, protocol, planned, legacy)
-    pickler.dump(obj)
+    try:
+        pickler.dump(obj)
+    except Exception as error:
+        if _is_of_pickler(error.__traceback__):  # several frames for each level of the containers say nothing
+            error.__traceback__ = None
+        raise
     return b"".join(parts), pickler.storages
+
+
+def _is_of_pickler(traceback: TracebackType | None) -> bool:
+    """Whether all frames are of the pickler, none of a class that reduces its objects."""
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename not in (__file__, pickle.__file__):
+            return False
+        traceback = traceback.tb_next
+    return True

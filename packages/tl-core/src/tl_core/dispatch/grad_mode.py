@@ -26,7 +26,8 @@ class _ContextDecorator:
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            return self._within(function, args, kwargs)
+            with self.clone():
+                return function(*args, **kwargs)
 
         return wrapped  # type: ignore[return-value]  # wraps keeps the signature
 
