@@ -204,3 +204,21 @@ def test_quantizers_of_lists():
     assert made.dequantize().tolist() == [[-0.5, 0, 0.5], [1, 2, 3]]
     with pytest.raises(RuntimeError, match="storage"):
         rebuilt(storage, 1, (2, 3), (3, 1), (tl.per_tensor_affine, 0.5, 1))
+
+
+UNDER_THE_NAME_TORCH = """
+import pickletools, torch
+import torch.distributed.checkpoint as sharded
+sharded.save({"weight": torch.ones(2), "epoch": 3}, checkpoint_id="saved")
+state = {"weight": torch.zeros(2), "epoch": 0}
+sharded.load(state, checkpoint_id="saved")
+print(state["weight"].tolist(), state["epoch"])
+with open("saved/.metadata", "rb") as file:
+    words = [word for _, word, _ in pickletools.genops(file)]
+print("torch.distributed.checkpoint.metadata" in words, any("tl_" in str(word) for word in words))
+"""
+
+
+def test_sharded_files_of_programs_that_import_torch(python):
+    text = python("-m", "tl.torch", "program.py", files={"program.py": UNDER_THE_NAME_TORCH})
+    assert text == "[1.0, 1.0] 3\nTrue False\n"

@@ -299,6 +299,7 @@ class _Pickler(_PythonPickler):
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         own: Any = getattr(obj, "__module__", None)
+        own = getattr(own, "own", own)  # under the name torch, classes show PyTorch's modules
         outer, *inner = (name or getattr(obj, "__qualname__", obj.__name__)).split(".")
         translated = reference(f"{own}.{outer}")
         if translated == f"{own}.{outer}":
