@@ -110,6 +110,7 @@ TABLE = {
         "programs as graphs: symbolic tracing, rewriting, code generation; packages of code and data",
         (*MODULES, "tl_checkpoint"),
         2 * MB,
+        {f"tl_compiler.onnx.{part}": "onnx" for part in ("functions", "lowering")},
     ),
     "tl-utils": Design(
         "tools around training: benchmarks, TensorBoard, hub, monitoring, reports of environments and bottlenecks",

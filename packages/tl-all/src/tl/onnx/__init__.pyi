@@ -1,2 +1,17 @@
 # Written by `python -m tools.facade_stubs --write`.
-from tl_backends.compat.onnx import *
+from tl_compiler.onnx import *
+
+from . import symbolic_opset7 as symbolic_opset7
+from . import symbolic_opset8 as symbolic_opset8
+from . import symbolic_opset9 as symbolic_opset9
+from . import symbolic_opset10 as symbolic_opset10
+from . import symbolic_opset11 as symbolic_opset11
+from . import symbolic_opset12 as symbolic_opset12
+from . import symbolic_opset13 as symbolic_opset13
+from . import symbolic_opset14 as symbolic_opset14
+from . import symbolic_opset15 as symbolic_opset15
+from . import symbolic_opset16 as symbolic_opset16
+from . import symbolic_opset17 as symbolic_opset17
+from . import symbolic_opset18 as symbolic_opset18
+from . import symbolic_opset19 as symbolic_opset19
+from . import symbolic_opset20 as symbolic_opset20

@@ -1,0 +1,85 @@
+"""Shapes and indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .registry import translates
+
+
+@translates("aten::squeeze.dims")
+def squeeze(op: Any, self: Any, dim: Any) -> Any:
+    """A tensor without some dimensions of size 1."""
+    rank = len(self.shape)
+    axes = sorted({d % rank for d in dim if self.shape[d % rank] == 1}) if rank else []
+    return op.Squeeze(self, axes) if axes else op.Identity(self)
+
+
+@translates("aten::masked_select")
+def masked_select(op: Any, self: Any, mask: Any) -> Any:
+    """The elements at which a mask is True."""
+    if self.shape != mask.shape:
+        self, mask = op.Expand(self, op.Shape(mask)), op.Expand(mask, op.Shape(self))
+    return op.Compress(op.Reshape(self, [-1]), op.Reshape(mask, [-1]), axis=0)
+
+
+@translates("aten::diag_embed")
+def diag_embed(op: Any, self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """Matrices with the elements on a diagonal."""
+    rank, extra = len(self.shape) + 1, abs(offset)
+    size = op.Add(op.size(self, -1), [extra]) if extra else op.size(self, -1)
+    if extra:
+        ends = [0] * (2 * len(self.shape))
+        ends[-1] = extra
+        self = op.Pad(self, ends)
+    both = op.Concat(size, size, axis=0)
+    mask = op.Cast(op.EyeLike(op.ConstantOfShape(both), dtype=7, k=offset), to=9)
+    rows = op.Unsqueeze(self, [-1] if offset >= 0 else [-2])
+    result = op.Where(mask, rows, op.CastLike(op.constant(0), self))
+    order = [i for i in range(rank) if i not in (dim1 % rank, dim2 % rank)]
+    positions = [*order, dim1 % rank, dim2 % rank]
+    permutation = [positions.index(i) for i in range(rank)]
+    return result if permutation == list(range(rank)) else op.Transpose(result, perm=permutation)
+
+
+@translates("aten::index_fill.int_Scalar", "aten::index_fill.int_Tensor")
+def index_fill(op: Any, self: Any, dim: int, index: Any, value: Any) -> Any:
+    """A number instead of slices."""
+    axis = dim % max(len(self.shape), 1)
+    size = op.size(self, axis)
+    positions = op.Range(op.constant(0), op.Squeeze(size, [0]), op.constant(1))
+    hit = op.ReduceSum(
+        op.Cast(op.Equal(op.Unsqueeze(positions, [-1]), op.Cast(index, to=7)), to=7), [-1], keepdims=0
+    )
+    shape = [-1 if i == axis else 1 for i in range(len(self.shape))]
+    mask = op.Reshape(op.Greater(hit, 0), shape)
+    return op.Where(mask, op.like(value, self), self)
+
+
+@translates("aten::index_add", "aten::index_copy")
+def index_add(op: Any, self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
+    """Slices plus the slices of another tensor, or replaced by them."""
+    adds = "index_add" in str(op.node.target)
+    axis, rank = dim % max(len(self.shape), 1), len(self.shape)
+    if alpha != 1:
+        source = op.Mul(source, op.like(alpha, source))
+    order = [axis, *(i for i in range(rank) if i != axis)]
+    back = [order.index(i) for i in range(rank)]
+    moved = op.Transpose(self, perm=order) if axis else self
+    slices = op.Transpose(source, perm=order) if axis else source
+    result = op.ScatterND(moved, op.Unsqueeze(index, [-1]), slices, reduction="add" if adds else "none")
+    return op.Transpose(result, perm=back) if axis else result
+
+
+@translates("aten::take")
+def take(op: Any, self: Any, index: Any) -> Any:
+    """The elements of a flat tensor at indices."""
+    return op.Gather(op.Reshape(self, [-1]), index, axis=0)
+
+
+@translates("aten::trace")
+def trace(op: Any, self: Any) -> Any:
+    """The sum of the diagonal."""
+    mask = op.CastLike(op.EyeLike(self, dtype=7), self)
+    total = op.ReduceSum(op.Mul(self, mask), keepdims=0)
+    return total if total.dtype == op.kind else op.Cast(total, to=int(op.kind))

@@ -1,0 +1,28 @@
+"""The table of tl's own translations, and how functions enter it.
+
+A translation gets a `Call` and the arguments of the operator. The attributes of the call are ONNX's operators:
+`op.Add(x, y)` records a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["OWN", "translates"]
+
+OWN: dict[str, Callable[..., Any]] = {}
+
+
+def translates(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator: the function translates the operators of these names.
+
+    Args:
+        names: qualified names.
+    """
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        OWN.update(dict.fromkeys(names, function))
+        return function
+
+    return register

@@ -1,0 +1,58 @@
+"""The optimizer of onnxscript, and the conversion between operator sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .errors import OnnxExporterError
+
+__all__ = ["FIRST_OPSET", "LAST_OPSET", "convert", "optimize"]
+
+FIRST_OPSET, LAST_OPSET = 7, 23
+
+
+def optimize(model: Any) -> None:
+    """Folds constants, fuses nodes and removes unused ones.
+
+    Args:
+        model: the model, which is changed.
+    """
+    from onnxscript import optimizer
+    from onnxscript.rewriter import onnx_fusions
+
+    optimizer.optimize_ir(model)
+    onnx_fusions.fuse(model)
+
+
+def convert(model: Any, opset: int) -> None:
+    """Converts a model to an operator set.
+
+    Args:
+        model: the model, which is changed.
+        opset: the operator set.
+
+    Raises:
+        OnnxExporterError: the conversion isn't possible.
+    """
+    from onnxscript import version_converter
+
+    if model.graph.opset_imports.get("") != opset:
+        version_converter.convert_version(model, opset, fallback=True)
+    reached = model.graph.opset_imports.get("")
+    if reached == opset:
+        _settle(model, opset)
+    else:
+        raise OnnxExporterError(
+            f"the model can't be converted to operator set {opset}: an operator has no form there. "
+            f"The model has operator set {reached}"
+        )
+
+
+def _settle(model: Any, opset: int) -> None:
+    """Gives the nodes of later operator sets their domain."""
+    from .lowering.builder import LATER
+
+    for node in model.graph.all_nodes():
+        if node.domain == LATER:
+            node.domain, node.version = "", opset
+    model.graph.opset_imports.pop(LATER, None)
