@@ -251,7 +251,8 @@ def docs(session: nox.Session) -> None:
     install(session, ["tl-all"], {"tl-all": "numpy"})
     graphs = packages()["tl-compiler"].extras
     board = packages()["tl-utils"].extras["tensorboard"]
-    session.install(*SPHINX, "pytest>=8", *board, *graphs["symbols"], *graphs["validation"])
+    parts = [library for extra in ("symbols", "validation", "onnx") for library in graphs[extra]]
+    session.install(*SPHINX, "pytest>=8", *board, *parts)
     session.run("python", "-m", "tools.doc_examples")
     session.run("python", "-m", "tools.statements")
     parallel = ["-j", "auto"]  # some 5,000 pages
