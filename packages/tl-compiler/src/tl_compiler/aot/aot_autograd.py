@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,12 +14,14 @@ from tl_core.pytree import TreeSpec, tree_flatten
 from tl_nn.func import functional_call
 
 from ..tracer.make_fx import make_fx
+from ..tracer.symbolic_fakes import mode_for
 from .graph_names import graph_in_compilation, next_function
 from .partitioners import default_partition
 
 __all__ = ["aot_function", "aot_module", "aot_module_simplified", "compiled_function", "compiled_module"]
 
 Tensor = tl_core.Tensor
+_log = logging.getLogger("torch._functorch")
 Compiler = Callable[..., Any]
 table_of_region: Mapping[Any, Callable[..., Any]] = {}
 
@@ -133,19 +136,21 @@ class _Compiled:
 
     def _inference(self, primals: list[Any]) -> Callable[..., Any]:
         examples = [p.detach() for p in primals]
-        graph = make_fx(self._results, self.settings.decompositions)(examples)
+        graph = make_fx(self._results, self.settings.decompositions, "fake")(examples)
         _name_inputs(graph, len(primals))
         run = self._compile("inference", self.settings.inference_compiler, graph, examples)
         return lambda inputs: run(*inputs)
 
     # ---- with gradients
     def _with_backward(self, primals: list[Any]) -> Callable[..., Any]:
+        outputs, writes_differentiable_input = self._probe(primals)
+        if writes_differentiable_input:
+            _log.info("the function writes to an input that has a derivative, so it runs as it is")
+            return self._results
         examples = [p.detach().requires_grad_(p.requires_grad) for p in primals]
-        with tl_core.enable_grad():
-            outputs = self._results(examples)
         differ = [o.requires_grad for o in outputs]
-        tangents = [o.new_ones(o.shape) for o, d in zip(outputs, differ, strict=True) if d]
-        joint = make_fx(functools.partial(self._joint, differ), self.settings.decompositions)(
+        tangents = [_ones_like(o) for o, d in zip(outputs, differ, strict=True) if d]
+        joint = make_fx(functools.partial(self._joint, differ), self.settings.decompositions, "fake")(
             examples, tangents
         )
         _name_inputs(joint, len(primals))
@@ -154,6 +159,17 @@ class _Compiled:
         )
         run = self._compile("forward", self.settings.fw_compiler, forward, [e.detach() for e in examples])
         return _function(self, run, backward, differ, [p.requires_grad for p in primals])
+
+    def _probe(self, primals: Sequence[Any]) -> tuple[list[Any], bool]:
+        """The results on tensors without memory, and whether the function writes to an input that has a derivative."""
+        mode = mode_for(())
+        with tl_core.enable_grad(), mode:
+            leaves = [mode.from_tensor(p, static_shapes=True) for p in primals]
+            stands = [t.clone() if p.requires_grad else t for t, p in zip(leaves, primals, strict=True)]
+            versions = [t._version for t in stands]
+            outputs = self._results(stands)
+        writes = [t._version != v for t, v in zip(stands, versions, strict=True)]
+        return outputs, any(w and p.requires_grad for w, p in zip(writes, primals, strict=True))
 
     def _joint(self, differ: list[bool], primals: list[Any], tangents: list[Any]) -> list[Any]:
         with tl_core.enable_grad():
@@ -178,6 +194,13 @@ class _Compiled:
 
 
 _TENSOR = object()
+
+
+def _ones_like(fake: Any) -> Any:
+    """Ones with the sizes and strides of a tensor without memory."""
+    return tl_core.empty_strided(
+        tuple(fake.shape), fake.stride(), dtype=fake.dtype, device=fake.device
+    ).fill_(1)
 
 
 def _unbox(compiled: Callable[..., Any]) -> Callable[..., Any]:

@@ -139,20 +139,3 @@ def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
 def _run_graph(name: str, gm: Any, example_inputs: Any, **options: Any) -> Any:
     warn_once(f"the backend {name!r}: {_ABSENT[name]}; the graph runs as it is")
     return gm.forward
-
-
-def eager(gm: Any, fake_tensor_inputs: Any, **kwargs: Any) -> Any:
-    """A backend that runs the graph as it is.
-
-    Args:
-        gm: the graph.
-        fake_tensor_inputs: examples.
-        kwargs: `mode` and `options`, which change nothing; a warning says so once.
-    """
-    if kwargs:
-        warn_once(f"the backend 'eager' has no options; {', '.join(kwargs)}: without effect")
-    return gm.forward
-
-
-register_debug_backend(eager, name="eager")
-register_debug_backend(eager, name="aot_eager")

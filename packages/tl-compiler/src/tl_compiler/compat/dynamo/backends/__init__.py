@@ -1,1 +1,1 @@
-"""The backends of `compile`."""
+"""`torch._dynamo.backends`: the backends of `compile` that come with it, and their registry."""
