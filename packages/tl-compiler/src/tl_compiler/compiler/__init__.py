@@ -23,6 +23,8 @@ from .annotations import (
 from .artifacts import load_cache_artifacts, save_cache_artifacts
 from .backends import InvalidBackend, list_backends
 from .compile import compile  # noqa: A004
+from .freeze import freeze
+from .graph_backends import eager as _eager  # registers the backends that come with the package
 from .stance import set_stance
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "config",
     "cudagraph_mark_step_begin",
     "disable",
+    "freeze",
     "is_compiling",
     "is_dynamo_compiling",
     "is_exporting",

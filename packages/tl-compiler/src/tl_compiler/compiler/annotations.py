@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import sys
-import weakref
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, TypeVar, overload
 
 import tl_nn
 from tl_nn.optimized_module import OptimizedModule
 
+from .function_annotations import (
+    ALLOW,
+    CONSTANT,
+    FORBID,
+    NONSTRICT,
+    REFUSE,
+    SUBSTITUTE,
+    check_signatures,
+    mark,
+    mark_of,
+    unmark,
+)
 from .stance import Stance, run_in
-from .warn_once import warn_once
 from .watch import stop_here
 
 __all__ = [
@@ -21,6 +31,9 @@ __all__ = [
     "assume_constant_result",
     "cudagraph_mark_step_begin",
     "disable",
+    "disallow_in_graph",
+    "forbid_in_graph",
+    "nonstrict_trace",
     "reset",
     "substitute_in_graph",
     "wrap_numpy",
@@ -90,11 +103,16 @@ def _run_eagerly(fn: Any, recursive: bool, reason: str | None) -> Any:
 
 
 def allow_in_graph(fn: Any) -> Any:
-    """Marks a function, or each of a list, as one call of a graph. Graphs have operators: what the function is made of
-    is recorded, or keeps the call from becoming a graph; a warning says so once, when a compiled function reaches it.
+    """Marks a function as one node of a graph: a capture doesn't look into the function, and the graph calls it.
+
+    The arguments of the function are tensors, constants and containers of these, and its result is a tensor, a tuple of
+    tensors, or None. Removes the mark of `disallow_in_graph`.
 
     Args:
-        fn: the function, or several.
+        fn: the function, or several in a list.
+
+    Returns:
+        The same function, or the list.
 
     Raises:
         AssertionError: `fn` can't be called.
@@ -111,27 +129,120 @@ def allow_in_graph(fn: Any) -> Any:
     """
     if isinstance(fn, (list, tuple)):
         return [allow_in_graph(each) for each in fn]
-    return _note("allow_in_graph: without effect; a graph has the operators that the function is made of", fn)
+    _check_callable("allow_in_graph", fn)
+    unmark(fn)
+    if isinstance(fn, FunctionType):
+        mark(fn, ALLOW)
+    return fn
+
+
+def disallow_in_graph(fn: Any) -> Any:
+    """Marks a function that no graph has: a compiled function that calls it runs eagerly.
+
+    Args:
+        fn: the function, or several in a list.
+
+    Returns:
+        The same function, or the list.
+
+    Raises:
+        AssertionError: `fn` can't be called.
+
+    Example:
+        >>> def add(x):
+        ...     return x + 1
+        >>> disallow_in_graph(add)(1)
+        2
+    """
+    return _mark_each("disallow_in_graph", REFUSE, fn)
+
+
+def forbid_in_graph(fn: Any) -> Any:
+    """Marks a function that no compiled function may call.
+
+    Args:
+        fn: the function, or several in a list.
+
+    Returns:
+        The same function, or the list.
+
+    Raises:
+        AssertionError: `fn` can't be called, or later: a compiled function calls it.
+
+    Example:
+        >>> def add(x):
+        ...     return x + 1
+        >>> forbid_in_graph(add)(1)
+        2
+    """
+    return _mark_each("forbid_in_graph", FORBID, fn)
+
+
+def _mark_each(name: str, kind: str, fn: Any) -> Any:
+    if isinstance(fn, (list, tuple)):
+        return [_mark_each(name, kind, each) for each in fn]
+    _check_callable(name, fn)
+    mark(fn, kind)
+    return fn
 
 
 def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Marks a function whose result never changes. It is called whenever a graph is made, and a graph has its
-    operators; a warning says so once, when a compiled function reaches it.
+    """Marks a function whose result never changes: a capture calls the function as it is, and its result is a constant.
+
+    What the function reads decides nothing about later calls, and its effects happen once for each graph.
 
     Args:
-        fn: the function.
+        fn: the function. It takes no tensors.
+
+    Returns:
+        The same function.
+
+    Raises:
+        AssertionError: `fn` can't be called.
 
     Example:
+        >>> import tl_core
         >>> from tl_compiler import compiler
         >>> @compiler.assume_constant_result
-        ... def size():
+        ... def factor():
         ...     return 3
         ...
-        >>> size()
-        3
+        >>> triple = compiler.compile(lambda x: factor() * x, backend="eager")
+        >>> triple(tl_core.ones(2))
+        tensor([3., 3.])
     """
-    text = "assume_constant_result: without effect; the function is looked into like all others"
-    return _note(text, fn)
+    _check_callable("assume_constant_result", fn)
+    mark(fn, CONSTANT)
+    return fn
+
+
+def nonstrict_trace(traceable_fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that a capture calls without a watch: its operators are recorded.
+
+    Its effects happen once for each graph. What the function reads beside its arguments decides nothing about later
+    calls.
+
+    Args:
+        traceable_fn: the function.
+
+    Returns:
+        A function that does the same.
+
+    Raises:
+        AssertionError: `traceable_fn` can't be called.
+
+    Example:
+        >>> nonstrict_trace(lambda x: x + 1)(1)
+        2
+    """
+    _check_callable("nonstrict_trace", traceable_fn)
+
+    @functools.wraps(traceable_fn)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return traceable_fn(*args, **kwargs)
+
+    mark(run, NONSTRICT)
+    return run
 
 
 def substitute_in_graph(
@@ -141,29 +252,50 @@ def substitute_in_graph(
     skip_signature_check: bool = False,
     is_embedded_type: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator for a function that the compiler is to look at in place of another. A graph records what the original
-    does, or isn't made; a warning says so once, when a compiled function reaches it.
+    """A decorator for a function that a capture calls in place of another.
+
+    The other function is one of Python. Functions of C run as they are, whether they have a substitute or not.
 
     Args:
         original_fn: the function that is replaced.
-        can_constant_fold_through: whether calls with constants may be computed beforehand.
-        skip_signature_check: whether the two may differ in their arguments.
-        is_embedded_type: accepted.
+        can_constant_fold_through: accepted: a capture runs the substitute with constants as well.
+        skip_signature_check: whether the two may differ in their parameters.
+        is_embedded_type: whether `original_fn` is a class.
+
+    Returns:
+        The decorator, which returns the decorated function.
+
+    Raises:
+        AssertionError: one of the two can't be called.
+        TypeError: the two differ in their parameters.
+        ValueError: the function has another substitute.
 
     Example:
+        >>> import tl_core
         >>> from tl_compiler import compiler
         >>> def half(x):
         ...     return x / 2
         ...
         >>> @compiler.substitute_in_graph(half)
-        ... def traced_half(x):
+        ... def graph_half(x):
         ...     return 0.5 * x
         ...
-        >>> traced_half(4.0)
-        2.0
+        >>> compiler.compile(lambda x: half(x), backend="eager", fullgraph=True)(tl_core.ones(2))
+        tensor([0.5000, 0.5000])
     """
-    _note("substitute_in_graph: without effect; a graph records what the original function does", original_fn)
-    return functools.partial(_check_callable, "the decorated object")
+    _check_callable("substitute_in_graph", original_fn)
+
+    def decorate(traceable_fn: Callable[..., Any]) -> Callable[..., Any]:
+        _check_callable("the decorated object", traceable_fn)
+        if not skip_signature_check:
+            check_signatures(original_fn, traceable_fn)
+        former = mark_of(original_fn)
+        if former is not None and former.kind == SUBSTITUTE:
+            raise ValueError(f"Duplicate dispatch rule for {original_fn}: it has a substitute already")
+        mark(original_fn, SUBSTITUTE, traceable_fn)
+        return traceable_fn
+
+    return decorate
 
 
 def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -214,28 +346,6 @@ def reset() -> None:
     """
     if "tl_compiler.compiler.compiled_function" in sys.modules:
         sys.modules["tl_compiler.compiler.compiled_function"].reset_all()
-
-
-_notes: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
-
-
-def _note(text: str, fn: Any) -> Any:
-    _check_callable(text.partition(":")[0], fn)
-    with contextlib.suppress(
-        TypeError
-    ):  # what has no weak references is an operator or a class of Python's own
-        _notes[fn] = text
-    return fn
-
-
-def say_without_effect(function: Any) -> None:
-    """Says once of a function's annotation that it has no effect.
-
-    Args:
-        function: one that a compiled function reaches.
-    """
-    if function in _notes:
-        warn_once(_notes[function])
 
 
 def _check_callable(name: str, fn: Any) -> Any:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 import threading
+from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any, Self
 
 import tl_core
 from tl_core.subclasses import FakeTensor
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 from .purity import is_ours, is_pure, is_standard
 
-__all__ = ["CaptureStopped", "Watch", "stop_here", "user_location"]
+__all__ = ["CaptureStopped", "Watch", "stop_here", "pause_watch", "user_location"]
 
 # Modules of Python that only compute.
 _STANDARD = frozenset(
@@ -39,6 +42,8 @@ _STANDARD = frozenset(
         "weakref",
     ]
 )
+_GENERATED = "<eval_with_key>"  # code of graphs, which calls what its nodes say
+_SYMBOLIC = (tl_core.Tensor, FakeTensor, SymInt, SymFloat, SymBool)
 _TEXTS = ("__repr__", "__str__", "__format__")
 
 
@@ -69,7 +74,7 @@ def user_location(frame: FrameType | None) -> tuple[str, int] | None:
 
 
 def _text_codes() -> frozenset[CodeType]:
-    functions = (getattr(kind, name, None) for kind in (tl_core.Tensor, FakeTensor) for name in _TEXTS)
+    functions = (getattr(kind, name, None) for kind in _SYMBOLIC for name in _TEXTS)
     codes = (getattr(function, "__code__", None) for function in functions)
     return frozenset(code for code in codes if code is not None)
 
@@ -88,6 +93,37 @@ def stop_here(reason: str) -> None:
         watch.stop(reason, sys._getframe(1))
 
 
+@contextlib.contextmanager
+def pause_watch() -> Iterator[None]:
+    """A region in which the capture of this thread watches nothing.
+
+    Example:
+        >>> with pause_watch():
+        ...     print("an effect")
+        an effect
+    """
+    watch = getattr(_thread, "watch", None)
+    if watch is None:
+        yield
+        return
+    profile = sys.getprofile()
+    sys.setprofile(None)
+    _thread.watch = None
+    try:
+        yield
+    finally:
+        _thread.watch = watch
+        sys.setprofile(profile)
+
+
+def _loads_known_module(frame: FrameType) -> bool:
+    """Whether a frame of the import machinery loads a module of this library or of Python."""
+    name = frame.f_locals.get("name")
+    if not isinstance(name, str):
+        name = getattr(frame.f_locals.get("module"), "__name__", None)
+    return isinstance(name, str) and (is_ours(name) or is_standard(name))
+
+
 class Watch:
     """A region in which a call is watched.
 
@@ -99,7 +135,7 @@ class Watch:
     """
 
     def __init__(self, codes: set[CodeType], refused: dict[CodeType, tuple[str, int]]) -> None:
-        self.codes, self.refused = codes, refused
+        self.codes, self.refused = set(codes), refused
         self.stop_error: CaptureStopped | None = None
         self._texts = _text_codes()
 
@@ -165,10 +201,15 @@ class Watch:
         return caller is not None and is_ours(caller.f_globals.get("__name__"))
 
     def _imports(self, frame: FrameType) -> bool:
-        """Whether a frame loads a module that this library needs: finders of an environment run then."""
+        """Whether a frame loads a module of this library or of Python, or one that this library needs.
+
+        Finders of an environment run then.
+        """
         caller: FrameType | None = frame
         while caller is not None and caller.f_code not in self.codes:
-            if caller.f_globals.get("__name__") == "importlib._bootstrap" and self._is_ours(caller):
+            if caller.f_globals.get("__name__") == "importlib._bootstrap" and (
+                self._is_ours(caller) or _loads_known_module(caller)
+            ):
                 return True
             caller = caller.f_back
         return False
@@ -178,11 +219,13 @@ class Watch:
         if is_ours(module):
             caller = frame.f_back
             if code in self._texts and caller is not None and not is_ours(caller.f_globals.get("__name__")):
-                self.stop("the text of a tensor is made", frame)
+                self.stop("the text of a tensor or of a size is made", frame)
             return
         if code in self.refused:
             reason, line = self.refused[code]
             self._stop_at(reason, (code.co_filename, line))
-        if code in self.codes or self._is_trusted(frame) or self._imports(frame):
+        if code in self.codes or code.co_filename.startswith(_GENERATED):
+            return
+        if self._is_trusted(frame) or self._imports(frame):
             return
         self.stop(f"{code.co_qualname} is called, which isn't reached by name", frame)
