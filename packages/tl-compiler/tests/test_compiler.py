@@ -391,9 +391,6 @@ def test_annotations_are_for_what_can_be_called(quiet, mark):
 @pytest.mark.parametrize(
     ("name", "mark"),
     [
-        ("allow_in_graph", lambda: call_annotated(compiler.allow_in_graph)),
-        ("assume_constant_result", lambda: call_annotated(compiler.assume_constant_result)),
-        ("substitute_in_graph", lambda: call_annotated(compiler.substitute_in_graph)),
         ("set_stance", lambda: compiler.set_stance("default", skip_guard_eval_unsafe=True)),
         ("torch._dynamo.config.capture_scalar_outputs", lambda: setattr(config, "capture_scalar_outputs", 1)),
         ("torch._inductor.config.triton.cudagraphs", lambda: set_inductor("triton.cudagraphs")),
@@ -406,14 +403,6 @@ def test_what_has_no_effect_says_so_once(name, mark):
         warnings.simplefilter("error")
         mark()
     config.load_config({"capture_scalar_outputs": False})
-
-
-def call_annotated(annotate):
-    def inner(x):
-        return x + 1
-
-    annotate(inner)  # libraries do so when they are imported, where nobody is to be warned
-    assert compiler.compile(lambda x: inner(x), backend="eager")(tl.ones(1)).item() == 2
 
 
 def set_inductor(name):
@@ -602,7 +591,11 @@ def test_older_forms():
     f = compiler.compile(double, backend=backend)
     f(tl.ones(3))
     assert dynamo.run(f)(tl.ones(4)).tolist() == [2] * 4 and len(backend.graphs) == 2
-    off = dynamo.disallow_in_graph(double)
+
+    @dynamo.disallow_in_graph
+    def off(x):
+        return 2 * x
+
     compiler.compile(lambda x: off(x), backend=backend)(tl.ones(2))
     assert len(backend.graphs) == 2
 

@@ -78,7 +78,8 @@ def decided(x):
 
 
 def effect(x):
-    NOTED.append(x.shape)
+    NOTED.append(str(x.shape[0]))
+    print(NOTED[-1])
     return x
 
 

@@ -58,7 +58,7 @@ def closure_tensor_is_replaced(compile):
     yield f(x3())
 
 
-@program(graphs=0)
+@program(graphs=3)
 def nonlocal_is_counted(compile):
     calls = 0
 
@@ -128,7 +128,7 @@ def global_list_grows(compile):
     yield list(history)
 
 
-@program(graphs=0)
+@program(graphs=3)
 def global_is_assigned(compile):
     def f(x):
         global scale

@@ -45,7 +45,7 @@ def no_grad_inside(compile):
     yield tl.is_grad_enabled()
 
 
-@program(graphs=0)
+@program(graphs=1)
 def the_grad_mode_stays_changed(compile):
     def f(x):
         tl.set_grad_enabled(False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import tl_core
@@ -11,7 +11,7 @@ import tl_nn
 from tl_core import pytree
 from tl_core.subclasses import FakeTensor
 from tl_core.subclasses.fake_exceptions import DataDependentOutputException
-from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
+from tl_core.symbolic.numbers import SymInt
 
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node
@@ -20,43 +20,21 @@ from ..symbolic.expression import Symbol
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
 from ..tracer.symbolic_fakes import mode_for
 from ..tracer.value_nodes import attribute_node
+from .annotated_calls import handlers_of
+from .breaks import Break, ForbiddenCall
 from .call_sizes import NO_SYMBOLS, CallSymbols, SizeGuards, Wishes
 from .function_calls import functions_are_nodes
+from .function_hooks import intercept_calls
 from .reachable import state_of
+from .recipes import Effect, Part, Recipe, RecipeBook, Undescribable, build, repeat
+from .stand_ins import StandIns
 from .state import State, Unprovable
-from .thread_state import thread_state
+from .thread_state import can_be_set, restore_thread_state, thread_state
 from .watch import CaptureStopped, Watch, user_location
 
 __all__ = ["Break", "CallGraph", "capture"]
 
 Tensor = tl_core.Tensor
-_CONSTANTS = (
-    bool,
-    int,
-    float,
-    complex,
-    str,
-    bytes,
-    type(None),
-    tl_core.dtype,
-    tl_core.device,
-    type(Ellipsis),
-)
-
-
-class Break(Exception):
-    """A call can't become a graph.
-
-    Args:
-        reason: why.
-        location: the file and line that say so, or None.
-        by_value: whether the elements of a tensor decide what the program does.
-    """
-
-    def __init__(self, reason: str, location: tuple[str, int] | None = None, by_value: bool = False) -> None:
-        where = f"{location[0]}:{location[1]}: " if location else ""
-        super().__init__(f"{where}{reason}")
-        self.reason, self.location, self.by_value = reason, location, by_value
 
 
 class CallGraph(NamedTuple):
@@ -66,23 +44,31 @@ class CallGraph(NamedTuple):
         graph_module: the graph; it returns a tuple of tensors.
         numbers: the indices among the numbers of the state that are its first inputs.
         inputs: for each of its further inputs, the index among the tensors of the state.
-        leaves: for each leaf of the result what it is: a result of the graph, a tensor of the state, an expression of
-            sizes, or a constant.
-        spec: how the leaves are put together.
+        recipe: how to get what the call returns.
+        parts: the new objects that it returns or stores.
+        effects: what it changes of what the program holds.
+        settings: what the thread is set to afterwards; None: as before.
         guards: for which sizes it holds.
     """
 
     graph_module: GraphModule
     numbers: list[int]
     inputs: list[int]
-    leaves: list[tuple[str, Any]]
-    spec: Any
+    recipe: Recipe
+    parts: list[Part]
+    effects: list[Effect]
+    settings: tuple[Any, ...] | None
     guards: SizeGuards
 
     @property
     def is_empty(self) -> bool:
         """Whether no operator was recorded."""
         return all(n.op in ("placeholder", "output", "get_attr") for n in self.graph_module.graph.nodes)
+
+    @property
+    def call_count(self) -> int:
+        """How many calls the graph has."""
+        return sum(n.op.startswith("call_") for n in self.graph_module.graph.nodes)
 
     def arguments(self, state: State) -> list[Any]:
         """The inputs of the graph in a call.
@@ -93,24 +79,23 @@ class CallGraph(NamedTuple):
         return [state.numbers[i][1] for i in self.numbers] + [state.tensors[i] for i in self.inputs]
 
     def result(self, outputs: Any, state: State, values: dict[Symbol, int]) -> Any:
-        """What the function returns.
+        """Makes the changes of the call.
 
         Args:
             outputs: what the graph has returned.
             state: that of the call.
             values: those of the symbols.
+
+        Returns:
+            What the function returns.
         """
-        values_of = {"output": outputs, "state": state.tensors}
-        return self.spec.unflatten(
-            [
-                values_of[kind][x]
-                if kind in values_of
-                else x[1](x[0].evaluate(values))
-                if kind == "size"
-                else x
-                for kind, x in self.leaves
-            ]
-        )
+        get = build(self.parts, outputs, state, values)
+        result = get(self.recipe)
+        if self.effects:
+            repeat(self.effects, state, get)
+        if self.settings is not None:
+            restore_thread_state(self.settings)
+        return result
 
 
 class _Mode(ProxyTorchDispatchMode):
@@ -131,7 +116,7 @@ class _Mode(ProxyTorchDispatchMode):
             Exception
         ) as error:  # the program may catch whatever an operator raises; the graph lacks it either way
             self.failure = self.failure or Break(
-                f"{func} raises {type(error).__name__}: {error}", self._location()
+                f"{func} raises {type(error).__name__}: {error}", self._location(), by_operator=True
             )
             raise
         if any(map(self._is_unknown, pytree.tree_leaves(out))):
@@ -186,11 +171,20 @@ class _Trace:
         self.inputs: list[tuple[int, Node]] = []
         self.numbers: list[tuple[int, Node]] = []
         self.stands: dict[int, Any] = {}
-        self.containers: dict[int, Any] = {}
+        self.names: set[str] = set()
+        self.arguments = StandIns(state)
+
+    def close(self) -> None:
+        """Lets go of all that the trace refers to, which is part of cycles."""
+        vars(self.mode).clear()
+        vars(self).clear()
 
     # ---- inputs
     def _placeholder(self, called: str, value: Any) -> Node:
         name = "l_" + "".join(c if c.isalnum() else "_" for c in called).strip("_") + "_"
+        while name in self.names:
+            name += f"{len(self.names)}_"
+        self.names.add(name)
         last = (self.numbers + self.inputs)[-1:]
         root = self.graph._root
         with self.graph.inserting_after(last[0][1]) if last else self.graph.inserting_before(root.next):
@@ -199,7 +193,9 @@ class _Trace:
         return node
 
     def _input(self, index: int, value: Any) -> Node:
-        node = self._placeholder(self.state.names[index], value)
+        name = self.state.names[index]
+        node = self._placeholder(name, value)
+        node.meta["is_argument"] = name.startswith(self.state.argument_names)
         self.inputs.append((index, node))
         return node
 
@@ -250,14 +246,16 @@ class _Trace:
         flat, spec = pytree.tree_flatten((args, kwargs))
         inputs = [self.fake(x) if isinstance(x, Tensor) else x for x in flat]
         stand_args, stand_kwargs = spec.unflatten(inputs)
-        self.containers = {id(x): x for x in _containers((stand_args, stand_kwargs))}
+        self.arguments.pair((args, kwargs), (stand_args, stand_kwargs))
         watch = Watch(self.state.codes, self.state.refused)
         try:
-            with self.mode, functions_are_nodes(self.mode), watch:
+            handlers = handlers_of(self.mode, self.state.marked)
+            with self.mode, functions_are_nodes(self.mode), intercept_calls(handlers) as codes, watch:
+                watch.codes |= codes
                 out = _trace_boundary(function, stand_args, stand_kwargs)
         except CaptureStopped as stopped:
             raise Break(stopped.reason, stopped.location) from None
-        except (Break, ConstraintViolationError):
+        except (Break, ConstraintViolationError, ForbiddenCall):
             raise
         except GuardOnDataDependentSymNode as error:
             raise Break(
@@ -267,9 +265,7 @@ class _Trace:
             failure = self.mode.failure or Break(f"{type(error).__name__}: {error}", _location_of(error))
             raise failure from error
         self._raise_failure(watch)
-        after, after_spec = pytree.tree_flatten((stand_args, stand_kwargs))
-        if after_spec != spec or any(a is not b for a, b in zip(after, inputs, strict=True)):
-            raise Break("a container among the arguments is changed")
+        self.arguments.check()
         return out
 
     def _argument(self, x: Any, name: str, names: list[str]) -> Any:
@@ -282,11 +278,20 @@ class _Trace:
             raise self.mode.failure
 
     # ---- the result
-    def finish(self, out: Any) -> CallGraph:
+    def finish(self, out: Any, settings: tuple[Any, ...] | None) -> CallGraph:
         """The graph with its results."""
-        flat, spec = pytree.tree_flatten(out)
         nodes: list[Node] = []
-        leaves = [self._leaf(x, nodes) for x in flat]
+        book = RecipeBook(
+            self.state,
+            lambda t: self._tensor(t, nodes),
+            self._number,
+            self.arguments.numbers,
+            self.arguments.unknown,
+        )
+        try:
+            recipe, effects = book.recipe(out), book.effects(self.arguments.contents)
+        except Undescribable as error:
+            raise Break(str(error)) from None
         self.mode.recorder.restore_grad()
         self.graph.output(tuple(nodes))
         for _, node in self.numbers + self.inputs:
@@ -300,29 +305,26 @@ class _Trace:
         module.meta["shape_env"] = self.fake_mode.shape_env
         is_static = not self.symbols.sizes and not self.symbols.numbers
         guards = SizeGuards(self.state, None if is_static else self.symbols)
-        return CallGraph(module, numbers, inputs, leaves, spec, guards)
+        return CallGraph(module, numbers, inputs, recipe, book.parts, effects, settings, guards)
 
-    def _leaf(self, x: Any, nodes: list[Node]) -> tuple[str, Any]:
-        if isinstance(x, Tensor):
-            for index, stands in self.stands.items():
-                if stands is x:
-                    return "state", index
-            index = self.indices.get(id(x))  # type: ignore[assignment]
-            if index is not None and self.state.tensors[index] is x:
+    def _tensor(self, x: Any, nodes: list[Node]) -> Recipe:
+        for index, stands in self.stands.items():
+            if stands is x:
                 return "state", index
-            node = self.mode.values.node_of_object(x)
-            if node is None:
-                raise Break("the result has a tensor that no operator made")
-            if node not in nodes:
-                nodes.append(node)
-            return "output", nodes.index(node)
-        if isinstance(x, (SymInt, SymFloat, SymBool)):
-            if not x.node.expr.free_symbols <= self.mode.shape_env.var_to_val.keys():
-                raise Break("the result has the value of a tensor", by_value=True)
-            return "size", (self.mode.shape_env.replace(x.node.expr), x.node.pytype)
-        if type(x) in _CONSTANTS:
-            return "constant", x
-        raise Break(f"the result has an object of {type(x).__module__}.{type(x).__qualname__}")
+        index = self.indices.get(id(x))  # type: ignore[assignment]
+        if index is not None and self.state.tensors[index] is x:
+            return "state", index
+        node = self.mode.values.node_of_object(x)
+        if node is None:
+            raise Break("the result has a tensor that no operator made")
+        if node not in nodes:
+            nodes.append(node)
+        return "output", nodes.index(node)
+
+    def _number(self, x: Any) -> Recipe:
+        if not x.node.expr.free_symbols <= self.mode.shape_env.var_to_val.keys():
+            raise Break("the result has the value of a tensor", by_value=True)
+        return "size", (self.mode.shape_env.replace(x.node.expr), x.node.pytype)
 
 
 def _location_of(error: BaseException) -> tuple[str, int] | None:
@@ -345,8 +347,9 @@ def _trace_boundary(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
 def capture(
     function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state: State, wishes: Wishes = NO_SYMBOLS
 ) -> CallGraph:
-    """A call as a graph. Nothing outside is changed: containers and attributes that the run changes get back what they
-    held, and functions whose effects can't be taken back stop it.
+    """A call as a graph. Containers, attributes and variables that the run changes get back what they held.
+
+    The graph has their changes as effects. Functions whose effects can't be repeated stop the run.
 
     Args:
         function: what is called.
@@ -362,24 +365,17 @@ def capture(
     before = thread_state()
     try:
         out = trace.run(function, args, kwargs)
-        if thread_state() != before:
+        after = thread_state()
+        if after != before and not can_be_set(before, after):
             raise Break("a global setting is changed")
-        if _has_changed(function, args, kwargs, state):
-            raise Break("the program's own state is changed")
-        if any(id(x) in state.ids or id(x) in trace.containers for x in _containers(out)):
-            raise Break(
-                "the result is a container that the program holds"
-            )  # a graph can't say which object it is
-        return trace.finish(out)
+        graph = trace.finish(out, None if after == before else after)
     finally:
-        _settle(before, state)
-
-
-def _settle(before: Any, state: State) -> None:
-    from .thread_state import restore_thread_state
-
-    restore_thread_state(before)
-    state.restore()
+        restore_thread_state(before)
+        state.restore()
+        trace.close()
+    if _has_changed(function, args, kwargs, state):
+        raise Break("the program's own state is changed")
+    return graph
 
 
 def _has_changed(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> bool:
@@ -387,11 +383,3 @@ def _has_changed(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], s
         return state_of(function, args, kwargs).facts != state.facts
     except Unprovable:
         return True
-
-
-def _containers(x: Any) -> Iterator[Any]:
-    """The lists and dictionaries in an object."""
-    if isinstance(x, (list, dict)):
-        yield x
-    for item in x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple)) else ():
-        yield from _containers(item)

@@ -22,6 +22,8 @@ class CodeFacts(NamedTuple):
         imports: modules that are imported in the course of a call.
         refused: of each code that can't be captured where it runs, why, and the line.
         calls_back: whether functions of C may call what they are given.
+        assigned: the global variables that are assigned.
+        stored: the attributes that are assigned, and texts that may name such.
     """
 
     codes: tuple[CodeType, ...]
@@ -29,6 +31,8 @@ class CodeFacts(NamedTuple):
     imports: tuple[str, ...]
     refused: dict[CodeType, tuple[str, int]]
     calls_back: bool
+    assigned: tuple[str, ...]
+    stored: tuple[str, ...]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -42,25 +46,33 @@ def facts_of(code: CodeType) -> CodeFacts:
         >>> def count():
         ...     global total
         ...     total = 1
-        >>> facts_of(count.__code__).refused[count.__code__][0]
-        'the global variable total is assigned'
+        >>> facts_of(count.__code__).assigned
+        ('total',)
     """
     codes, names, imports = [code], dict.fromkeys(code.co_names), dict[str, None]()
     calls_back = not HIGHER_ORDER.isdisjoint(code.co_names)
     refusal = _refusal(code)
     refused = {} if refusal is None else {code: refusal}
-    imports.update(dict.fromkeys(_imports(code)))
+    imports.update(dict.fromkeys(_operands(code, "IMPORT_NAME")))
+    assigned = dict.fromkeys(_operands(code, "STORE_GLOBAL"))
+    stored = dict.fromkeys(_operands(code, "STORE_ATTR"))
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             inner = facts_of(constant)
             codes += inner.codes
             names.update(dict.fromkeys(inner.names))
             imports.update(dict.fromkeys(inner.imports))
+            assigned.update(dict.fromkeys(inner.assigned))
+            stored.update(dict.fromkeys(inner.stored))
             refused |= inner.refused
             calls_back |= inner.calls_back
         elif isinstance(constant, str) and len(constant) < 64 and constant.isidentifier():
             names[constant] = None
-    return CodeFacts(tuple(codes), tuple(names), tuple(imports), refused, calls_back)
+            if "setattr" in code.co_names or "__setattr__" in code.co_names:
+                stored[constant] = None
+    return CodeFacts(
+        tuple(codes), tuple(names), tuple(imports), refused, calls_back, tuple(assigned), tuple(stored)
+    )
 
 
 def _refusal(code: CodeType) -> tuple[str, int] | None:
@@ -70,14 +82,15 @@ def _refusal(code: CodeType) -> tuple[str, int] | None:
     line = code.co_firstlineno
     for step in dis.get_instructions(code):
         line = step.positions.lineno if step.positions and step.positions.lineno else line
-        if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-            return f"the global variable {step.argval} is assigned", line
-        if step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval in code.co_freevars:
-            return f"the variable {step.argval} of an enclosing function is assigned", line
+        if step.opname == "DELETE_GLOBAL":
+            return f"the global variable {step.argval} is deleted", line
+        if step.opname == "DELETE_DEREF" and step.argval in code.co_freevars:
+            return f"the variable {step.argval} of an enclosing function is deleted", line
         if denied and step.opcode in dis.hasname and step.argval in denied:
             return f"{step.argval} is used, whose effect or value no graph has", line
     return None
 
 
-def _imports(code: CodeType) -> list[str]:
-    return [step.argval for step in dis.get_instructions(code) if step.opname == "IMPORT_NAME"]
+def _operands(code: CodeType, name: str) -> list[str]:
+    """The names that the instructions of one kind have."""
+    return [step.argval for step in dis.get_instructions(code) if step.opname == name]

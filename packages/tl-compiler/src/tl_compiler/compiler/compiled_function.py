@@ -18,9 +18,18 @@ from tl_core.pytree import tree_leaves
 
 from . import dynamo_config as config
 from .backends import is_absent, lookup_backend
+from .breaks import Break
 from .call_sizes import NO_SYMBOLS, History, SizeGuards, Wishes, wishes
-from .capture import Break, CallGraph, capture
-from .errors import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
+from .capture import CallGraph, capture
+from .compile_events import compilation
+from .counters import counters
+from .errors import (
+    BackendCompilerFailed,
+    FailOnRecompileLimitHit,
+    RecompileError,
+    TorchRuntimeError,
+    Unsupported,
+)
 from .partial_calls import PartialCalls
 from .reachable import state_of
 from .stance import current
@@ -32,6 +41,7 @@ __all__ = ["CompiledFunction", "Settings", "reset_all", "wrap"]
 
 _log = logging.getLogger("torch._dynamo")
 _lock = threading.RLock()
+_CHANGING = 3
 _all: list[Any] = []  # weak references to the compiled functions
 
 
@@ -85,6 +95,7 @@ class CompiledFunction:
         self.calls = 0
         self.checked: set[Any] = set()
         self.unproved: Break | None = None  # why the state of the last such call isn't known in full
+        self.changing = 0  # graphs since the last hit whose calls change what the program holds
         self.failures = 0  # calls since the last graph; after some of them, only parts are compiled
         self.parts = PartialCalls(lambda part: CompiledFunction(part, settings))
         _note(self)
@@ -134,14 +145,18 @@ class CompiledFunction:
             if stance == "eager_on_recompile" or (stance == "eager_then_compile" and self.calls == 1):
                 return None
             if stance == "fail_on_recompile" and (self.entries or self.calls > 1):
-                raise RuntimeError(
+                raise RecompileError(
                     "Detected recompile when torch.compile stance is 'fail_on_recompile': no graph of "
                     f"{_name_of(self.function)} holds for this call"
                 )
-            if self._at_limit():
+            if self._at_limit() or self._changes_each_call():
                 return None
-            self.entries.setdefault(key, []).insert(0, self._compile(backend, args, kwargs, state))
+            with compilation():
+                entry = self._compile(backend, args, kwargs, state)
+            self.entries.setdefault(key, []).insert(0, entry)
             match = self._match(key, state)
+        else:
+            self.changing = 0
         if match is not None and match.entry.reason is not None:
             self._report(match.entry.reason)
         return match
@@ -165,26 +180,40 @@ class CompiledFunction:
         warn_once(message)
         return True
 
+    def _changes_each_call(self) -> bool:
+        """Whether each call changes what decides the graph of the next one, so that more graphs are of no use."""
+        if self.settings.fullgraph or self.changing < _CHANGING:
+            return False
+        self._report(Break("each call changes what decides the graph of the next call"))
+        return True
+
     def _report(self, reason: Break) -> None:
         if self.settings.fullgraph:
-            raise Unsupported(f"torch.compile(fullgraph=True): {_name_of(self.function)}: {reason}") from None
+            kind = TorchRuntimeError if reason.by_operator else Unsupported
+            raise kind(f"torch.compile(fullgraph=True): {_name_of(self.function)}: {reason}") from None
         self.failures += 1
+        counters["graph_break"][reason.reason] += 1
         _log.info("%s runs eagerly: %s", _name_of(self.function), reason)
 
     # ---- a new entry
     def _compile(self, backend: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> _Entry:
         if self.entries and config.error_on_recompile:
-            raise RuntimeError(f"{_name_of(self.function)} would be compiled again: error_on_recompile")
+            raise RecompileError(f"{_name_of(self.function)} would be compiled again: error_on_recompile")
         owners = [*state.pinned, backend]
+        counters["frames"]["total"] += 1
         self.history.note(state)
         dynamic_sizes = wishes(state, tree_leaves((args, kwargs)), self.settings.dynamic, self.history)
         try:
             graph = self._capture(args, kwargs, state, dynamic_sizes)
         except Break as reason:
-            return _Entry(SizeGuards(state), None, None, reason, owners)
+            return _Entry(SizeGuards(state), None, None, reason.without_frames(), owners)
         if graph.is_empty:
             return _Entry(graph.guards, None, None, None, owners)
         self.compiles += 1
+        counters["stats"]["unique_graphs"] += 1
+        counters["stats"]["calls_captured"] += graph.call_count
+        counters["frames"]["ok"] += 1
+        self.changing = self.changing + 1 if graph.effects else 0
         try:
             run = _call_backend(backend, graph.graph_module, graph.arguments(state), self.settings.options)
         except BackendCompilerFailed:
@@ -237,7 +266,7 @@ class CompiledFunction:
         self.unproved = None
         self.checked.clear()
         self.history.clear()
-        self.compiles = self.calls = 0
+        self.compiles = self.calls = self.changing = 0
 
 
 def _call_backend(

@@ -7,13 +7,14 @@ import time
 import traceback
 from typing import Any
 
-from .capture import Break, capture
+from .breaks import Break
+from .capture import capture
 from .compiled_function import CompiledFunction, Settings
 from .counters import counters
 from .reachable import state_of
 from .state import Unprovable
 
-__all__ = ["ExplainOutput", "GraphCompileReason", "explain_call"]
+__all__ = ["ExplainOutput", "GraphCompileReason", "explain_call", "operators_of"]
 
 
 @dataclasses.dataclass
@@ -87,17 +88,22 @@ def explain_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         graphs, reasons = _parts(function, args, kwargs)
         guards = []
     else:
-        graphs, reasons = [graph.graph_module] if _operators(graph.graph_module) else [], []
+        graphs, reasons = [graph.graph_module] if operators_of(graph.graph_module) else [], []
         guards = [f"{len(state.key)} values of arguments, attributes and variables", "the thread's settings"]
     took = time.perf_counter() - began
-    ops = list(map(_operators, graphs))
+    ops = list(map(operators_of, graphs))
     counters["stats"]["unique_graphs"] += len(graphs)
     return ExplainOutput(
         graphs, len(graphs), len(reasons), reasons, sum(map(len, ops)), ops, guards, f"capture: {took:.4f} s"
     )
 
 
-def _operators(module: Any) -> list[Any]:
+def operators_of(module: Any) -> list[Any]:
+    """The operators and functions that a graph calls.
+
+    Args:
+        module: the graph module.
+    """
     return [node.target for node in module.graph.nodes if node.op.startswith("call_")]
 
 

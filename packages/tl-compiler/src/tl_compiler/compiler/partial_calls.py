@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from ..tracer.method_hook import MODULE_CALLS
 from . import dynamo_config as config
-from .capture import Break
+from .breaks import Break
 
 __all__ = ["PartialCalls"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import functools
 import itertools
 import sys
@@ -145,7 +146,8 @@ _PURE_BUILTINS = frozenset(
 _PURE_MODULES = ("math", "cmath", "_operator", "operator", "itertools", "_collections", "_abc")
 _VALUES: tuple[type, ...] = (
     bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, range, slice, type(None), property,
-    itertools.count, itertools.chain, type(sys.float_info), type({}.keys()), type({}.values()), type({}.items()),
+    collections.deque, itertools.count, itertools.chain, type(sys.float_info), type({}.keys()),
+    type({}.values()), type({}.items()),
     tl_core.Tensor, tl_core.Size, tl_core.dtype, tl_core.device,
 )  # fmt: skip
 

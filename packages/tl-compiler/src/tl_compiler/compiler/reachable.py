@@ -22,7 +22,7 @@ import tl_nn
 from tl_autograd import Function
 from tl_core.base.public_names import own_module_of
 
-from .annotations import say_without_effect
+from ..higher_order.base import HigherOrderOperator
 from .code_facts import facts_of
 from .data_state import (
     describe_mapping,
@@ -33,14 +33,14 @@ from .data_state import (
     describe_standard,
     describe_tensor,
 )
+from .function_annotations import REFUSE, SUBSTITUTE, Mark, mark_of
 from .purity import is_ours, is_pure, is_standard, root_of
-from .state import State, Unprovable
+from .state import ABSENT, State, Unprovable
 
 __all__ = ["state_of"]
 
 Tensor = tl_core.Tensor
 _LIMIT = 200_000  # tokens of a key; beyond that it would take longer to compare than to run
-_ABSENT = object()
 
 
 def state_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> State:
@@ -93,12 +93,17 @@ class _Walk:
         self.unknown_words: dict[str, Unprovable] = {}  # attributes with such objects
         self.contents: list[tuple[Any, Any]] = []
         self.attributes: list[tuple[Any, str, Any]] = []
+        self.slots: list[tuple[Any, str, Any]] = []
+        self.variables: list[tuple[dict[str, Any], str, Any]] = []
+        self.cells: dict[int, tuple[Any, Any]] = {}
+        self.stored: dict[str, None] = {}  # names of attributes that the code assigns
         self.words: dict[str, None] = {"forward": None}  # names of attributes that the code has
         self.owners: list[
             tuple[Any, str]
         ] = []  # modules and classes, of which only attributes with such names count
         self.builtins: list[Any] = []
         self.calls_back = False
+        self.marked: dict[types.FunctionType, Mark] = {}
 
     def state(self, argument_names: tuple[str, ...]) -> State:
         """What has been found.
@@ -111,7 +116,8 @@ class _Walk:
         key, contents, attributes = tuple(self.tokens), self.contents, self.attributes
         return State(
             key, self.tensors, self.names, self.sizes, self.numbers, argument_names, self.ids, self.codes, self.refused,
-            contents, attributes, self.objects, self.pinned,
+            contents, attributes, self.slots, self.variables, list(self.cells.values()), self.objects, self.pinned,
+            self.marked,
         )  # fmt: skip
 
     def _refuse_words(self, code: CodeType) -> None:
@@ -162,7 +168,10 @@ class _Walk:
                 f"its state is too large to be compared at each call: more than {_LIMIT:,} objects"
             )
         handler = _HANDLERS.get(kind, _Walk._other)
+        mark = mark_of(x)
         try:
+            if mark is not None and mark.kind == REFUSE and kind is not types.FunctionType:
+                raise Unprovable(f"{path} is called, which disallow_in_graph marks")
             handler(self, x, path)
         except Unprovable as error:
             self.unknown[id(x)] = error
@@ -192,10 +201,12 @@ class _Walk:
         self.codes.update(facts.codes)
         self.refused.update(facts.refused)
         self.calls_back |= facts.calls_back
+        self.stored.update(dict.fromkeys(facts.stored))
+        self.variables += [(namespace, name, namespace.get(name, ABSENT)) for name in facts.assigned]
         for name in facts.names:
             self.words[name] = None
-            value = namespace.get(name, _ABSENT)
-            if value is not _ABSENT:
+            value = namespace.get(name, ABSENT)
+            if value is not ABSENT:
                 self.tokens.append(name)
                 self._visit_for(code, value, name)
         for name in facts.imports:
@@ -225,11 +236,14 @@ class _Walk:
             else:
                 self.visit(x._torchdynamo_orig_callable, path)
             return
+        mark = mark_of(x)
+        if mark is not None:
+            self._visit_annotated(x, mark, path)
+            return
         if is_ours(x.__module__) and is_ours(x.__globals__.get("__name__")):
             self.identity(x)
             self._cells(x, path)
             return
-        say_without_effect(x)
         self.tokens += (type(x), id(x.__code__))
         self.pinned.append(x.__code__)
         self._cells(x, path)
@@ -240,13 +254,22 @@ class _Walk:
         if not is_standard(x.__module__):
             self.code(x.__code__, x.__globals__)
 
+    def _visit_annotated(self, x: types.FunctionType, mark: Mark, path: str) -> None:
+        self.tokens.append(mark.kind)
+        self.identity(x)
+        self.marked[x] = mark
+        if mark.kind == SUBSTITUTE:
+            self.visit(mark.substitute, path)
+
     def _cells(self, x: Any, path: str) -> None:
         for name, cell in zip(x.__code__.co_freevars, x.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
             except ValueError:
                 self.tokens.append("empty")
+                self.cells[id(cell)] = cell, ABSENT
                 continue
+            self.cells[id(cell)] = cell, value
             self._visit_for(x.__code__, value, name)
 
     def _method(self, x: Any, path: str) -> None:
@@ -325,14 +348,12 @@ class _Walk:
                 raise Unprovable(f"{function.__qualname__} may be called where nobody sees it")
 
     def _attribute(self, owner: Any, name: str, path: str) -> None:
-        value = vars(owner).get(name, _ABSENT)
-        if value is _ABSENT or name in (
-            "__dict__",
-            "__weakref__",
-            "__doc__",
-            "__module__",
-            "__annotations__",
-        ):
+        value = vars(owner).get(name, ABSENT)
+        if name in ("__dict__", "__weakref__", "__doc__", "__module__", "__annotations__"):
+            return
+        if value is ABSENT:
+            if name in self.stored:
+                self.attributes.append((owner, name, value))
             return
         self.tokens.append(name)
         if isinstance(owner, ModuleType) and (is_ours(owner.__name__) or is_standard(owner.__name__)):
@@ -340,6 +361,8 @@ class _Walk:
                 self.visit(value, name)
             elif isinstance(value, ModuleType):
                 self.visit(value, f"{path}_{name}")
+            elif (mark := mark_of(value)) is not None:
+                self._visit_annotated_name(name, value, mark, path)
             else:
                 self.identity(value)
                 if isinstance(value, types.BuiltinFunctionType):
@@ -347,6 +370,12 @@ class _Walk:
             return
         self.attributes.append((owner, name, value))
         self._visit_attribute(name, value, path)
+
+    def _visit_annotated_name(self, name: str, value: Any, mark: Mark, path: str) -> None:
+        if isinstance(value, types.FunctionType):
+            self._visit_annotated(value, mark, path)
+        elif mark.kind == REFUSE:
+            self.unknown_words[name] = Unprovable(f"{name} is called, which disallow_in_graph marks")
 
     def _visit_attribute(self, name: str, value: Any, path: str) -> None:
         try:
@@ -391,7 +420,7 @@ class _Walk:
                 )
             )
             or own_module_of(kind).startswith("tl_core._C")
-            or issubclass(kind, (tl_core.Generator,))
+            or issubclass(kind, (tl_core.Generator, HigherOrderOperator))
         ):
             self.identity(x)
         elif own_module_of(kind).startswith("tl_nn.modules") and hasattr(x, "__dict__"):
@@ -404,6 +433,9 @@ class _Walk:
     def _attributes_of(self, x: Any, path: str) -> None:
         """Describes an object's own attributes; those that can't be described refuse only the code that names them."""
         members = x.__dict__
+        if id(members) not in self.ids:
+            self.ids[id(members)] = len(self.ids)
+            self.objects.append(members)
         items = list(members.items())
         self.contents.append((members, items))
         self.tokens.append(len(items))
@@ -428,8 +460,9 @@ class _Walk:
                 handler(self, x, path)
                 described = True
         for name in _slots(kind):  # type: ignore[arg-type]  # mypy doubts that a type is hashable
-            value = getattr(x, name, _ABSENT)
-            if value is not _ABSENT:
+            value = getattr(x, name, ABSENT)
+            self.slots.append((x, name, value))
+            if value is not ABSENT:
                 self.tokens.append(name)
                 self._visit_attribute(name, value, path)
             described = True

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-__all__ = ["State", "Unprovable"]
+from .function_annotations import Mark
 
-_ABSENT = object()
+__all__ = ["ABSENT", "State", "Unprovable"]
+
+ABSENT: Any = object()
 
 
 class Unprovable(Exception):
@@ -37,9 +39,13 @@ class State(NamedTuple):
         codes: the code that may run.
         refused: of code that can't be captured where it runs, why, and the line.
         contents: containers and copies of their contents.
-        attributes: objects with named attributes, and the attributes.
+        attributes: modules and classes with named attributes, and the attributes.
+        slots: objects, the names of their slots, and the contents.
+        variables: the namespaces and names of global variables that the code assigns, and their values.
+        cells: the variables of enclosing functions, and their values.
         objects: the visited objects, whose ids stay in use.
         pinned: those of them whose ids the key has.
+        marked: the functions with marks for the compiler.
     """
 
     key: tuple[Any, ...]
@@ -53,8 +59,12 @@ class State(NamedTuple):
     refused: dict[CodeType, tuple[str, int]]
     contents: list[tuple[Any, Any]]
     attributes: list[tuple[Any, str, Any]]
+    slots: list[tuple[Any, str, Any]]
+    variables: list[tuple[dict[str, Any], str, Any]]
+    cells: list[tuple[Any, Any]]
     objects: list[Any]
     pinned: list[Any]
+    marked: dict[FunctionType, Mark]
 
     @property
     def facts(self) -> tuple[Any, ...]:
@@ -62,12 +72,41 @@ class State(NamedTuple):
         return self.key, tuple(self.sizes), tuple(n for _, n in self.numbers)
 
     def restore(self) -> None:
-        """Gives containers and attributes back what they held."""
+        """Gives containers, attributes and variables back what they held."""
         for container, before in self.contents:
             _restore(container, before)
         for owner, name, value in self.attributes:
-            if vars(owner).get(name, _ABSENT) is not value:
-                setattr(owner, name, value)
+            if vars(owner).get(name, ABSENT) is not value:
+                _set_attribute(owner, name, value)
+        for owner, name, value in self.slots:
+            if getattr(owner, name, ABSENT) is not value:
+                _set_attribute(owner, name, value)
+        for namespace, name, value in self.variables:
+            if value is not ABSENT:
+                namespace[name] = value
+            else:
+                namespace.pop(name, None)
+        for cell, value in self.cells:
+            if value is not ABSENT:
+                cell.cell_contents = value
+            elif _is_filled(cell):
+                del cell.cell_contents
+
+
+def _set_attribute(owner: Any, name: str, value: Any) -> None:
+    if value is ABSENT:
+        delattr(owner, name)
+    elif isinstance(owner, type):
+        type.__setattr__(owner, name, value)
+    else:
+        object.__setattr__(owner, name, value)
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not ABSENT
+    except ValueError:
+        return False
 
 
 def _restore(container: Any, before: Any) -> None:

@@ -17,7 +17,7 @@ from tl_core.dispatch.modes import modes_in_force
 from tl_core.overrides import function_modes
 from tl_core.settings import switches
 
-__all__ = ["is_observed", "restore_thread_state", "thread_state"]
+__all__ = ["can_be_set", "is_observed", "restore_thread_state", "thread_state"]
 
 
 def thread_state() -> tuple[Any, ...]:
@@ -37,6 +37,19 @@ def thread_state() -> tuple[Any, ...]:
         tl_core.is_deterministic_algorithms_warn_only_enabled(),
         tuple(sorted((name, repr(value)) for name, value in switches.values().items())),
     )
+
+
+def can_be_set(before: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
+    """Whether `restore_thread_state` sets all that differs.
+
+    Args:
+        before, after: what `thread_state` said.
+
+    Example:
+        >>> can_be_set(thread_state(), thread_state())
+        True
+    """
+    return before[1] == after[1] and before[-1] == after[-1]
 
 
 def restore_thread_state(before: tuple[Any, ...]) -> None:
