@@ -11,7 +11,31 @@ from tl_core.dispatch import autocast
 
 from .base import HigherOrderOperator
 
-__all__ = ["WrapWithAutocast", "WrapWithSetGradEnabled", "wrap_with_autocast", "wrap_with_set_grad_enabled"]
+__all__ = [
+    "Wrap",
+    "WrapWithAutocast",
+    "WrapWithSetGradEnabled",
+    "wrap",
+    "wrap_with_autocast",
+    "wrap_with_set_grad_enabled",
+]
+
+
+class Wrap(HigherOrderOperator):
+    """Calls a function. In a trace its operators are recorded where the call stands.
+
+    Args:
+        func: the function, in a graph a submodule.
+        args, kwargs: its arguments.
+    """
+
+    has_effect = True  # what is called may write
+
+    def __init__(self) -> None:
+        super().__init__("wrap")
+
+    def __call__(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return func(*args, **kwargs)
 
 
 class WrapWithSetGradEnabled(HigherOrderOperator):
@@ -85,3 +109,4 @@ def _autocast_set(kind: str, dtype: Any, enabled: bool, cache: bool | None) -> I
 
 wrap_with_set_grad_enabled = WrapWithSetGradEnabled()
 wrap_with_autocast = WrapWithAutocast()
+wrap = Wrap()

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
         allow_in_graph,
         assume_constant_result,
         disable,
+        disallow_in_graph,
+        forbid_in_graph,
+        nonstrict_trace,
         substitute_in_graph,
     )
     from tl_compiler.compiler.backends import (
@@ -70,7 +73,18 @@ __all__ = [
 _of_package, _names, _ = attach(
     __name__,
     {"eval_frame": ["OptimizedModule"], "export": ["ExportResult", "export"]},
-    ("backends", "decorators", "source", "utils"),
+    (
+        "backends",
+        "callback",
+        "compiled_autograd",
+        "debug_utils",
+        "decorators",
+        "external_utils",
+        "source",
+        "test_case",
+        "testing",
+        "utils",
+    ),
 )
 _MODULES = {"config": "dynamo_config", "exc": "errors"}
 _COMPILER = {
@@ -78,6 +92,9 @@ _COMPILER = {
     "allow_in_graph": "annotations",
     "assume_constant_result": "annotations",
     "disable": "annotations",
+    "disallow_in_graph": "annotations",
+    "forbid_in_graph": "annotations",
+    "nonstrict_trace": "annotations",
     "list_backends": "backends",
     "lookup_backend": "backends",
     "register_backend": "backends",
@@ -103,35 +120,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*_names(), *_MODULES})
-
-
-def disallow_in_graph(fn: Any) -> Any:
-    """A function that no graph has: a compiled function that calls it runs eagerly.
-
-    Args:
-        fn: the function, or several in a list.
-
-    Example:
-        >>> disallow_in_graph(abs)(-1)
-        1
-    """
-    from tl_compiler.compiler.annotations import disable
-
-    if isinstance(fn, (list, tuple)):
-        return [disallow_in_graph(each) for each in fn]
-    return disable(fn, recursive=False)
-
-
-forbid_in_graph = disallow_in_graph
-
-
-def nonstrict_trace(traceable_fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that is traced by running it, with whatever Python it does. All are: nothing is changed.
-
-    Args:
-        traceable_fn: the function.
-    """
-    return traceable_fn
 
 
 def is_inductor_supported() -> bool:

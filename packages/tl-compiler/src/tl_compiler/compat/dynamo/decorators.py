@@ -6,13 +6,14 @@ from tl_compiler.compiler.annotations import (
     allow_in_graph,
     assume_constant_result,
     disable,
+    disallow_in_graph,
+    forbid_in_graph,
+    nonstrict_trace,
     substitute_in_graph,
 )
 from tl_compiler.compiler.stance import set_stance
 
 from . import (
-    disallow_in_graph,
-    forbid_in_graph,
     graph_break,
     mark_dynamic,
     mark_static,
@@ -32,6 +33,7 @@ __all__ = [
     "mark_static",
     "mark_static_address",
     "maybe_mark_dynamic",
+    "nonstrict_trace",
     "run",
     "set_stance",
     "substitute_in_graph",

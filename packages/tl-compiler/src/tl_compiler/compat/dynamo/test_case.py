@@ -30,6 +30,12 @@ class TestCase(unittest.TestCase):
             super().assertEqual(x.keys(), y.keys(), msg)
             for key in x:
                 self.assertEqual(x[key], y[key], msg, **options)
+        elif type(x).__module__ == "numpy" or type(y).__module__ == "numpy":
+            self.assertEqual(tl_core.as_tensor(x), tl_core.as_tensor(y), msg, **options)
+        elif isinstance(x, tl_core.Tensor) and isinstance(y, (bool, int, float, complex)):
+            self.assertEqual(x, tl_core.full_like(x, y), msg, **options)
+        elif isinstance(y, tl_core.Tensor) and isinstance(x, (bool, int, float, complex)):
+            self.assertEqual(tl_core.full_like(y, x), y, msg, **options)
         elif isinstance(x, tl_core.Tensor) or isinstance(y, tl_core.Tensor):
             tolerances = {
                 k: v for k, v in options.items() if k in ("rtol", "atol", "equal_nan", "check_dtype")
@@ -45,4 +51,4 @@ class TestCase(unittest.TestCase):
             actual, expect: the texts.
             skip: accepted.
         """
-        self.assertMultiLineEqual(expect, actual)
+        self.assertMultiLineEqual(str(expect), str(actual))

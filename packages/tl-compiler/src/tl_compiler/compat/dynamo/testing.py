@@ -1,4 +1,4 @@
-"""Helpers of the reference's own tests, which programs use too."""
+"""Backends that count and store graphs, and helpers of PyTorch's own tests, which programs use too."""
 
 from __future__ import annotations
 
@@ -12,64 +12,104 @@ from unittest.mock import patch
 
 import tl_core
 
+from .recorders import (
+    AotEagerAndRecordGraphs,
+    CompileCounter,
+    CompileCounterWithBackend,
+    EagerAndRecordGraphs,
+)
+from .test_helpers import (
+    check_dynamic_shape_capture,
+    clone_me,
+    collect_results,
+    expectedFailureCodegenDynamic,
+    expectedFailureDynamic,
+    expectedFailureDynamicWrapper,
+    extract_graph,
+    reduce_to_scalar_loss,
+    remove_optimized_module_prefix,
+    requires_bwd_pass,
+    reset_rng_state,
+    skipIfNotPy311,
+    skipIfNotPy312,
+    skipIfOnlyNotPy312,
+    skipIfPy312,
+    standard_test,
+    unsupported,
+    xfailIfPy312,
+)
+from .utils import same
+
 __all__ = [
+    "AotEagerAndRecordGraphs",
     "CompileCounter",
     "CompileCounterWithBackend",
     "EagerAndRecordGraphs",
+    "check_dynamic_shape_capture",
+    "clone_me",
+    "collect_results",
+    "empty_line_normalizer",
+    "expectedFailureCodegenDynamic",
+    "expectedFailureDynamic",
+    "expectedFailureDynamicWrapper",
+    "extract_graph",
     "make_test_cls_with_patches",
     "normalize_gm",
     "rand_strided",
+    "reduce_to_scalar_loss",
+    "remove_optimized_module_prefix",
+    "remove_trailing_space",
+    "requires_bwd_pass",
+    "reset_rng_state",
+    "same",
+    "skipIfNotPy311",
+    "skipIfNotPy312",
+    "skipIfOnlyNotPy312",
+    "skipIfPy312",
+    "standard_test",
+    "strip_comment",
+    "unsupported",
+    "xfailIfPy312",
 ]
 
 
-class CompileCounterWithBackend:
-    """A backend of `compile` that counts graphs and their operators, and hands them to another.
+def strip_comment(code: str) -> str:
+    """Generated code without its comments.
 
     Args:
-        backend: the other's name, or a function.
+        code: the code.
 
     Example:
-        >>> from tl_compiler.compiler import compile
-        >>> counter = CompileCounterWithBackend("eager")
-        >>> _ = compile(lambda x: x.sin() + 1, backend=counter)(tl_core.ones(2))
-        >>> counter.frame_count, counter.op_count
-        (1, 2)
+        >>> strip_comment("x = 1  # one")
+        'x = 1  '
     """
-
-    def __init__(self, backend: Any) -> None:
-        self.backend = backend
-        self.clear()
-
-    def __call__(self, gm: Any, example_inputs: Any) -> Any:
-        from tl_compiler.compiler.backends import lookup_backend
-
-        self.frame_count += 1
-        self.op_count += sum("call" in node.op for node in gm.graph.nodes)
-        self.graphs.append(gm)
-        return lookup_backend(self.backend)(gm, example_inputs)
-
-    def clear(self) -> None:
-        """Begins to count anew."""
-        self.frame_count = self.op_count = 0
-        self.graphs: list[Any] = []
+    return re.sub(r"(?m)#.*$", "", code)
 
 
-class CompileCounter(CompileCounterWithBackend):
-    """A backend of `compile` that counts graphs and their operators, and runs them as they are."""
+def remove_trailing_space(code: str) -> str:
+    """Generated code without blanks at the ends of lines.
 
-    def __init__(self) -> None:
-        super().__init__("eager")
+    Args:
+        code: the code.
+
+    Example:
+        >>> remove_trailing_space("x = 1  ")
+        'x = 1'
+    """
+    return "\n".join(line.rstrip() for line in code.split("\n"))
 
 
-class EagerAndRecordGraphs:
-    """A backend of `compile` that keeps the graphs, as `graphs`, and runs them as they are."""
+def empty_line_normalizer(code: str) -> str:
+    """Generated code without empty lines.
 
-    def __init__(self) -> None:
-        self.graphs: list[Any] = []
+    Args:
+        code: the code.
 
-    def __call__(self, gm: Any, example_inputs: Any) -> Any:
-        self.graphs.append(gm)
-        return gm.forward
+    Example:
+        >>> empty_line_normalizer("x = 1\\n\\ny = 2")
+        'x = 1\\ny = 2'
+    """
+    return re.sub(r"[\r\n]+", "\n", code)
 
 
 def normalize_gm(gm_str: str) -> str:

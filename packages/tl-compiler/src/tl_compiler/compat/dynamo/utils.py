@@ -9,15 +9,8 @@ from typing import Any
 
 import tl_core
 from tl_compiler.compiler import dynamo_config as config
-from tl_compiler.compiler.counters import counters
 
 __all__ = [
-    "CompileEventLogger",
-    "MetricsContext",
-    "counters",
-    "deepcopy_to_fake_tensor",
-    "disable_cache_limit",
-    "get_metrics_context",
     "is_compile_supported",
     "same",
 ]
@@ -27,6 +20,88 @@ def disable_cache_limit() -> Any:
     """A region, or a decorator, in which any number of versions of a frame may be kept: there are none."""
     # The module of settings gets `patch` when it is loaded.
     return config.patch({"recompile_limit": sys.maxsize, "accumulated_recompile_limit": sys.maxsize})  # type: ignore[attr-defined]
+
+
+def istype(obj: object, allowed_types: Any) -> bool:
+    """Whether the class of an object is one of several, and not only derived from one.
+
+    Args:
+        obj: the object.
+        allowed_types: a class, or a list, tuple or set of classes.
+
+    Example:
+        >>> istype(True, int), istype(True, (int, bool))
+        (False, True)
+    """
+    if isinstance(allowed_types, (tuple, list, set)):
+        return type(obj) in allowed_types
+    return type(obj) is allowed_types
+
+
+def clone_input(x: Any, *, dtype: Any = None) -> Any:
+    """A copy of a tensor with the same strides, gradient and record of derivatives.
+
+    Args:
+        x: the tensor.
+        dtype: the element type of the copy; None: that of the tensor.
+
+    Example:
+        >>> clone_input(tl_core.ones(2, 3).t()).stride()
+        (1, 3)
+    """
+    with tl_core.no_grad():
+        result = tl_core.empty_strided(
+            tuple(x.shape), x.stride(), dtype=dtype or x.dtype, device=x.device
+        ).copy_(x)
+        if x.is_leaf and x.requires_grad:
+            result.requires_grad_(True)
+        if x.is_leaf and x.grad is not None:
+            result.grad = clone_input(x.grad, dtype=dtype)
+    return result
+
+
+def clone_inputs(example_inputs: Any) -> Any:
+    """Copies of tensors.
+
+    Args:
+        example_inputs: tensors and other values, in a list, a tuple or a dictionary.
+
+    Returns:
+        A list, or a dictionary.
+    """
+    if isinstance(example_inputs, dict):
+        return {name: clone_inputs([value])[0] for name, value in example_inputs.items()}
+    return [clone_input(x) if isinstance(x, tl_core.Tensor) else x for x in example_inputs]
+
+
+def detect_fake_mode(inputs: Any = None) -> Any:
+    """The mode of the tensors without memory among values; None without such a tensor.
+
+    Args:
+        inputs: the values, in nested containers.
+
+    Example:
+        >>> detect_fake_mode([tl_core.ones(2)]) is None
+        True
+    """
+    from tl_core.pytree import tree_leaves
+    from tl_core.subclasses import FakeTensor
+
+    return next((x.fake_mode for x in tree_leaves(inputs) if isinstance(x, FakeTensor)), None)
+
+
+def ifdynstaticdefault(count1: Any, count2: Any) -> Any:
+    """One of two values: the first if sizes are numbers by default, the second if they are symbols.
+
+    Args:
+        count1: the first value.
+        count2: the second value.
+
+    Example:
+        >>> ifdynstaticdefault(1, 2)
+        1
+    """
+    return count1 if config.assume_static_by_default else count2
 
 
 def is_compile_supported(device_type: Any) -> bool:
@@ -47,7 +122,7 @@ def same(
     equal_nan: bool = False,
     exact_dtype: bool = True,
 ) -> bool:
-    """Whether two results are equal up to a tolerance: tensors, numbers, and containers of them.
+    """Whether two results are equal up to a tolerance: tensors, numbers, containers and attributes of objects.
 
     Args:
         ref: a result.
@@ -74,10 +149,14 @@ def same(
         return _same_tensors(ref, res, cos_similarity, tol, equal_nan, exact_dtype)
     if isinstance(ref, float) and isinstance(res, float):
         return abs(ref - res) <= tol * max(1.0, abs(ref)) or (equal_nan and ref != ref and res != res)
+    if type(ref) is type(res) and type(ref).__eq__ is object.__eq__ and hasattr(ref, "__dict__"):
+        return again(vars(ref), vars(res))
     return bool(type(ref) is type(res) and ref == res)
 
 
 def _same_tensors(a: Any, b: Any, by_direction: bool, tol: float, equal_nan: bool, exact_dtype: bool) -> bool:
+    if isinstance(b, (bool, int, float, complex)):
+        b = tl_core.full_like(a, b)
     if not isinstance(b, tl_core.Tensor) or a.shape != b.shape or (exact_dtype and a.dtype != b.dtype):
         return False
     b = b.to(a.dtype)
