@@ -21,7 +21,7 @@ import tl_nn as nn
 from tl_compiler import compiler
 
 PRELUDE = """
-import collections, dataclasses, enum, functools, math, types
+import collections, contextlib, dataclasses, enum, functools, math, types
 factor, offset, flag, count, kind = 2.0, 1, True, 0, "add"
 weight = tl.linspace(-1.0, 1.0, 4)
 items, table, names, seen = [1.0, 2.0], {"scale": 0.5, "on": True}, ("relu", "tanh"), set()
@@ -74,6 +74,17 @@ net = Net()
 def helper(t): return t * factor
 def other_helper(t): return t - factor
 def with_default(t, by=2, *, plus=0.0): return t * by + plus
+deep = types.SimpleNamespace(a=types.SimpleNamespace(b={"c": [1.0, 2.0]}))
+@functools.lru_cache
+def cached(n): return n * factor
+def counting(t):
+    counting.calls += 1
+    return t + counting.calls
+counting.calls = 0
+def generator_sum(values):
+    def each():
+        for v in values: yield v * 2
+    return sum(each())
 def maker():
     held, number, shared = tl.arange(4.0), 3, []
     def read(t): return t * number + held
@@ -146,6 +157,45 @@ x = x + (x.shape[0] if x.dim() else 1)
 x = net.norm(x) if x.dim() == 2 and x.shape[-1] == 4 and len(x) > 1 else x
 x = x + (settings.net.gain if settings.net is not None else 0)
 x = helper(other_helper(x)) if flag else x
+x = x + max(items)
+x = x + (thing.maybe if hasattr(thing, 'maybe') else 0)
+x = x * {**table}['scale']
+a, *b = items; x = x + a + len(b)
+x = x + getattr(settings, 'extra', 0)
+x = x + isinstance(thing, Thing)
+x = x + (thing == thing) + (weight is late)
+x = x + Mode(1).value + len(names[0])
+x = x.type(weight.dtype)
+x = x + x.new_ones(()) * net.training
+x = x + len(list(net.parameters()))
+x = x + sum(p.sum() for p in net.parameters())
+x = x + net.state_dict()['gain']
+x = x + cached(n)
+x = x + getattr(weight, 'tag', 0)
+x = x * 2 if x.requires_grad else x
+x = x * 2 if weight.requires_grad else x
+x = dataclasses.replace(pair, first=2.0).first + x
+x = functools.partial(thing.scaled)(x)
+x = sorted([x.sum(), x.mean()], key=lambda t: 0)[0] + x
+x = tl.stack([x, x]).sum(0)
+x = x + sum(map(lambda v: v * 2, items))
+def inner(t, acc=[]):\n    acc.append(1)\n    return t + len(acc)\nx = inner(x)
+class Local:\n    value = n\nx = x + Local.value
+x = x + types.SimpleNamespace(a=n).a
+import math as m; x = x + m.pi
+x = x + deep.a.b['c'][0]
+x = x + sum(i * v for i, v in enumerate(items))
+x = x + generator_sum(items)
+x = x + (late is None)
+x = x + sum(1 for name, p in net.named_parameters() if p.requires_grad)
+x = x + Thing.rate + Thing().bias
+x = x.to(weight.dtype).sum() + x
+x = x + next(iter(table.values()))
+x = x + len([k for k in table if k.startswith('s')])
+x = x + (x.is_contiguous() + x.stride()[0]) if x.dim() else x
+x = x + tl.tensor(n).item()
+x = x * tl.tensor([1.0, n])[1].item()
+x = x * float(tl.tensor(factor))
 """.strip().splitlines()
 WRITES = r"""
 global count; count += 1
@@ -191,6 +241,30 @@ late_local = thing.__dict__.setdefault('cache', {}); late_local[n] = n
 items.extend([1.0]); del items[-1]
 global kind; kind = 'mul' if kind == 'add' else 'add'
 items.clear(); items.append(3.0)
+weight.tag = n
+x.tag = n; x = x + x.tag
+table.setdefault('deep', n)
+deep.a.b['c'][0] += 1
+deep.a.b['c'].append(x.detach())
+deep.a = types.SimpleNamespace(b={'c': [float(n)]})
+del thing.bias; thing.bias = 0.25
+try:\n    items.append(1.0)\n    x = x + len(items)\nfinally:\n    items.pop()
+with contextlib.suppress(KeyError):\n    x = x + table['none']
+items[:], seen_before = items[::-1], len(seen)
+x = counting(x)
+thing.last, thing.n = thing.n, n
+thing.__dict__['direct'] = n
+vars(settings)['direct'] = n
+names_local = names; names_local += ('x',)
+net.extra = x.detach()
+net.register_buffer('fresh', x.detach().clone())
+net.gain.data = net.gain.data * 2
+weight.add_(1); x = x + weight
+x[0] = 0 if not x.requires_grad else x[0]
+queue.rotate(1); queue.extend([n])
+seen.update({n, n + 1}); seen.discard(n)
+items += [float(len(items))]
+Thing.registry = getattr(Thing, 'registry', ()) + (n,)
 """.strip().splitlines()
 EFFECTS = r"""
 print('call', n)
@@ -294,6 +368,29 @@ tl.set_grad_enabled(False)
 tl.set_grad_enabled(True)
 Thing.__call__ = lambda self, t: t * 9
 thing.scaled = lambda t: t * 11
+Thing.__getitem__ = lambda self, i: 8.0
+Thing.maybe = 4
+thing.maybe = 5
+del thing.bias
+thing.__class__ = Base
+weight.tag = 3
+weight.requires_grad_()
+weight = weight.double()
+net.requires_grad_(False)
+items = tuple(items)
+settings = types.SimpleNamespace(power=1, depth=2, net=None)
+math = types.SimpleNamespace(sqrt=lambda v: 10.0, pi=3)
+deep.a.b['c'] = [7.0]
+deep.a.b = {'c': (2.0,)}
+cached.cache_clear()
+net.load_state_dict({k: v + 1 for k, v in net.state_dict().items()})
+net.gain = nn.Parameter(tl.zeros(4))
+net.double()
+counting.calls = 5
+generator_sum = sum
+Thing = Base
+pair = Pair(weight, [1])
+functools = types.SimpleNamespace(reduce=lambda f, v, s: s, partial=lambda f: f)
 """.strip().splitlines()
 ARGUMENTS = r"""
 (tl.linspace(-2, 2, 8).reshape(2, 4), tl.ones(4), 3)
@@ -402,8 +499,8 @@ def _state(space: dict[str, Any]) -> dict[str, Any]:
 
 
 _FIXED = frozenset(
-    ["tl", "nn", "log", "print", "f", "method", "outer", "forward", "Outer", "collections", "dataclasses", "enum",
-     "functools", "math", "types"]
+    ["tl", "nn", "log", "print", "f", "method", "outer", "forward", "Outer", "collections", "contextlib", "dataclasses",
+     "enum", "functools", "math", "types"]
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import tl_nn
 from tl_core import pytree
 from tl_core.subclasses import FakeTensor
 from tl_core.subclasses.fake_exceptions import DataDependentOutputException
+from tl_core.subclasses.python_dispatch import disable_current_modes
 from tl_core.symbolic.numbers import SymInt
 
 from ..fx.graph_module import GraphModule
@@ -98,16 +99,23 @@ class CallGraph(NamedTuple):
         return result
 
 
+_ITEMS = ("aten._local_scalar_dense.default", "aten.item.default")
+
+
 class _Mode(ProxyTorchDispatchMode):
     """The tracer, which also notes why a program can't be graph: the program may swallow the error."""
 
     compiles = True
     failure: Break | None = None
-    allowed: frozenset[str] = frozenset()
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.literals: dict[int, tuple[Any, int, Any]] = {}
 
     def _record(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        if str(func) == "aten._local_scalar_dense.default" or str(func) == "aten.item.default":
-            raise self.fail("the value of a tensor is asked for", by_value=True)
+        name = str(func)
+        if name in _ITEMS:
+            return self._scalar(func, args, kwargs)
         try:
             out = super()._record(func, args, kwargs)
         except (DataDependentOutputException, GuardOnDataDependentSymNode) as error:
@@ -119,9 +127,16 @@ class _Mode(ProxyTorchDispatchMode):
                 f"{func} raises {type(error).__name__}: {error}", self._location(), by_operator=True
             )
             raise
+        if name == "aten.lift_fresh.default" and not isinstance(args[0], FakeTensor):
+            self.literals[id(out)] = out, out._version, args[0]
         if any(map(self._is_unknown, pytree.tree_leaves(out))):
             raise self.fail(f"the values of a tensor decide the size of the result of {func}", by_value=True)
         return out
+
+    def _is_literal(self, t: Any) -> bool:
+        """Whether the program has written down the elements of a tensor, and nothing has changed them since."""
+        literal = self.literals.get(id(t))
+        return literal is not None and literal[0] is t and bool(t._version == literal[1])
 
     def _is_unknown(self, t: Any) -> bool:
         """Whether a size is neither a number nor an expression of those of the arguments."""
@@ -131,6 +146,9 @@ class _Mode(ProxyTorchDispatchMode):
         return any(s not in self.shape_env.var_to_val or s in self.shape_env.of_results for s in symbols)
 
     def _scalar(self, func: Any, args: Any, kwargs: Any) -> Any:
+        if self._is_literal(args[0]):
+            with disable_current_modes():
+                return self.literals[id(args[0])][2].item()
         raise self.fail("the value of a tensor is asked for", by_value=True)
 
     def fail(self, reason: str, by_value: bool = False) -> Break:
@@ -254,7 +272,7 @@ class _Trace:
                 watch.codes |= codes
                 out = _trace_boundary(function, stand_args, stand_kwargs)
         except CaptureStopped as stopped:
-            raise Break(stopped.reason, stopped.location) from None
+            raise Break(stopped.reason, stopped.location, raises=stopped.raises) from None
         except (Break, ConstraintViolationError, ForbiddenCall):
             raise
         except GuardOnDataDependentSymNode as error:
@@ -273,7 +291,8 @@ class _Trace:
 
     def _raise_failure(self, watch: Watch) -> None:
         if watch.stop_error is not None:
-            raise Break(watch.stop_error.reason, watch.stop_error.location)
+            stop = watch.stop_error
+            raise Break(stop.reason, stop.location, raises=stop.raises)
         if self.mode.failure is not None:
             raise self.mode.failure
 

@@ -15,9 +15,11 @@ import tl_nn
 from tl_core.dispatch.autocast import LOWER_TYPES, is_autocast_enabled, set_autocast_enabled
 from tl_core.dispatch.modes import is_compiling
 from tl_core.pytree import tree_leaves
+from tl_nn.modules.lazy import LazyModuleMixin
 
 from . import dynamo_config as config
 from .backends import is_absent, lookup_backend
+from .break_errors import raises_on_break
 from .breaks import Break
 from .call_sizes import NO_SYMBOLS, History, SizeGuards, Wishes, wishes
 from .capture import CallGraph, capture
@@ -95,6 +97,7 @@ class CompiledFunction:
         self.calls = 0
         self.checked: set[Any] = set()
         self.unproved: Break | None = None  # why the state of the last such call isn't known in full
+        self.is_lazy = True  # until its modules have the shapes of their parameters
         self.changing = 0  # graphs since the last hit whose calls change what the program holds
         self.failures = 0  # calls since the last graph; after some of them, only parts are compiled
         self.parts = PartialCalls(lambda part: CompiledFunction(part, settings))
@@ -110,6 +113,10 @@ class CompiledFunction:
             if self.settings.fullgraph:
                 self._check_values(args, kwargs)
             return self.function(*args, **kwargs)
+        if self.is_lazy:
+            self.is_lazy = _has_lazy_parts(self.function)
+            if self.is_lazy:
+                return self.function(*args, **kwargs)
         if self.failures >= config.recompile_limit and not self.settings.fullgraph:
             return self._run_in_parts(args, kwargs)
         with _lock:
@@ -139,7 +146,7 @@ class CompiledFunction:
             self.unproved = Break(error.reason, None if error.file is None else (error.file, error.line or 0))
             self._report(self.unproved)
             return None
-        key = (id(backend) if callable(backend) else backend, thread_state(), state.key)
+        key = (id(backend) if callable(backend) else backend, thread_state(), raises_on_break(), state.key)
         match = self._match(key, state)
         if match is None:
             if stance == "eager_on_recompile" or (stance == "eager_then_compile" and self.calls == 1):
@@ -188,7 +195,7 @@ class CompiledFunction:
         return True
 
     def _report(self, reason: Break) -> None:
-        if self.settings.fullgraph:
+        if self.settings.fullgraph or reason.raises:
             kind = TorchRuntimeError if reason.by_operator else Unsupported
             raise kind(f"torch.compile(fullgraph=True): {_name_of(self.function)}: {reason}") from None
         self.failures += 1
@@ -305,6 +312,14 @@ def _no_autocast() -> Iterator[None]:
     finally:
         for kind in on:
             set_autocast_enabled(kind, True)
+
+
+def _has_lazy_parts(function: Any) -> bool:
+    """Whether the first call of a module gives parameters their shapes, which no graph can repeat."""
+    owner = getattr(function, "__self__", None)
+    return isinstance(owner, tl_nn.Module) and any(
+        isinstance(m, LazyModuleMixin) and m.has_uninitialized_params() for m in owner.modules()
+    )
 
 
 def _name_of(function: Any) -> str:

@@ -23,6 +23,7 @@ from tl_autograd import Function
 from tl_core.base.public_names import own_module_of
 
 from ..higher_order.base import HigherOrderOperator
+from .break_errors import error_on_graph_break
 from .code_facts import facts_of
 from .data_state import (
     describe_mapping,
@@ -423,7 +424,9 @@ class _Walk:
             or issubclass(kind, (tl_core.Generator, HigherOrderOperator))
         ):
             self.identity(x)
-        elif own_module_of(kind).startswith("tl_nn.modules") and hasattr(x, "__dict__"):
+        elif issubclass(kind, error_on_graph_break) or (
+            own_module_of(kind).startswith("tl_nn.modules") and hasattr(x, "__dict__")
+        ):
             self._instance(x, path)
         else:
             raise Unprovable(

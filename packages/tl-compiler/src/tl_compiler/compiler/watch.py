@@ -14,6 +14,7 @@ import tl_core
 from tl_core.subclasses import FakeTensor
 from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
+from .break_errors import raises_on_break
 from .purity import is_ours, is_pure, is_standard
 
 __all__ = ["CaptureStopped", "Watch", "stop_here", "pause_watch", "user_location"]
@@ -57,7 +58,7 @@ class CaptureStopped(BaseException):
 
     def __init__(self, reason: str, location: tuple[str, int] | None) -> None:
         super().__init__(reason)
-        self.reason, self.location = reason, location
+        self.reason, self.location, self.raises = reason, location, raises_on_break()
 
 
 def user_location(frame: FrameType | None) -> tuple[str, int] | None:
