@@ -189,7 +189,7 @@ def _mark_each(name: str, kind: str, fn: Any) -> Any:
 def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Marks a function whose result never changes: a capture calls the function as it is, and its result is a constant.
 
-    What the function reads decides nothing about later calls, and its effects happen once for each graph.
+    Later calls use the result whatever the function reads, and its effects happen once for each graph.
 
     Args:
         fn: the function. It takes no tensors.
@@ -219,8 +219,7 @@ def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
 def nonstrict_trace(traceable_fn: Callable[..., Any]) -> Callable[..., Any]:
     """A function that a capture calls without a watch: its operators are recorded.
 
-    Its effects happen once for each graph. What the function reads beside its arguments decides nothing about later
-    calls.
+    Its effects happen once for each graph. Later calls use the graph whatever the function reads.
 
     Args:
         traceable_fn: the function.

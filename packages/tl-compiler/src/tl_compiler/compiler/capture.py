@@ -134,7 +134,7 @@ class _Mode(ProxyTorchDispatchMode):
         return out
 
     def _is_literal(self, t: Any) -> bool:
-        """Whether the program has written down the elements of a tensor, and nothing has changed them since."""
+        """Whether the program has written down the elements of a tensor, without a later change."""
         literal = self.literals.get(id(t))
         return literal is not None and literal[0] is t and bool(t._version == literal[1])
 

@@ -99,7 +99,7 @@ class FoldedGraph:
 
 # ---- which nodes are constant
 def _constant_nodes(graph: Graph) -> set[Node]:
-    """The held inputs and literals that nobody writes to, and the calls that depend on these alone."""
+    """The held inputs and literals without writes, and the calls that depend on these alone."""
     roots = {
         n
         for n in graph.nodes

@@ -27,7 +27,7 @@ def eager(gm: Any, fake_tensor_inputs: Any, **kwargs: Any) -> Any:
     Args:
         gm: the graph.
         fake_tensor_inputs: examples.
-        kwargs: `mode` and `options`, which change nothing; a warning says so once.
+        kwargs: `mode` and `options`, which have no effect; a warning says so once.
 
     Returns:
         The function to run.
@@ -42,7 +42,7 @@ def aot_eager(gm: Any, fake_tensor_inputs: Any, **kwargs: Any) -> Any:
     Args:
         gm: the graph.
         fake_tensor_inputs: examples.
-        kwargs: `mode` and `options`, which change nothing; a warning says so once.
+        kwargs: `mode` and `options`, which have no effect; a warning says so once.
 
     Returns:
         The function to run.

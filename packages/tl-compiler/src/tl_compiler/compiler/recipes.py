@@ -178,8 +178,8 @@ class RecipeBook:
             for key, value in mapping.items()
             if key not in old or old[key] is not value
         ]
-        kept = [key for key in old if key in mapping]
-        if result and list(mapping)[: len(kept)] != kept:
+        remaining = [key for key in old if key in mapping]
+        if result and list(mapping)[: len(remaining)] != remaining:
             raise Undescribable("a dictionary has its entries in another order")
         return result
 
@@ -277,7 +277,7 @@ def _dissect_object(x: Any) -> tuple[Callable[[list[Any]], Any], list[Any]]:
 
 
 class _Plain:
-    """The class whose objects have attributes and nothing else."""
+    """A class whose objects have only attributes."""
 
 
 # ---- at each call

@@ -96,7 +96,7 @@ def stop_here(reason: str) -> None:
 
 @contextlib.contextmanager
 def pause_watch() -> Iterator[None]:
-    """A region in which the capture of this thread watches nothing.
+    """A region without the watch of this thread's capture.
 
     Example:
         >>> with pause_watch():

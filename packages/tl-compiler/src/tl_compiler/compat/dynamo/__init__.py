@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from tl_compiler.compiler.explain import ExplainOutput
     from tl_compiler.compiler.stance import set_stance
 
+    from .callback import on_compile_end, on_compile_start
     from .eval_frame import OptimizedModule
     from .export import ExportResult, export
+    from .regions import error_on_graph_break, patch_dynamo_config
 
 __all__ = [
     "ExplainOutput",
@@ -44,6 +46,7 @@ __all__ = [
     "config",
     "disable",
     "disallow_in_graph",
+    "error_on_graph_break",
     "exc",
     "explain",
     "export",
@@ -59,8 +62,11 @@ __all__ = [
     "mark_static_address",
     "maybe_mark_dynamic",
     "nonstrict_trace",
+    "on_compile_end",
+    "on_compile_start",
     "optimize",
     "optimize_assert",
+    "patch_dynamo_config",
     "register_backend",
     "reset",
     "reset_code_caches",
@@ -72,7 +78,12 @@ __all__ = [
 # Libraries ask for a decorator at import; most never for a graph, and what makes one takes long to load.
 _of_package, _names, _ = attach(
     __name__,
-    {"eval_frame": ["OptimizedModule"], "export": ["ExportResult", "export"]},
+    {
+        "callback": ["on_compile_end", "on_compile_start"],
+        "regions": ["error_on_graph_break", "patch_dynamo_config"],
+        "eval_frame": ["OptimizedModule"],
+        "export": ["ExportResult", "export"],
+    },
     (
         "backends",
         "callback",
@@ -153,6 +164,11 @@ def optimize(backend: Any = "inductor", *, nopython: bool = False, **options: An
         backend: a backend, by its name or as a function.
         nopython: the older name of `fullgraph`.
         options: `dynamic` and `disable`, as `compile` takes them; others are accepted.
+
+    Example:
+        >>> import tl_core
+        >>> optimize("eager")(lambda x: 2 * x)(tl_core.ones(2))
+        tensor([2., 2.])
     """
     from tl_compiler.compiler import compile as compile_model
 

@@ -21,12 +21,14 @@ from . import (
     maybe_mark_dynamic,
     run,
 )
+from .regions import error_on_graph_break, patch_dynamo_config
 
 __all__ = [
     "allow_in_graph",
     "assume_constant_result",
     "disable",
     "disallow_in_graph",
+    "error_on_graph_break",
     "forbid_in_graph",
     "graph_break",
     "mark_dynamic",
@@ -34,6 +36,7 @@ __all__ = [
     "mark_static_address",
     "maybe_mark_dynamic",
     "nonstrict_trace",
+    "patch_dynamo_config",
     "run",
     "set_stance",
     "substitute_in_graph",

@@ -11,6 +11,7 @@ import tl_nn
 from tl_compiler.export.dynamic_shapes import Dim
 from tl_compiler.fx._symbolic_trace import symbolic_trace
 from tl_compiler.fx.graph_module import GraphModule
+from tl_compiler.fx.proxy import TraceError
 from tl_core.pytree import tree_map
 
 __all__ = ["ExportResult", "export"]
@@ -60,7 +61,7 @@ def export(
         extra_args, extra_kwargs: examples; with some, the graph is returned at once: an older form.
         aten_graph: whether the graph has operators, whose nodes say in `meta["source_fn_stack"]` which function or
             layer they come from; else it has the functions and layers that the program calls, which stand for tensors
-            of any size.
+            of any size, unless sizes or values decide what the program calls.
         pre_dispatch: with `aten_graph`: whether operators that are made of others stay whole.
         decomposition_table: with `aten_graph`: from operators to functions that take their place.
         tracing_mode: "symbolic": sizes stay symbols, as far as the program lets them; else they are numbers.
@@ -84,17 +85,37 @@ def export(
         raise AssertionError("a decomposition table and pre_dispatch go with aten_graph=True")
 
     def export_call(*args: Any, **kwargs: Any) -> ExportResult:
-        if not aten_graph:
-            return ExportResult(symbolic_trace(f), [])
+        graph = None if aten_graph else _graph_of_calls(f, args, kwargs)
+        if graph is not None:
+            return ExportResult(graph, [])
         module = f if isinstance(f, tl_nn.Module) else _AsModule(f)
         shapes = dynamic_shapes
         if shapes is None and tracing_mode == "symbolic" and not assume_static_by_default:
             shapes = _any_sizes(module, args, kwargs)
+        above = pre_dispatch or not aten_graph
         return _of_operators(
-            module, args, kwargs, shapes, decomposition_table, pre_dispatch, prefer_deferred_runtime_asserts_over_guards
+            module, args, kwargs, shapes, decomposition_table, above, prefer_deferred_runtime_asserts_over_guards
         )  # fmt: skip
 
     return export_call(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else export_call
+
+
+def _graph_of_calls(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> GraphModule | None:
+    """The graph with the functions and layers that a program calls.
+
+    None: defaults of parameters, sizes or values decide what the program calls. The examples have these.
+    """
+    signature = inspect.signature(f.forward if isinstance(f, tl_nn.Module) else f)
+    if signature.bind(*args, **kwargs).arguments.keys() != signature.parameters.keys():
+        return None
+    try:
+        return symbolic_trace(f)
+    except (
+        TraceError,
+        RuntimeError,
+        TypeError,
+    ):  # an error of the program itself comes again with the examples
+        return None
 
 
 def _any_sizes(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

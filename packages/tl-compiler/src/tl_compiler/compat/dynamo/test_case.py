@@ -1,18 +1,44 @@
-"""The test case of the reference's own tests."""
+"""The test case of PyTorch's own tests."""
 
 from __future__ import annotations
 
+import contextlib
 import unittest
 from typing import Any
 
 import tl_core
+from tl_compiler.compiler.annotations import reset
+from tl_compiler.compiler.counters import counters
 from tl_core.testing import assert_close
 
 __all__ = ["TestCase"]
 
 
 class TestCase(unittest.TestCase):
-    """A test case that compares tensors, and containers of them, by their elements."""
+    """A test case that compares tensors, and containers of them, by their elements.
+
+    Each test begins without graphs. `_exit_stack` has the regions of the class.
+    """
+
+    _exit_stack: contextlib.ExitStack
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Enters the regions of the class."""
+        super().setUpClass()
+        cls._exit_stack = contextlib.ExitStack()
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        """Leaves the regions of the class."""
+        cls._exit_stack.close()
+        super().tearDownClass()
+
+    def setUp(self) -> None:
+        """Forgets all graphs and counts."""
+        super().setUp()
+        reset()
+        counters.clear()
 
     def assertEqual(self, x: Any, y: Any, msg: Any = None, **options: Any) -> None:  # type: ignore[override]
         """Raises unless two values are equal.

@@ -1,4 +1,4 @@
-"""Helpers of the reference's frame evaluation that libraries import."""
+"""Helpers of PyTorch's frame evaluation that libraries import."""
 
 from __future__ import annotations
 
@@ -9,9 +9,21 @@ from typing import Any
 
 import tl_core
 from tl_compiler.compiler import dynamo_config as config
+from tl_compiler.compiler.counters import counters
 
 __all__ = [
+    "CompileEventLogger",
+    "MetricsContext",
+    "clone_input",
+    "clone_inputs",
+    "counters",
+    "deepcopy_to_fake_tensor",
+    "detect_fake_mode",
+    "disable_cache_limit",
+    "get_metrics_context",
+    "ifdynstaticdefault",
     "is_compile_supported",
+    "istype",
     "same",
 ]
 

@@ -1,12 +1,33 @@
-"""Names of the reference's code generator that libraries import. No code is generated."""
+"""Names of PyTorch's code generator that libraries import. No code is generated: graphs run operator by operator."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from tl_core.base.lazy_attributes import attach
 
 from . import config as config
 
-__all__ = ["compile", "config", "cudagraph_mark_step_begin", "list_mode_options", "list_options"]
+if TYPE_CHECKING:
+    from .package import AOTICompiledModel, aoti_compile_and_package, aoti_load_package
+
+__all__ = [
+    "AOTICompiledModel",
+    "aot_compile",
+    "aoti_compile_and_package",
+    "aoti_load_package",
+    "compile",
+    "config",
+    "cudagraph_mark_step_begin",
+    "list_mode_options",
+    "list_options",
+]
+
+__getattr__, __dir__, _ = attach(
+    __name__,
+    {"package": ["AOTICompiledModel", "aoti_compile_and_package", "aoti_load_package"]},
+    ("compile_fx", "cpu_vec_isa", "custom_graph_pass", "test_case", "utils"),
+)
 
 # What each mode of `compile` sets in PyTorch.
 _MODES: dict[str, dict[str, bool]] = {
@@ -56,14 +77,52 @@ def cudagraph_mark_step_begin() -> None:
     """Nothing: it says where a step begins, for graphs of CUDA kernels, and there are none."""
 
 
-def compile(gm: Any, example_inputs: Any = (), options: Any = None) -> Any:
-    """Generates code for a graph.
+def compile(gm: Any, example_inputs: Any, options: dict[str, Any] | None = None) -> Any:
+    """What runs a graph: the backend "inductor" of `torch.compile`.
 
     Args:
-        gm: the graph.
-        example_inputs, options: accepted.
+        gm: the graph module, with one flat list of inputs.
+        example_inputs: examples of its inputs.
+        options: settings by their names in `torch._inductor.config`.
+
+    Returns:
+        A function of the inputs.
 
     Raises:
-        NotImplementedError: always.
+        RuntimeError: there is no option of a name.
+
+    Example:
+        >>> import warnings
+        >>> import tl_core
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     compile(symbolic_trace(lambda x: x + 1), [tl_core.ones(2)])(tl_core.ones(2))
+        tensor([2., 2.])
     """
-    raise NotImplementedError("inductor.compile(): no code is generated; graph modules run as they are")
+    from tl_compiler.compiler.backends import lookup_backend
+
+    if unknown := sorted((options or {}).keys() - set(list_options())):
+        raise RuntimeError(f"inductor.compile(): unexpected options {unknown}; list_options() has the names")
+    return lookup_backend("inductor")(gm, list(example_inputs))
+
+
+def aot_compile(
+    gm: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    options: dict[str, Any] | None = None,
+) -> Any:
+    """Compiles a graph to a shared library.
+
+    Args:
+        gm: the graph module.
+        args, kwargs, options: accepted.
+
+    Raises:
+        NotImplementedError: always: no machine code is written. `aoti_compile_and_package` writes a program.
+    """
+    raise NotImplementedError(
+        "inductor.aot_compile(): tl writes no machine code; aoti_compile_and_package writes an exported model"
+    )

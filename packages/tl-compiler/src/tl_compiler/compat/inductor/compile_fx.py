@@ -1,7 +1,8 @@
-"""Names of the reference's code generator for graphs."""
+"""Names of PyTorch's code generator for graphs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tl_compiler.fx import GraphModule, Node
@@ -29,17 +30,43 @@ def graph_returns_tuple(gm: Any) -> bool:
     return schema is not None and len(schema.returns) > 1
 
 
-def compile_fx(model_: Any, example_inputs_: Any, *args: Any, **kwargs: Any) -> Any:
-    """Generates code for a graph.
+def compile_fx(
+    model_: Any,
+    example_inputs_: Any,
+    inner_compile: Callable[..., Any] | None = None,
+    config_patches: dict[str, Any] | None = None,
+    decompositions: Mapping[Any, Callable[..., Any]] | None = None,
+) -> Any:
+    """What runs a graph, as a backend of `torch.compile`.
 
     Args:
-        model_: the graph.
-        example_inputs_, args, kwargs: accepted.
+        model_: the graph module, with one flat list of inputs.
+        example_inputs_: examples of its inputs.
+        inner_compile: a compiler of the graphs of the forward and the backward pass; None: the backend "inductor".
+        config_patches: accepted: no setting of the code generator changes what runs.
+        decompositions: with `inner_compile`: from operators to functions that take their place.
 
-    Raises:
-        NotImplementedError: always.
+    Returns:
+        A function of the inputs.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> def show(graph, examples):
+        ...     print([str(n.target) for n in graph.graph.nodes if n.op == "call_function"])
+        ...     return graph
+        >>> run = compile_fx(symbolic_trace(lambda x: (x + 1,)), [tl_core.ones(2)], show)
+        >>> run(tl_core.ones(2))
+        ['aten.add.Tensor']
+        (tensor([2., 2.]),)
     """
-    raise NotImplementedError("compile_fx(): no code is generated; graph modules run as they are")
+    from tl_compiler.aot.aot_autograd import aot_module_simplified
+    from tl_compiler.compiler.backends import lookup_backend
+
+    inputs = list(example_inputs_)
+    if inner_compile is None:
+        return lookup_backend("inductor")(model_, inputs)
+    return aot_module_simplified(model_, inputs, fw_compiler=inner_compile, decompositions=decompositions)
 
 
 def split_const_gm(gm: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,13 +1,50 @@
-"""Questions about values of graphs, as programs ask the reference's code generator."""
+"""Questions about values of graphs, and regions, of PyTorch's code generator."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
-from tl_core import Tensor, strided
+from tl_core import Tensor, get_num_threads, strided
 from tl_core.symbolic.numbers import SymInt
 
-__all__ = ["is_symbolic"]
+__all__ = [
+    "clear_inductor_caches",
+    "fresh_cache",
+    "fresh_inductor_cache",
+    "is_symbolic",
+    "parallel_num_threads",
+]
+
+
+def parallel_num_threads() -> int:
+    """The threads that an operator may use.
+
+    Example:
+        >>> parallel_num_threads() >= 1
+        True
+    """
+    return int(get_num_threads())
+
+
+def clear_inductor_caches() -> None:
+    """Returns at once: there is no cache of generated code."""
+
+
+@contextlib.contextmanager
+def fresh_cache(
+    cache_entries: dict[str, Any] | None = None, dir: str | None = None, delete: bool = True
+) -> Iterator[None]:
+    """A region with an empty cache of generated code. There is no generated code, so it has no effect.
+
+    Args:
+        cache_entries, dir, delete: accepted.
+    """
+    yield
+
+
+fresh_inductor_cache = fresh_cache  # its older name
 
 
 def is_symbolic(a: Any) -> bool:
