@@ -30,8 +30,17 @@ IMPORT_NAMES = {
     "protobuf": "google",
 }
 
-# Operators whose public names begin with an underscore, as the API has them.
-OPERATORS = ("_foreach_", "_fused_")
+# Operators whose public names begin with an underscore, as the API has them, and those of quantized bytes, which it
+# lacks.
+OPERATORS = (
+    "_foreach_",
+    "_fused_",
+    "_int8_",
+    "_pack_int8",
+    "_add_bytes",
+    "_quantize_bytes",
+    "_dequantize_bytes",
+)
 
 # The folder of names that exist for other people's programs.
 COMPAT = "compat"

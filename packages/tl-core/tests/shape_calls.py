@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from byte_calls import BYTE_CALLS
 from row_samples import default
 
 import tl_core as tl
@@ -143,6 +144,7 @@ def number() -> tl.Tensor:
 
 # Calls whose tensors have different shapes: the arguments at a size.
 CALLS: dict[str, list[Any]] = {
+    **BYTE_CALLS,
     "mm": [lambda b: (f(b, 4), f(4, 3)), lambda b: (f(3, b), f(b, b))],
     "_int_mm": [lambda b: (f(32, 8 * b).to(tl.int8), f(8 * b, 8).to(tl.int8))],
     "bmm": [lambda b: (f(b, 2, 4), f(b, 4, 3))],

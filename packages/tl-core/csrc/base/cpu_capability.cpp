@@ -70,6 +70,15 @@ Capability cpu_capability() {
 
 const char* cpu_capability_name() { return kNames[static_cast<int>(cpu_capability())]; }
 
+bool cpu_has_vnni() {
+#if defined(__x86_64__)
+  static const bool has = cpu_capability() == Capability::V4 && __builtin_cpu_supports("avx512vnni");
+  return has;
+#else
+  return false;
+#endif
+}
+
 bool cpu_has_bf16() {
 #if defined(__x86_64__)
   return cpu_capability() == Capability::V4 && __builtin_cpu_supports("avx512bf16");

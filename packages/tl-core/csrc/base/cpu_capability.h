@@ -11,6 +11,7 @@ enum class Capability : uint8_t { Base, V3, V4 };  // portable; x86-64-v3 (AVX2,
 Capability cpu_capability();
 const char* cpu_capability_name();  // "DEFAULT", "AVX2" or "AVX512"
 
+bool cpu_has_vnni();   // instructions for products of bytes; only with V4
 bool cpu_has_bf16();   // instructions for products of bfloat16; only with V4
 bool cpu_has_tiles();  // those for products of whole tiles (AMX), if the system lets us use them; only with
                        // bf16

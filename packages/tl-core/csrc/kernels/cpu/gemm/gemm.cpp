@@ -7,6 +7,7 @@
 #include "base/matmul_precision.h"
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/cast.h"
+#include "kernels/cpu/gemm/int8.h"
 #include "kernels/cpu/gemm/kernels.h"
 #include "kernels/cpu/loops/workspace.h"
 #include "kernels/cpu/simd/load_store.h"
@@ -177,13 +178,30 @@ void gemm(DType dtype, const GemmArgs& p) {
   }
 }
 
+namespace {
+
+// The first operand as unsigned bytes, which are 128 more; the second one packed. c's rows are dense.
+void int8_by_bytes(const GemmArgs& p) {
+  const int64_t columns = int8_panels(p.n) * kPanelColumns, row = int8_row_bytes(p.k);
+  Workspace<uint8_t> bytes(int8_readable_rows(p.m) * row);
+  Workspace<int8_t> packed(packed_int8_bytes(p.k, p.n));
+  Workspace<int32_t> sums(columns);
+  copy_byte_rows({reinterpret_cast<const uint8_t*>(p.a.data), p.m, p.k, p.a.row_stride, p.a.column_stride,
+                  128, bytes.data(), row});
+  pack_int8({reinterpret_cast<const int8_t*>(p.b.data), p.b.row_stride, p.b.column_stride}, p.k, p.n,
+            packed.data(), sums.data());
+  const auto step = static_cast<int64_t>(sizeof(int32_t));
+  gemm_packed_int8({p.m, p.n, p.k, bytes.data(), row, 128, packed.data(), sums.data(), nullptr, false,
+                    int8_readable_rows(p.m)},
+                   {Int8Output::Int32, p.c.data, p.c.row_stride * step});
+}
+
+}  // namespace
+
 void gemm_int8(const GemmArgs& p) {
   if (p.m == 0 || p.n == 0) return;
   if (const GemmKernel tiles = int8_gemm()) return tiles(p);
-  Workspace<char> a(p.m * p.k * item_size(DType::Int32)), b(p.k * p.n * item_size(DType::Int32));
-  widen_matrix(DType::Int32, DType::Int8, a.data(), p.a, p.m, p.k);
-  widen_matrix(DType::Int32, DType::Int8, b.data(), p.b, p.k, p.n);
-  gemm(DType::Int32, {p.m, p.n, p.k, {a.data(), p.k, 1}, {b.data(), p.n, 1}, p.c, {}});
+  int8_by_bytes(p);
 }
 
 void gemm_bf16_f32(const GemmArgs& p) {

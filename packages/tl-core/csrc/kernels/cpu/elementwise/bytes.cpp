@@ -1,0 +1,105 @@
+// isa: all, by hand
+// Quantized bytes element by element, a vector of floats at a time.
+#include "kernels/cpu/elementwise/bytes.h"
+
+#include <cstring>
+
+#include "base/parallel.h"
+#include "kernels/cpu/simd/bytes.h"
+#include "kernels/cpu/simd/isa_dispatch.h"
+
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+namespace {
+
+constexpr int64_t kGrain = 1 << 16;
+
+VecF splat(double x) { return VecF{} + static_cast<float>(x); }
+
+// body(first) for each vector of elements; the last ones by `rest(first, count)`.
+template <class Body, class Rest>
+void each_vector(int64_t n, Body body, Rest rest) {
+  parallel_for(0, n, kGrain, [&](int64_t begin, int64_t end) {
+    int64_t i = begin;
+    for (; i + kLanesI <= end; i += kLanesI) body(i);
+    if (i < end) rest(i, static_cast<size_t>(end - i));
+  });
+}
+
+void quantize(const QuantizedBytes& t) {
+  const VecF inverse = splat(1.0f / t.to.scale), zero = splat(t.to.zero_point);
+  const VecF low = splat(t.is_signed ? -128 : 0), high = splat(t.is_signed ? 127 : 255);
+  const auto bytes = [&](VecF x) { return rounded(exact_fma(x, inverse, zero), low, high); };
+  each_vector(
+      t.n,
+      [&](int64_t i) { write_bytes(reinterpret_cast<char*>(t.out + i), bytes(vector_at<VecF>(t.x + i))); },
+      [&](int64_t i, size_t count) {
+        VecF x = {};
+        std::memcpy(&x, t.x + i, count * sizeof(float));
+        char last[kLanesI];
+        write_bytes(last, bytes(x));
+        std::memcpy(t.out + i, last, count);
+      });
+}
+
+template <bool is_signed>
+TL_INLINE VecF number(const uint8_t* p, VecI zero, VecF scale) {
+  return __builtin_convertvector(read_bytes(p, is_signed) - zero, VecF) * scale;
+}
+
+template <bool is_signed>
+void dequantize(const DequantizedBytes& t) {
+  const VecF scale = splat(t.of.scale);
+  const VecI zero = VecI{} + t.of.zero_point;
+  each_vector(
+      t.n,
+      [&](int64_t i) { write(reinterpret_cast<char*>(t.out + i), number<is_signed>(t.x + i, zero, scale)); },
+      [&](int64_t i, size_t count) {
+        uint8_t x[kLanesI] = {};
+        std::memcpy(x, t.x + i, count);
+        const VecF y = number<is_signed>(x, zero, scale);
+        std::memcpy(t.out + i, &y, count * sizeof(float));
+      });
+}
+
+template <bool is_signed>
+void add(const AddedBytes& t) {
+  const VecF scale_x = splat(t.of_x.scale), scale_y = splat(t.of_y.scale), inverse = splat(1.0f / t.to.scale);
+  const VecI zero_x = VecI{} + t.of_x.zero_point, zero_y = VecI{} + t.of_y.zero_point;
+  const VecF low = splat(t.low - t.to.zero_point), high = splat((is_signed ? 127 : 255) - t.to.zero_point);
+  const auto sum = [&](const uint8_t* x, const uint8_t* y) {
+    const VecF s = number<is_signed>(x, zero_x, scale_x) + number<is_signed>(y, zero_y, scale_y);
+    return rounded(s * inverse, low, high) + t.to.zero_point;
+  };
+  each_vector(
+      t.n, [&](int64_t i) { write_bytes(reinterpret_cast<char*>(t.out + i), sum(t.x + i, t.y + i)); },
+      [&](int64_t i, size_t count) {
+        uint8_t x[kLanesI] = {}, y[kLanesI] = {};
+        std::memcpy(x, t.x + i, count);
+        std::memcpy(y, t.y + i, count);
+        char last[kLanesI];
+        write_bytes(last, sum(x, y));
+        std::memcpy(t.out + i, last, count);
+      });
+}
+
+void dequantize_any(const DequantizedBytes& t) { t.is_signed ? dequantize<true>(t) : dequantize<false>(t); }
+void add_any(const AddedBytes& t) { t.is_signed ? add<true>(t) : add<false>(t); }
+
+}  // namespace
+
+extern const ByteFunctions byte_functions = {&quantize, &dequantize_any, &add_any};
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE
+
+#if TL_ISA_LEVEL == 1
+TL_LEVELS(extern const ByteFunctions byte_functions)
+
+namespace tl::cpu {
+
+void quantize_bytes(const QuantizedBytes& task) { TL_SELECT(byte_functions).quantize(task); }
+void dequantize_bytes(const DequantizedBytes& task) { TL_SELECT(byte_functions).dequantize(task); }
+void add_bytes(const AddedBytes& task) { TL_SELECT(byte_functions).add(task); }
+
+}  // namespace tl::cpu
+#endif

@@ -1,0 +1,50 @@
+// Numbers as bytes with a scale and a zero point, numbers of bytes, and their sums. Elements are dense.
+#pragma once
+
+#include <cstdint>
+
+namespace tl::cpu {
+
+struct ByteScale {
+  float scale;
+  int32_t zero_point;
+};
+
+// rint(fma(x, 1 / scale, zero_point)), clamped; NaN becomes the largest byte.
+struct QuantizedBytes {
+  int64_t n;
+  const float* x;
+  ByteScale to;
+  bool is_signed;
+  uint8_t* out;
+};
+void quantize_bytes(const QuantizedBytes& task);
+
+// (x - zero_point) * scale.
+struct DequantizedBytes {
+  int64_t n;
+  const uint8_t* x;
+  ByteScale of;
+  bool is_signed;
+  float* out;
+};
+void dequantize_bytes(const DequantizedBytes& task);
+
+// rint((x + y) / scale) + zero_point of the numbers x and y, clamped from `low` on.
+struct AddedBytes {
+  int64_t n;
+  const uint8_t *x, *y;
+  ByteScale of_x, of_y, to;
+  int32_t low;
+  bool is_signed;
+  uint8_t* out;
+};
+void add_bytes(const AddedBytes& task);
+
+struct ByteFunctions {
+  void (*quantize)(const QuantizedBytes&);
+  void (*dequantize)(const DequantizedBytes&);
+  void (*add)(const AddedBytes&);
+};
+
+}  // namespace tl::cpu

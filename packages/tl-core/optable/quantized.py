@@ -1,0 +1,247 @@
+"""Layers whose weights are packed int8."""
+
+from opgen.row import Op
+
+_WEIGHT = {
+    "packed": "the weight, from `_pack_int8`",
+    "column_sums": "the sums of the weight's rows, from `_pack_int8`",
+    "scales": "a scale for each row of the weight",
+    "zero_points": "a zero point for each row of the weight, by default 0",
+}
+
+ROWS = [
+    Op(
+        "_pack_int8(Tensor weight) -> (Tensor packed, Tensor column_sums)",
+        shape="[[(weight.shape[0] + 15) // 16, (weight.shape[1] + 3) // 4, 64], [(weight.shape[0] + 15) // 16 * 16]]",
+        method=False,
+        grad="none:defined on integers only",
+        jvp="none:integers",
+        batch="loop",
+        shards="replicate",
+        doc="A matrix of int8 in the order of int8 products: panels of 16 rows, four columns together.",
+        about={"weight": "the matrix, of int8"},
+        example=(
+            ">>> packed, sums = tl._pack_int8(tl.ones(2, 3, dtype=tl.int8))\n>>> packed.shape, sums[:2]\n"
+            "(torch.Size([1, 1, 64]), tensor([3, 3], dtype=torch.int32))"
+        ),
+    ),
+    Op(
+        (
+            "_int8_linear_dynamic(Tensor input, Tensor packed, Tensor column_sums, Tensor scales, Tensor? "
+            "zero_points=None, Tensor? bias=None, bool reduce_range=True, bool relu=False) -> Tensor"
+        ),
+        shape="[*input.shape[:-1], scales.shape[0]]",
+        method=False,
+        grad="none:not implemented for _int8_linear_dynamic",
+        jvp="none:not implemented",
+        batch="loop",
+        shards="replicate",
+        doc="A linear layer with a weight of int8, whose input is rounded to bytes by its range.",
+        about={
+            **_WEIGHT,
+            "reduce_range": "whether bytes are from 0 to 127",
+            "relu": "whether negative results become 0",
+        },
+        example=(
+            ">>> packed, sums = tl._pack_int8(tl.ones(2, 4, dtype=tl.int8))\n"
+            ">>> tl._int8_linear_dynamic(tl.full((1, 4), 127.0), packed, sums, tl.tensor([1.0, 0.5]))\n"
+            "tensor([[508., 254.]])"
+        ),
+    ),
+    Op(
+        (
+            "_int8_linear(Tensor input, float input_scale, int input_zero_point, Tensor packed, Tensor "
+            "column_sums, Tensor scales, Tensor? zero_points, Tensor? bias, float scale, int zero_point, "
+            "bool relu=False) -> Tensor"
+        ),
+        shape="[*input.shape[:-1], scales.shape[0]]",
+        method=False,
+        grad="none:defined on integers only",
+        jvp="none:integers",
+        batch="loop",
+        shards="replicate",
+        doc="A linear layer with a weight of int8, from bytes to bytes.",
+        about={
+            **_WEIGHT,
+            "input": "the integers of the input, of uint8 or int8",
+            "input_scale": "the scale of the input",
+            "input_zero_point": "the zero point of the input",
+            "scale": "the scale of the result",
+            "zero_point": "the zero point of the result",
+            "relu": "whether negative results become 0",
+        },
+        example=(
+            ">>> packed, sums = tl._pack_int8(tl.ones(2, 4, dtype=tl.int8))\n"
+            ">>> x = tl.full((1, 4), 3, dtype=tl.uint8)\n"
+            ">>> tl._int8_linear(x, 1.0, 0, packed, sums, tl.tensor([1.0, 0.5]), None, None, 1.0, 0)\n"
+            "tensor([[12,  6]], dtype=torch.uint8)"
+        ),
+    ),
+    Op(
+        (
+            "_int8_convolution(Tensor input, float input_scale, int input_zero_point, Tensor packed, Tensor "
+            "column_sums, Tensor scales, Tensor? zero_points, Tensor? bias, int[] kernel_size, int[] stride, "
+            "int[] padding, int[] dilation, int groups, float scale, int zero_point, bool relu=False) -> Tensor"
+        ),
+        shape=(
+            "convolution(input.shape, [scales.shape[0], quotient(input.shape[1], groups), *kernel_size], stride, "
+            "padding, dilation, groups)"
+        ),
+        method=False,
+        grad="none:defined on integers only",
+        jvp="none:integers",
+        batch="loop",
+        shards="replicate",
+        doc="A convolution of one to three axes with a weight of int8, from bytes to bytes, channels last.",
+        about={
+            **_WEIGHT,
+            "packed": "the weight of each group, from `_pack_int8`: a column for each tap and channel",
+            "column_sums": "the sums of the weight's rows, of each group",
+            "input": "the integers of the input, of uint8 or int8",
+            "input_scale": "the scale of the input",
+            "input_zero_point": "the zero point of the input",
+            "kernel_size": "the extent of the kernel",
+            "scale": "the scale of the result",
+            "zero_point": "the zero point of the result",
+            "relu": "whether negative results become 0",
+        },
+    ),
+    Op(
+        (
+            "_int8_recurrent_layer(Tensor gates, Tensor h0, Tensor? c0, Tensor packed, Tensor column_sums, "
+            "Tensor scales, Tensor? zero_points, Tensor? bias, int mode, bool reverse) -> (Tensor output, Tensor "
+            "hidden, Tensor state)"
+        ),
+        function=False,
+        method=False,
+        shape="[[gates.shape[0], *h0.shape], h0.shape, h0.shape]",
+        grad="none:not implemented for _int8_recurrent_layer",
+        jvp="none:not implemented",
+        batch="loop",
+        shards="replicate",
+        doc="One direction of one layer with weights of int8, from the gates' products with the input.",
+    ),
+    Op(
+        "_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor",
+        shape="[self.shape[0], mat2.shape[0]]",
+        method=False,
+        grad="none:not implemented for _weight_int8pack_mm",
+        jvp="none:not implemented",
+        batch="loop",
+        shards="i_, j_, j -> ij",
+        doc="The product with the transpose of a matrix of int8, whose rows have scales.",
+        about={
+            "mat2": "the weight, a row of int8 for each feature of the result",
+            "scales": "a factor for each row",
+        },
+        example=(
+            ">>> w = tl.tensor([[1, 2], [3, -4]], dtype=tl.int8)\n"
+            ">>> tl._weight_int8pack_mm(tl.ones(1, 2), w, tl.tensor([1.0, 0.5]))\n"
+            "tensor([[ 3.0000, -0.5000]])"
+        ),
+    ),
+    Op(
+        "_convert_weight_to_int4pack_for_cpu(Tensor self, int innerKTiles) -> Tensor",
+        shape="[self.shape[0], quotient(self.shape[1], 2)]",
+        method=False,
+        grad="none:defined on integers only",
+        jvp="none:integers",
+        batch="loop",
+        shards="replicate",
+        doc="A matrix of integers from 0 to 15, two in a byte, in the order of `_weight_int4pack_mm_for_cpu`.",
+        about={"self": "the matrix, of int32", "innerKTiles": "has no effect on a CPU"},
+        example=(
+            ">>> tl._convert_weight_to_int4pack_for_cpu(tl.zeros(16, 32, dtype=tl.int32), 1).shape\n"
+            "torch.Size([16, 16])"
+        ),
+    ),
+    Op(
+        (
+            "_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> "
+            "Tensor"
+        ),
+        shape="[self.shape[0], mat2.shape[0]]",
+        method=False,
+        grad="none:not implemented for _weight_int4pack_mm_for_cpu",
+        jvp="none:not implemented",
+        batch="loop",
+        shards="replicate",
+        doc="The product with the transpose of a packed matrix of 4-bit integers, whose groups of columns have scales.",
+        about={
+            "mat2": "the weight, from `_convert_weight_to_int4pack_for_cpu`",
+            "qGroupSize": "the columns of a group",
+            "qScaleAndZeros": "a scale and a zero for each group and row: scale * (integer - 8) + zero",
+        },
+        example=(
+            ">>> w = tl._convert_weight_to_int4pack_for_cpu(tl.full((16, 32), 9, dtype=tl.int32), 1)\n"
+            ">>> scale_and_zero = tl.tensor([1.0, 0.0]).repeat(1, 16, 1)\n"
+            ">>> tl._weight_int4pack_mm_for_cpu(tl.ones(1, 32), w, 32, scale_and_zero)[0, :2]\n"
+            "tensor([32., 32.])"
+        ),
+    ),
+    Op(
+        "_quantize_bytes(Tensor self, float scale, int zero_point, bool is_signed) -> Tensor",
+        shape="self.shape",
+        method=False,
+        grad="none:the result is an integer",
+        jvp="none:the result is an integer",
+        batch="loop",
+        shards="elementwise",
+        doc="Numbers as bytes: rint(fma(x, 1 / scale, zero_point)), clamped.",
+        about={
+            "scale": "the difference of the numbers of successive integers",
+            "zero_point": "the integer of the number 0",
+            "is_signed": "whether the result is of int8, not uint8",
+        },
+        example=(
+            ">>> tl._quantize_bytes(tl.tensor([0.1, 0.26, 99.0]), 0.1, 5, False)\n"
+            "tensor([  6,   8, 255], dtype=torch.uint8)"
+        ),
+    ),
+    Op(
+        "_dequantize_bytes(Tensor self, float scale, int zero_point) -> Tensor",
+        shape="self.shape",
+        method=False,
+        grad="none:defined on integers only",
+        jvp="none:integers",
+        batch="loop",
+        shards="elementwise",
+        doc="The numbers of bytes: (x - zero_point) * scale.",
+        about={
+            "self": "the bytes, of uint8 or int8",
+            "scale": "the difference of the numbers of successive integers",
+            "zero_point": "the integer of the number 0",
+        },
+        example=(
+            ">>> tl._dequantize_bytes(tl.tensor([6, 8], dtype=tl.uint8), 0.5, 5)\ntensor([0.5000, 1.5000])"
+        ),
+    ),
+    Op(
+        (
+            "_add_bytes(Tensor self, float self_scale, int self_zero_point, Tensor other, float other_scale, int "
+            "other_zero_point, float scale, int zero_point, bool relu=False) -> Tensor"
+        ),
+        shape="self.shape",
+        method=False,
+        grad="none:defined on integers only",
+        jvp="none:integers",
+        batch="loop",
+        shards="elementwise",
+        doc="The sum of the numbers of bytes, as bytes.",
+        about={
+            "self": "bytes, of uint8 or int8",
+            "self_scale": "the scale of `self`",
+            "self_zero_point": "the zero point of `self`",
+            "other": "bytes of the same type and shape",
+            "other_scale": "the scale of `other`",
+            "other_zero_point": "the zero point of `other`",
+            "scale": "the scale of the result",
+            "zero_point": "the zero point of the result",
+            "relu": "whether negative results become 0",
+        },
+        example=(
+            ">>> x = tl.tensor([6, 8], dtype=tl.uint8)\n"
+            ">>> tl._add_bytes(x, 1.0, 0, x, 0.5, 0, 1.0, 1)\ntensor([10, 13], dtype=torch.uint8)"
+        ),
+    ),
+]
