@@ -350,7 +350,7 @@ def test_tables_and_dynamic_layers_of_references():
 )
 def test_an_empty_weight_of_a_linear_layer(dtype, storage):
     packed = LinearPackedParams(dtype)
-    weight, bias = packed._packed_params
+    weight, bias = packed._weight_bias()
     assert (weight.shape, weight.dtype, bias, packed.dtype) == ((1, 1), storage, None, dtype)
     x = tl.ones(2)
     assert packed(x) is x and repr(packed) == repr((weight, None))

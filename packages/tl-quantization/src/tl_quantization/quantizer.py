@@ -13,6 +13,7 @@ from .dtypes import (
     per_channel_affine,
     per_channel_affine_float_qparams,
     per_tensor_affine,
+    qint8,
     qint32,
     storage_dtype,
 )
@@ -51,15 +52,13 @@ class PerTensor:
     def integers(self, x: Tensor) -> Tensor:
         """`clamp(round(x * (1 / scale) + zero_point))`: of 8 bits, product and sum are rounded once, as by fma.
 
-        The product of two float32 is exact in float64. Halves are rounded to even, nan becomes the largest integer of
-        8 bits and the smallest of 32.
+        Halves are rounded to even, nan becomes the largest integer of 8 bits and the smallest of 32.
         """
-        low, high = bounds(self.dtype)
         if self.dtype is qint32:
             zero = tl_core.tensor(self.zero_point, dtype=tl_core.float32)
-            return _saturate(x.to(tl_core.float32) * self._inverse + zero, self.dtype, low)
-        shifted = x.to(tl_core.float64).mul_(self._inverse).add_(self.zero_point).to(tl_core.float32)
-        return _saturate(shifted, self.dtype, high)
+            return _saturate(x.to(tl_core.float32) * self._inverse + zero, self.dtype, bounds(self.dtype)[0])
+        is_signed = self.dtype is qint8
+        return tl_core._quantize_bytes(x.to(tl_core.float32), self.scale, self.zero_point, is_signed)
 
     def requantized(self, x: Tensor) -> Tensor:
         """`clamp(round(x * (1 / scale)) + zero_point)`, the rule of operators that compute with quantized tensors."""
@@ -68,6 +67,8 @@ class PerTensor:
 
     def numbers(self, integers: Tensor) -> Tensor:
         """`(integers - zero_point) * scale` as float32. Differences of 32 bits wrap."""
+        if self.dtype is not qint32:
+            return tl_core._dequantize_bytes(integers, self.scale, self.zero_point)
         return (integers.to(tl_core.int32) - self.zero_point).to(tl_core.float32) * self.scale
 
     def shown(self) -> str:

@@ -11,6 +11,8 @@ from tl_nn import functional as F
 from tl_nn.utils.fusion import fuse_conv_bn_weights
 
 from ....dtypes import qint8
+from ....packed.convolution import PackedConvolution
+from ....tensor import QuantizedTensor
 from ...qat.modules.conv import settings_of
 from .utils import (
     WeightedQuantizedModule,
@@ -55,7 +57,7 @@ class _ConvNd(WeightedQuantizedModule):
         return f"{self._float.extra_repr()}, scale={self.scale}, zero_point={self.zero_point}"
 
     def _result(self, x: Tensor) -> Tensor:
-        return self._float._conv_forward(x, self._weight.dequantize(), self._bias)
+        return self._float._conv_forward(x, self.weight().dequantize(), self.bias())
 
     def forward(self, input: Any) -> Any:
         """The convolution's result, with its scale and zero point."""
@@ -90,6 +92,9 @@ class _ConvNd(WeightedQuantizedModule):
 
 
 class _Conv(_ConvNd):
+    _packed: PackedConvolution
+    _RELU = False  # whether negative results become 0
+
     def __init__(
         self,
         in_channels: int,
@@ -110,6 +115,30 @@ class _Conv(_ConvNd):
             device,
             dtype,
         )
+
+    def weight(self) -> QuantizedTensor:
+        """The weight."""
+        return self._packed.weight()
+
+    def bias(self) -> Tensor | None:
+        """The bias, of floating numbers."""
+        return self._packed.bias
+
+    def set_weight_bias(self, w: QuantizedTensor, b: Tensor | None) -> None:
+        """Replaces weight and bias.
+
+        Raises:
+            TypeError: If the weight isn't quantized.
+        """
+        self._packed = PackedConvolution(numbers_of(w), b, self.groups)
+
+    def forward(self, input: Any) -> Any:
+        """The convolution's result, with its scale and zero point."""
+        if self.padding_mode != "zeros" or isinstance(self.padding, str):
+            result = self._result(numbers_of(input).dequantize())
+            return requantize(F.relu(result) if self._RELU else result, input, self.scale, self.zero_point)
+        windows = (self.stride, self.padding, self.dilation)
+        return self._packed.of_bytes(numbers_of(input), windows, (self.scale, self.zero_point), self._RELU)
 
 
 class Conv1d(_Conv):

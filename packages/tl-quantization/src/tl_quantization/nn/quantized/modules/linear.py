@@ -8,10 +8,11 @@ import tl_core
 import tl_nn as nn
 from tl_core import Tensor
 from tl_nn import Module
-from tl_nn import functional as F
 from tl_nn.utils.fusion import fuse_linear_bn_weights
 
 from ....dtypes import qint8
+from ....packed.half import HalfLinear
+from ....packed.linear import PackedLinear
 from .utils import (
     OutputScale,
     empty_weight,
@@ -19,7 +20,6 @@ from .utils import (
     observed_qparams,
     observed_weight,
     pop_entries,
-    requantize,
 )
 
 __all__ = ["Linear", "LinearPackedParams", "float_parameters"]
@@ -35,16 +35,27 @@ class LinearPackedParams(Module):
     def __init__(self, dtype: Any = qint8) -> None:
         super().__init__()
         self.dtype = dtype
+        if dtype not in (qint8, tl_core.float16):
+            raise RuntimeError(
+                f"the weight of a quantized linear layer is of torch.qint8 or torch.float16, but got {dtype}"
+            )
         empty = empty_weight((1, 1), qint8) if dtype is qint8 else tl_core.zeros(1, 1, dtype=tl_core.float16)
         self.set_weight_bias(empty, None)
 
     def set_weight_bias(self, weight: Any, bias: Tensor | None) -> None:
         """Replaces weight and bias."""
-        self._packed_params = (weight, None if bias is None else bias.detach())
+        if self.dtype is qint8:
+            self._packed_params: Any = PackedLinear(numbers_of(weight), bias)
+        else:
+            self._packed_params = HalfLinear(weight, bias)
+
+    def _weight_bias(self) -> tuple[Any, Tensor | None]:
+        return self._packed_params.unpack()
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
         destination[prefix + "dtype"] = self.dtype
-        destination[prefix + "_packed_params"] = self._packed_params
+        destination[prefix + "_packed_params"] = self._weight_bias()
 
     def _load_from_state_dict(
         self,
@@ -66,7 +77,7 @@ class LinearPackedParams(Module):
         return x
 
     def __repr__(self) -> str:
-        return repr(self._packed_params)
+        return repr(self._weight_bias())
 
 
 def float_parameters(mod: Any) -> tuple[Any, Tensor, Tensor | None]:
@@ -119,25 +130,21 @@ class Linear(OutputScale):
             f"zero_point={self.zero_point}, qscheme={self.weight().qscheme()}"
         )
 
-    def _linear(self, x: Tensor) -> Tensor:
-        bias = self.bias()
-        return F.linear(x, self.weight().dequantize(), bias)
-
     def forward(self, x: Any) -> Any:
         """The layer's result, with its scale and zero point."""
-        return requantize(self._linear(numbers_of(x).dequantize()), x, self.scale, self.zero_point)
+        return self._packed_params._packed_params.of_bytes(numbers_of(x), self.scale, self.zero_point)
 
     def weight(self) -> Any:
         """The weight."""
-        return self._packed_params._packed_params[0]
+        return self._packed_params._packed_params.weight()
 
     def bias(self) -> Tensor | None:
         """The bias."""
-        return self._packed_params._packed_params[1]
+        return self._packed_params._packed_params.bias
 
     def set_weight_bias(self, w: Any, b: Tensor | None) -> None:
         """Replaces weight and bias. Raises TypeError if the weight isn't quantized."""
-        self._packed_params.set_weight_bias(numbers_of(w), b)
+        self._packed_params.set_weight_bias(w, b)
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:

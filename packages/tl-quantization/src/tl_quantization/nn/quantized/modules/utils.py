@@ -172,8 +172,8 @@ class WeightedQuantizedModule(OutputScale):
         self._weight, self._bias = numbers_of(w), None if b is None else b.detach()
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        destination[prefix + "weight"] = self._weight
-        destination[prefix + "bias"] = self._bias
+        destination[prefix + "weight"] = self.weight()
+        destination[prefix + "bias"] = self.bias()
         super()._save_to_state_dict(destination, prefix, keep_vars)
 
     def _load_from_state_dict(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from tl_core import Tensor
-from tl_nn import functional as F
-
 from ....quantized.modules import conv
 
 __all__ = ["ConvReLU1d", "ConvReLU2d", "ConvReLU3d"]
@@ -34,8 +31,7 @@ class ConvReLU1d(conv.Conv1d):
         torch.Size([1, 8, 3])
     """
 
-    def _result(self, x: Tensor) -> Tensor:
-        return F.relu(super()._result(x))
+    _RELU = True
 
 
 class ConvReLU2d(conv.Conv2d):
@@ -62,8 +58,7 @@ class ConvReLU2d(conv.Conv2d):
         torch.Size([1, 8, 3, 3])
     """
 
-    def _result(self, x: Tensor) -> Tensor:
-        return F.relu(super()._result(x))
+    _RELU = True
 
 
 class ConvReLU3d(conv.Conv3d):
@@ -90,5 +85,4 @@ class ConvReLU3d(conv.Conv3d):
         torch.Size([1, 8, 3, 3, 3])
     """
 
-    def _result(self, x: Tensor) -> Tensor:
-        return F.relu(super()._result(x))
+    _RELU = True

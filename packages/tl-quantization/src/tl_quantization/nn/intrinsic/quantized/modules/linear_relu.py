@@ -9,8 +9,19 @@ from tl_nn import functional as F
 
 from .....dtypes import qint8
 from ....quantized.modules.linear import Linear
+from ....quantized.modules.utils import numbers_of, requantize
 
 __all__ = ["LinearLeakyReLU", "LinearReLU", "LinearTanh"]
+
+
+def float_result(layer: Linear, x: Any) -> Tensor:
+    """A linear layer's result as floating numbers, for activations that the integer kernels lack.
+
+    Args:
+        layer: the layer.
+        x: the quantized input.
+    """
+    return F.linear(numbers_of(x).dequantize(), layer.weight().dequantize(), layer.bias())
 
 
 class LinearReLU(Linear):
@@ -36,8 +47,11 @@ class LinearReLU(Linear):
     def _get_name(self) -> str:
         return "QuantizedLinearReLU"
 
-    def _linear(self, x: Tensor) -> Tensor:
-        return F.relu(super()._linear(x))
+    def forward(self, x: Any) -> Any:
+        """The layer's result, with its scale and zero point."""
+        return self._packed_params._packed_params.of_bytes(
+            numbers_of(x), self.scale, self.zero_point, relu=True
+        )
 
 
 class LinearLeakyReLU(Linear):
@@ -69,8 +83,10 @@ class LinearLeakyReLU(Linear):
     def _get_name(self) -> str:
         return "QuantizedLinearLeakyReLU"
 
-    def _linear(self, x: Tensor) -> Tensor:
-        return F.leaky_relu(super()._linear(x), self.negative_slope)
+    def forward(self, x: Any) -> Any:
+        """The layer's result, with its scale and zero point."""
+        y = F.leaky_relu(float_result(self, x), self.negative_slope)
+        return requantize(y, x, self.scale, self.zero_point)
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
@@ -105,5 +121,6 @@ class LinearTanh(Linear):
     def _get_name(self) -> str:
         return "QuantizedLinearTanh"
 
-    def _linear(self, x: Tensor) -> Tensor:
-        return super()._linear(x).tanh()
+    def forward(self, x: Any) -> Any:
+        """The layer's result, with its scale and zero point."""
+        return requantize(float_result(self, x).tanh(), x, self.scale, self.zero_point)

@@ -6,7 +6,6 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
-from tl_nn import functional as F
 
 from .....dtypes import qint8, quint8
 from .....functions import quantize_per_tensor_dynamic
@@ -80,12 +79,7 @@ class Linear(static.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """The layer's result, of floating numbers."""
-        x = round_dynamically(x) if self._packed_params.dtype is qint8 else x
-        return F.linear(x, float_weight(self.weight()), self.bias())
-
-    def set_weight_bias(self, w: Any, b: Tensor | None) -> None:
-        """Replaces the weight, of integers or of float16, and the bias."""
-        self._packed_params.set_weight_bias(w, b)
+        return self._packed_params._packed_params.of_floats(x)
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:

@@ -11,8 +11,10 @@ from tl_nn import functional as F
 from tl_nn.utils.rnn import PackedSequence
 
 from .....dtypes import qint8
+from .....packed.half import HalfLinear
+from .....packed.linear import PackedLinear
 from ...modules.utils import empty_weight
-from .linear import float_weight, round_dynamically, weight_for
+from .linear import weight_for
 
 __all__ = ["GRU", "LSTM", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
@@ -28,23 +30,28 @@ class _Weights(Module):
         self._values: dict[str, Any] = {}
 
     def _put(self, name: str, value: Any) -> None:
+        if name.startswith("weight"):
+            value = PackedLinear(value, None) if self.dtype is qint8 else HalfLinear(value, None)
         self._values[name] = value
+
+    def _value(self, name: str) -> Any:
+        value = self._values[name]
+        return value.weight() if name.startswith("weight") else value
 
     def _empty(self, name: str, rows: int, columns: int) -> None:
         half = tl_core.zeros(rows, columns, dtype=tl_core.float16)
         self._put(name, empty_weight((rows, columns), qint8) if self.dtype is qint8 else half)
 
     def __getattr__(self, name: str) -> Any:
-        values = self.__dict__.get("_values", {})
-        return values[name] if name in values else super().__getattr__(name)
+        is_value = name in self.__dict__.get("_values", {})
+        return self._value(name) if is_value else super().__getattr__(name)
 
     def _linear(self, x: Tensor, weight: str, bias: str) -> Tensor:
-        x = round_dynamically(x) if self.dtype is qint8 else x
-        return F.linear(x, float_weight(self._values[weight]), self._values.get(bias))
+        return self._values[weight].of_floats(x, bias=self._values.get(bias))
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
-        destination.update({prefix + name: value for name, value in self._values.items()})
+        destination.update({prefix + name: self._value(name) for name in self._values})
 
     def _load_from_state_dict(
         self,
@@ -58,7 +65,7 @@ class _Weights(Module):
     ) -> None:
         for name in self._values:
             if prefix + name in state_dict:
-                self._values[name] = state_dict.pop(prefix + name)
+                self._put(name, state_dict.pop(prefix + name))
             else:
                 missing.append(prefix + name)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
@@ -146,11 +153,25 @@ class RNNBase(_Weights):
         layer, tail = cell
         inputs = self._linear(x, f"weight_ih_l{layer}{tail}", f"bias_ih_l{layer}{tail}")
         names = f"weight_hh_l{layer}{tail}", f"bias_hh_l{layer}{tail}"
+        if self.dtype is qint8:
+            return self._steps(inputs, names, state, bool(tail))
         outputs = []
         for step in reversed(range(len(x))) if tail else range(len(x)):
             state = _STEPS[self.mode](inputs[step], self._linear(state[0], *names), state)
             outputs.append(state[0])
         return tl_core.stack(outputs[::-1] if tail else outputs), state
+
+    def _steps(
+        self, inputs: Tensor, names: tuple[str, str], state: tuple[Tensor, ...], reverse: bool
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """All steps of a layer with weights of integers, whose states are rounded to bytes at each step."""
+        weight, bias = self._values[names[0]], self._values.get(names[1])
+        cell = state[1] if self.mode == "LSTM" else None
+        output, *last = tl_core.ops.aten._int8_recurrent_layer(
+            inputs, state[0], cell, weight.packed, weight.sums, weight.scales, weight.zero_points, bias,
+            int(cell is None), reverse,
+        )  # fmt: skip
+        return output, tuple(last[: len(state)])
 
     def _run(self, x: Any, start: tuple[Tensor, ...] | None) -> tuple[Tensor, list[Tensor]]:
         if isinstance(x, PackedSequence):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tl_core import Tensor
-from tl_nn import functional as F
 
 from ......dtypes import qint8
 from .....quantized.dynamic.modules.linear import Linear
@@ -37,4 +36,4 @@ class LinearReLU(Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """The layer's result, of floating numbers, with a ReLU."""
-        return F.relu(super().forward(x))
+        return self._packed_params._packed_params.of_floats(x, relu=True)
