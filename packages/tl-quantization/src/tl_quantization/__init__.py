@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .fuser_method_mappings import *
     from .observer import *
     from .qconfig import *
+    from .qconfig_mapping import *
     from .quantization_mappings import *
     from .quantize import *
     from .quantizer import *
@@ -156,6 +157,11 @@ __getattr__, __dir__, __all__ = attach(
             "get_default_qconfig",
             "per_channel_dynamic_qconfig",
             "qconfig_equals",
+        ),
+        "qconfig_mapping": (
+            "QConfigMapping",
+            "get_default_qat_qconfig_mapping",
+            "get_default_qconfig_mapping",
         ),
         "qparams": ("choose_qparams", "range_qparams"),
         "quantization_mappings": (

@@ -4,6 +4,7 @@ from typing import Any
 from tl_quantization import dtypes as dtypes
 from tl_quantization import fake_quantization as fake_quantization
 from tl_quantization import functions as functions
+from tl_quantization import qconfig_mapping as qconfig_mapping
 from tl_quantization import qparams as qparams
 from tl_quantization import quantizer as quantizer
 from tl_quantization import tensor as tensor
@@ -157,6 +158,9 @@ from tl_quantization.qconfig import get_default_qat_qconfig as get_default_qat_q
 from tl_quantization.qconfig import get_default_qconfig as get_default_qconfig
 from tl_quantization.qconfig import per_channel_dynamic_qconfig as per_channel_dynamic_qconfig
 from tl_quantization.qconfig import qconfig_equals as qconfig_equals
+from tl_quantization.qconfig_mapping import QConfigMapping as QConfigMapping
+from tl_quantization.qconfig_mapping import get_default_qat_qconfig_mapping as get_default_qat_qconfig_mapping
+from tl_quantization.qconfig_mapping import get_default_qconfig_mapping as get_default_qconfig_mapping
 from tl_quantization.quantization_mappings import (
     DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS as DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS,
 )
