@@ -11,7 +11,8 @@ __all__ = ["source_text", "stored_text", "text"]
 
 
 def _natural(name: str) -> tuple[Any, ...]:
-    return tuple(int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name) if p)
+    """The key that orders names by their numbers: digits come before other characters."""
+    return tuple((0, int(p), "") if p.isdigit() else (1, 0, p) for p in re.split(r"(\d+)", name) if p)
 
 
 def _degrees(term: Expr) -> list[tuple[str, int]]:
