@@ -133,8 +133,14 @@ def test_copies_are_apart_and_pickles_are_refused():
     assert model.w.abs().sum() > 0
     with pytest.raises(pickle.PickleError, match="ScriptModules cannot be"):
         pickle.dumps(model)
-    with pytest.raises(NotImplementedError, match="doesn't write TorchScript archives"):
-        jit.save(model, "model.pt")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_archives_are_written_again(name):
+    arguments, expected = recorded(name)
+    again = jit.load(io.BytesIO(load(name).save_to_buffer()))
+    with tl_core.no_grad():
+        assert agrees(again(*arguments), expected)
 
 
 @pytest.mark.parametrize("opened", [str, pathlib.Path, lambda path: io.BytesIO(path.read_bytes())])

@@ -15,6 +15,8 @@ operator_hooks.makers["make_fx"] = "tl_compiler.tracer.make_fx:traced_operator"
 operator_hooks.makers["compile"] = "tl_compiler.compiler.compile:compile"
 operator_hooks.makers["decompose"] = "tl_compiler.export.decompose:decompose_program"
 operator_hooks.makers["reduce_graph_module"] = "tl_compiler.fx.retracing:reduce_graph_module"
+operator_hooks.makers["script_function"] = "tl_compiler.scripting.scripting:script_function"
+operator_hooks.makers["write_program"] = "tl_compiler.script.writing:write_program"
 operator_hooks.makers["reduce_package_graph_module"] = "tl_compiler.fx.retracing:reduce_package_graph_module"
 
 

@@ -58,6 +58,16 @@ def lower(program: Any, name: str, node: ast.FunctionDef, owner: Type | None) ->
     return result
 
 
+def _decode(text: str) -> str:
+    """A text whose characters beyond ASCII PyTorch wrote as the bytes of UTF-8, each as an octal number."""
+    if text.isascii():
+        return text
+    try:
+        return text.encode("latin-1").decode("utf-8")
+    except UnicodeError:  # the text has the characters themselves
+        return text
+
+
 class _Function:
     """The lowering of one function: statements, expressions, and the types of local names as far as they are known."""
 
@@ -104,7 +114,7 @@ class _Function:
                 return ast.For(target, self.expression(values), self.block(body), [])
             case ast.FunctionDef():
                 return self.definition(node)
-            case ast.Pass():
+            case ast.Pass() | ast.Break() | ast.Continue():
                 return node
         raise self.error(node, f"no statement of an archive is like this {type(node).__name__}")
 
@@ -132,8 +142,8 @@ class _Function:
 
     def _expression(self, node: ast.expr) -> ast.expr:
         match node:
-            case ast.Constant():
-                return node
+            case ast.Constant(value=value):
+                return ast.Constant(_decode(value)) if isinstance(value, str) else node
             case ast.Name(id=name):
                 return self.bound(_VALUES[name]) if name in _VALUES else self.local(node)
             case ast.Attribute():
@@ -226,6 +236,8 @@ class _Function:
             _, namespace, own = name.split(".")
             if namespace == "prim":
                 return self.pass_on(bind_prim(own), node)
+            if namespace == "python":
+                return self.pass_on(self.python_function(node, own), node)
             return self.pass_on(bind_custom(namespace, own, len(node.args), keywords), node)
         if name and name.startswith("__torch__."):
             return self.pass_on(self.global_value(node, name), node)
@@ -236,6 +248,13 @@ class _Function:
                 return self.pass_on(_WORDS[node.func.id], node)
             return self.with_arguments(self.local(node.func), node)
         raise self.error(node, "the called expression is no function")
+
+    def python_function(self, node: ast.expr, name: str) -> Callable[..., Any]:
+        """A function that stays Python. Only a program that tl compiled in this process has such functions."""
+        if name not in self.program.python_functions:
+            raise self.error(node, f"the program has no Python function {name!r}")
+        result: Callable[..., Any] = self.program.python_functions[name]
+        return result
 
     def operator(self, name: str, count: int, keywords: tuple[str, ...]) -> Callable[..., Any]:
         version = self.program.archive.version
@@ -328,17 +347,11 @@ class _Function:
         if name and name.startswith("__torch__."):
             if self.program.declaration(name.removesuffix(".__new__")) is not None:
                 return Type(name.removesuffix(".__new__"))
-            return self._result_type(name)
+            return self.program.result_type(name)
         if isinstance(node.func, ast.Attribute) and not (name or "").startswith(("torch.", "ops.")):
             kind = self.type_of(node.func.value)
-            return self._result_type(f"{kind.inner.name}.{node.func.attr}") if kind else None
+            return self.program.result_type(f"{kind.inner.name}.{node.func.attr}") if kind else None
         return None
-
-    def _result_type(self, name: str) -> Type | None:
-        definition = self.program.definition_of(name)
-        return (
-            type_of(definition.returns) if definition is not None and definition.returns is not None else None
-        )
 
     def error(self, node: ast.AST, text: str) -> RuntimeError:
         file = self.program.archive.file_of(self.name.rpartition(".")[0])

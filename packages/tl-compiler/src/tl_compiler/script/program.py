@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
-from .archive import Archive
 from .classes import Declaration, Record, declare, make_enum, make_tuple
 from .lowering import lower
-from .script_module import RecursiveScriptModule
-from .types import Type
+from .printing import definition_text
+from .script_module import RecursiveScriptModule, container_methods
+from .types import Type, type_of
 
 __all__ = ["Program"]
 
@@ -57,15 +57,23 @@ class Program:
     """The program of an archive.
 
     Args:
-        archive: the archive.
+        archive: the `Archive`, or the `Sources` of a program that tl wrote.
 
     Attributes:
         constants: the values that the code calls `CONSTANTS.c0`, `CONSTANTS.c1`, ….
+        origins: for a definition that another program wrote, that program and the name there.
+        absorbed: the names of such definitions, by the id of the other program and the name there.
+        python_functions: functions that stay Python, by the name that the code calls them.
+        bases: the classes in Python of modules, where they aren't `RecursiveScriptModule`.
     """
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: Any) -> None:
         self.archive = archive
         self.constants: Sequence[Any] = ()
+        self.origins: dict[str, tuple[Program, str]] = {}
+        self.absorbed: dict[tuple[int, str], str] = {}
+        self.python_functions: dict[str, Function] = {}
+        self.bases: dict[str, type] = {}
         self.classes: dict[str, type] = {}
         self._declarations: dict[str, Declaration | None] = {}
         self._functions: dict[str, Function] = {}
@@ -93,18 +101,23 @@ class Program:
         return self.classes[name]
 
     def _make(self, declaration: Declaration) -> type:
-        if declaration.kind == "tuple":
-            return make_tuple(declaration)
-        if declaration.kind == "enum":
-            return make_enum(declaration)
-        base = RecursiveScriptModule if declaration.kind == "module" else Record
-        own = base.__name__ if base is RecursiveScriptModule else declaration.name.rpartition(".")[2]
-        body = {
+        if declaration.kind in ("tuple", "enum"):
+            kind: Any = (make_tuple if declaration.kind == "tuple" else make_enum)(declaration)
+            kind._declaration, kind._program = declaration, self
+            return cast(type, kind)
+        is_module = declaration.kind == "module"
+        base = self.bases.get(declaration.name, RecursiveScriptModule) if is_module else Record
+        own = base.__name__ if is_module else declaration.name.rpartition(".")[2]
+        body: dict[str, Any] = {
             "__module__": declaration.name.rpartition(".")[0],
             "_declaration": declaration,
             "_program": self,
         }
-        return type(own, (base,), {**body, **self._public_methods(declaration, base)})
+        if is_module and declaration.name.startswith("__torch__.torch.nn.modules.container."):
+            body.update(container_methods(declaration.name.rpartition(".")[2]))
+        return type(
+            own, (base,), {**declaration.constants, **body, **self._public_methods(declaration, base)}
+        )
 
     def _public_methods(self, declaration: Declaration, base: type) -> dict[str, Any]:
         methods: dict[str, Any] = {}
@@ -124,6 +137,15 @@ class Program:
             return "_buffers"
         kind = self.declaration(declaration.attributes[name].inner.name)
         return "_modules" if kind is not None and kind.kind.startswith("module") else ""
+
+    # ---- constants
+    def constant_name(self, value: Any) -> str:
+        """Returns the name of a constant, which the program stores if it has none like it."""
+        for index, previous in enumerate(self.constants):
+            if previous is value:
+                return f"CONSTANTS.c{index}"
+        self.constants = [*self.constants, value]
+        return f"CONSTANTS.c{len(self.constants) - 1}"
 
     # ---- functions
     def function(self, name: str) -> Function:
@@ -152,7 +174,13 @@ class Program:
         """Returns the code of a method: the lines of its signature, and those of its body."""
         declaration = self.declaration(class_name)
         assert declaration is not None
-        return self.archive.text_of(class_name.rpartition(".")[0], declaration.methods[name])
+        node = declaration.methods[name]
+        text: tuple[str, str] | None = self.archive.text_of(class_name.rpartition(".")[0], node)
+        if text is None:
+            lines = definition_text(node).splitlines(keepends=True)
+            head = len(node.args.args) or 1
+            text = "".join(lines[:head]), "".join(lines[head:]).rstrip("\n")
+        return text
 
     def definition_of(self, name: str) -> ast.FunctionDef | None:
         """Returns the definition of a function or method of a dotted name, or None if the archive has none."""
@@ -162,6 +190,11 @@ class Program:
             declaration = self.declaration(owner)
             return declaration.methods.get(own) if declaration else None
         return node if isinstance(node, ast.FunctionDef) else None
+
+    def result_type(self, name: str) -> Type | None:
+        """Returns the type that a function or method states for its result, or None if it states none."""
+        definition = self.definition_of(name)
+        return None if definition is None or definition.returns is None else type_of(definition.returns)
 
     def _compile(self, name: str, node: ast.FunctionDef, owner: Type | None) -> Function:
         if name not in self._functions:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 import re
 from typing import Any, NoReturn
 
+from tl_core.base import operator_hooks
 from tl_nn import Module
 
 from .classes import Declaration
+from .graph_text import Graph
+from .types import Type
 
-__all__ = ["RecursiveScriptModule", "ScriptModule"]
+__all__ = ["RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "TracedModule"]
 
 
 class ScriptModule(Module):
-    """A module whose methods are code of TorchScript, as `torch.jit.load` returns it.
+    """A module whose methods are code of TorchScript, as `script`, `trace` and `load` return it.
 
     Raises:
-        RuntimeError: always when called, as tl compiles nothing to TorchScript.
+        RuntimeError: always when called, as `script` makes such modules.
 
     Example:
         >>> issubclass(RecursiveScriptModule, ScriptModule)
@@ -27,7 +31,7 @@ class ScriptModule(Module):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(
-            "tl compiles nothing to TorchScript, and so no ScriptModule; write a subclass of nn.Module"
+            "ScriptModule can't be made by a call: torch.jit.script compiles a subclass of nn.Module"
         )
 
 
@@ -53,6 +57,19 @@ class RecursiveScriptModule(ScriptModule):
     def code(self) -> str:
         """The code of `forward`. A RuntimeError is raised for a module that only holds parameters."""
         return self._code_of("forward")
+
+    @property
+    def graph(self) -> Graph:
+        """The operators of `forward`. Methods of submodules are calls in it."""
+        return self._graph_of("forward")
+
+    inlined_graph = graph
+
+    def _graph_of(self, name: str) -> Graph:
+        if name not in self._declaration.methods:
+            raise RuntimeError(f"Method '{name}' is not defined.")
+        module = self._declaration.name
+        return Graph(self._program, self._declaration.methods[name], Type(module))
 
     @property
     def code_with_constants(self) -> tuple[str, dict[str, Any]]:
@@ -83,15 +100,23 @@ class RecursiveScriptModule(ScriptModule):
         """The text in the module's `repr`."""
         return f"original_name={self.original_name}"
 
-    def save(self, f: Any, **kwargs: Any) -> NoReturn:
-        """Writes the module as an archive.
+    def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
+        """Writes the module as an archive, which PyTorch reads as well.
+
+        Args:
+            f: a path, or an object with `write`.
+            _extra_files: texts or bytes by name that the archive holds besides.
 
         Raises:
-            NotImplementedError: always. tl reads archives and doesn't write them yet.
+            RuntimeError: the program calls a function that stays Python, or holds a value that no archive can hold.
         """
-        raise NotImplementedError(
-            "tl doesn't write TorchScript archives yet: save the state_dict() with tl.save, or copy the file"
-        )
+        operator_hooks.maker("write_program")(self, f, _extra_files)
+
+    def save_to_buffer(self, _extra_files: dict[str, Any] | None = None) -> bytes:
+        """Returns the bytes of the module's archive."""
+        buffer = io.BytesIO()
+        self.save(buffer, _extra_files)
+        return buffer.getvalue()
 
     def __copy__(self) -> RecursiveScriptModule:
         result = type(self).__new__(type(self))
@@ -110,3 +135,56 @@ class RecursiveScriptModule(ScriptModule):
             "script and non-script modules is not supported. For purely script modules use "
             "my_script_module.save(<filename>) instead."
         )
+
+
+def _item(self: Any, key: Any) -> Any:
+    """The module at an index, or those of a slice as a list."""
+    return list(self._modules.values())[key]
+
+
+_SEQUENCE = {
+    "__len__": lambda self: len(self._modules), "__iter__": lambda self: iter(self._modules.values()),
+    "__getitem__": _item, "__bool__": lambda self: True,
+}  # fmt: skip
+_MAPPING = {
+    "__len__": lambda self: len(self._modules), "__iter__": lambda self: iter(self._modules),
+    "__getitem__": lambda self, key: self._modules[key], "__contains__": lambda self, key: key in self._modules,
+    "keys": lambda self: self._modules.keys(), "values": lambda self: self._modules.values(),
+    "items": lambda self: self._modules.items(), "__bool__": lambda self: True,
+}  # fmt: skip
+
+
+def container_methods(name: str) -> dict[str, Any]:
+    """Returns the methods by which Python reads the modules in a container of a program.
+
+    Args:
+        name: the name of the container's class.
+
+    Example:
+        >>> sorted(container_methods("ModuleList"))[-2:]
+        ['__iter__', '__len__']
+    """
+    if name in ("Sequential", "ModuleList"):
+        return dict(_SEQUENCE)
+    return dict(_MAPPING) if name == "ModuleDict" else {}
+
+
+class TracedModule(RecursiveScriptModule):
+    """A part of a traced module.
+
+    Example:
+        >>> issubclass(TracedModule, ScriptModule)
+        True
+    """
+
+    def _get_name(self) -> str:
+        return self.original_name
+
+
+class TopLevelTracedModule(TracedModule):
+    """A module compiled by tracing, as `trace` returns it.
+
+    Example:
+        >>> issubclass(TopLevelTracedModule, TracedModule)
+        True
+    """

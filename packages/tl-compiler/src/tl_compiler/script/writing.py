@@ -1,0 +1,102 @@
+"""Writing of archives: the classes, functions and constants that an object needs, as code and data."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from typing import Any
+
+from tl_checkpoint.archive_writer import ArchiveWriter
+from tl_checkpoint.atomic import replacing
+
+from .linking import absorb, origin_of
+from .pickling import ObjectPickler
+from .printing import definition_text
+from .program import Program
+from .sources import Sources
+from .types import Type
+
+__all__ = ["write_program"]
+
+
+class _Writer:
+    """The program of an archive: the definitions of one or more programs, under names that differ."""
+
+    def __init__(self) -> None:
+        self.program = Program(Sources())
+
+    def name_of_class(self, value: Any) -> str:
+        """The name of an object's class in the archive."""
+        kind = type(value)
+        return self._name(kind._program, kind._declaration.name)
+
+    def _name(self, program: Any, name: str) -> str:
+        result = absorb(self.program, program, name)
+        for definition in self.program.archive.names():  # which refer to methods that Python runs
+            self._refuse_python(definition)
+        return result
+
+    def _refuse_python(self, name: str) -> None:
+        origin = origin_of(self.program, name)[0]
+        if not origin.python_functions:
+            return
+        for node in ast.walk(self.program.archive.definition(name)):
+            if isinstance(node, ast.Attribute) and node.attr in origin.python_functions:
+                raise RuntimeError(
+                    f"Could not export Python function call '{origin.python_functions[node.attr].__name__}'. Remove "
+                    "calls to Python functions before export. Did you forget to add @script or @script_method "
+                    "annotation? If this is a nn.ModuleList, add it to __constants__"
+                )
+
+    def rename(self, owner: Any, kind: Type) -> Type:
+        """A type of the class of an object, with the names of the archive."""
+        if kind.name.startswith("__torch__."):
+            return Type(self._name(type(owner)._program, kind.name))
+        return Type(kind.name, tuple(self.rename(owner, argument) for argument in kind.arguments))
+
+    def code(self) -> dict[str, str]:
+        """The text of each file of code."""
+        files: dict[str, str] = {}
+        sources = self.program.archive
+        for name in list(sources.names()):
+            file = sources.file_of(name.rpartition(".")[0])
+            node = sources.definition(name)
+            node.name = name.rpartition(".")[2]
+            files[file] = files.get(file, "") + definition_text(node)
+        return files
+
+
+def write_program(module: Any, f: Any, extra_files: dict[str, Any] | None) -> None:
+    """Writes a module of a program as an archive. `tl_compiler.jit.save` describes the arguments and errors."""
+    records = _records(module, extra_files or {})
+    if isinstance(f, (str, os.PathLike)):
+        name = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
+        with replacing(f) as file:
+            _write(file.write, name, records)
+    else:
+        _write(f.write, "archive", records)
+
+
+def _write(write: Any, name: str, records: dict[str, Any]) -> None:
+    archive = ArchiveWriter(write, name)
+    for record, data in records.items():
+        archive.add(record, data)
+    archive.close()
+
+
+def _records(module: Any, extra_files: dict[str, Any]) -> dict[str, Any]:
+    """The files of an archive by name."""
+    writer = _Writer()
+    pickler = ObjectPickler(writer.name_of_class, writer.rename)
+    records: dict[str, Any] = {"data.pkl": pickler.dump(module, None, Type("Any"))}
+    records["byteorder"] = sys.byteorder.encode()
+    records.update({f"data/{key}": data for key, data in pickler.storages().items()})
+    for name, data in extra_files.items():
+        records[f"extra/{name}"] = data.encode() if isinstance(data, str) else bytes(data)
+    records.update({file: text.encode() for file, text in writer.code().items()})
+    constants = ObjectPickler(writer.name_of_class, writer.rename)
+    records["constants.pkl"] = constants.dump(tuple(writer.program.constants), None, Type("Any"))
+    records.update({f"constants/{key}": data for key, data in constants.storages().items()})
+    records["version"] = b"10\n"
+    return records
