@@ -1,0 +1,311 @@
+"""One run of a function on examples, whose operators and calls of modules are recorded.
+
+The run is one on fakes: sizes stay symbols, so that the program holds for other sizes. Where Python reads a value, the
+run is repeated with the tensors that the fakes stand for, the value is a constant of the program, and a warning says
+so.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import tl_core
+import tl_nn
+from tl_core.pytree import tree_map
+from tl_core.subclasses import FakeTensor
+from tl_core.subclasses.fake_mode import FakeTensorMode
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
+
+from ..export.graph_signature import InputKind
+from ..export.module_state import ModuleState
+from ..fx.node import Node
+from ..script.errors import TracerWarning
+from ..script.script_module import ScriptModule
+from ..script.tracing_state import record_in
+from ..symbolic.shape_env import ShapeEnv
+from ..tracer.graphs import eliminate_dead
+from ..tracer.method_hook import MODULE_CALLS
+from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
+
+__all__ = ["Call", "Recording", "record"]
+
+Tensor = tl_core.Tensor
+_SYMBOLIC = (SymInt, SymFloat, SymBool)
+
+
+class Call:
+    """A call of a module, or the whole trace.
+
+    Args:
+        path: the path of the module; "" for the traced one.
+        parent: the call that it is a part of, or None.
+        number: how many calls of the module came before.
+    """
+
+    def __init__(self, path: str, parent: Call | None, number: int) -> None:
+        self.path, self.parent, self.number = path, parent, number
+
+    def chain(self) -> list[Call]:
+        """This call and those that it is a part of, from the inside."""
+        return [self] if self.parent is None else [self, *self.parent.chain()]
+
+    def holds(self, path: str) -> bool:
+        """Whether an attribute of a path is one of the module of this call or of a module inside."""
+        return not self.path or path.startswith(f"{self.path}.")
+
+
+class _ReadsValue(BaseException):
+    """Python reads a value: the run starts again with values. No handler of the program catches it."""
+
+
+_KINDS = {"bool": "boolean", "int": "integer", "float": "float"}
+
+
+class _Mode(ProxyTorchDispatchMode):
+    """The mode of a recording. `silent` operators run without a node."""
+
+    silent = False
+    warned = True
+    exports = False
+
+    def record(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Records an operator, or runs it where the mode is silent."""
+        if not self.silent:
+            return super().record(func, args, kwargs)
+        if str(func) == "aten._local_scalar_dense.default":
+            return self._scalar(func, args, kwargs)
+        return self.run_on_fakes(func, *args, **kwargs)
+
+    def _scalar(self, func: Any, args: Any, kwargs: Any) -> Any:
+        (t,) = args
+        real = t.real_tensor if isinstance(t, FakeTensor) else t
+        if real is None:
+            raise _ReadsValue
+        value = real.item()
+        if not self.silent and self.warned and isinstance(t, FakeTensor):
+            kind = _KINDS.get(type(value).__name__, "number")
+            warnings.warn(
+                f"Converting a tensor to a Python {kind} might cause the trace to be incorrect. We can't record the "
+                "data "
+                "flow of Python values, so this value will be treated as a constant in the future. This means that the "
+                "trace might not generalize to other inputs!",
+                TracerWarning,
+                stacklevel=_depth_of_program(),
+            )
+        return value
+
+
+def _depth_of_program() -> int:
+    """The number of frames between a warning here and the line of the program."""
+    frame, depth = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
+        ("tl_core", "tl_compiler")
+    ):
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+
+class Recording:
+    """The operators of one run.
+
+    Args:
+        module: the traced module; for a function, an empty one.
+        values: whether fakes know the tensors that they stand for.
+        warns: whether Python's reading of a value warns.
+    """
+
+    def __init__(self, module: tl_nn.Module, values: bool, warns: bool) -> None:
+        self.module = module
+        self.env = ShapeEnv(specialize_zero_one=False, duck_shape=False)
+        self.fake_mode = FakeTensorMode(shape_env=self.env, allow_non_fake_inputs=True, export=True)
+        self.fake_mode.propagate_real_tensors = values
+        self.tracer = PythonKeyTracer()
+        self.tracer.root = tl_nn.Module()
+        self.graph = self.tracer.graph
+        self.state = ModuleState(module)
+        self.inputs: list[Node] = []
+        self.result: Any = None  # the result, with nodes in the place of tensors
+        self.constants: dict[Node, Tensor] = {}
+        self.attributes: dict[
+            Node, str
+        ] = {}  # the nodes of parameters, buffers and other tensors of the module
+        self._paths = {id(m): name for name, m in module.named_modules()}
+        self._counts: dict[str, int] = {}
+        self.call = self.root = Call("", None, 0)
+        self._starts = False
+        self.mode = _Mode(
+            self.tracer,
+            "symbolic",
+            pre_dispatch=True,
+            fake_mode=self.fake_mode,
+            constant=self._constant,
+            module_stack=lambda: self.call,  # type: ignore[arg-type, return-value]
+        )
+        self.mode.warned = warns
+
+    # ---- the run
+    def run(self, function: Callable[..., Any], inputs: Any) -> None:
+        """Runs the function.
+
+        Args:
+            function: takes the inputs.
+            inputs: the arguments by position and those by name.
+        """
+        arguments, keywords = tree_map(self._input, inputs)
+        with self.state.fakes(self._state_input):
+            self._starts = isinstance(function, tl_nn.Module)
+            with record_in(self), MODULE_CALLS.handle(self._call), self.mode:
+                out = function(*arguments, **keywords)
+                self.state.copy_assigned()
+            self.result = tree_map(self._result, out)
+            self.graph.output([n for n in _leaves(self.result) if isinstance(n, Node)])
+        eliminate_dead(self.graph)
+
+    def _fake(self, value: Any, name: str, static: bool = False) -> Any:
+        return self.fake_mode.from_tensor(value, static_shapes=static, source=name)
+
+    def _input(self, value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        name = f"input_{len(self.inputs)}"
+        fake = self._fake(value, name)
+        node = self.graph.placeholder(name)
+        node.meta["val"] = fake
+        self.inputs.append(node)
+        self.mode.track(fake, node)
+        return fake
+
+    def _attribute(self, name: str) -> Node:
+        node: Node = self.tracer.create_node("get_attr", name, (), {}, name.rpartition(".")[2])
+        self.attributes[node] = name
+        return node
+
+    def _state_input(self, kind: InputKind, name: str, value: Any, persistent: bool) -> Any:
+        del kind, persistent
+        fake = self._fake(value, name, static=True)
+        node = self._attribute(name)
+        node.meta["val"] = fake
+        self.mode.track(fake, node)
+        return fake
+
+    def _constant(self, t: Tensor) -> Node:
+        names = self.state.names_of(t)
+        if names:
+            return self._attribute(names[0])
+        if t.requires_grad:
+            raise RuntimeError(
+                "Cannot insert a Tensor that requires grad as a constant. Consider making it a parameter or input, or "
+                f"detaching the gradient\nTensor:\n{t}"
+            )
+        node: Node = self.tracer.create_node(
+            "get_attr", f"constant_{len(self.constants)}", (), {}, "constant"
+        )
+        self.constants[node] = t
+        return node
+
+    def _result(self, value: Any) -> Any:
+        if isinstance(value, (Tensor, *_SYMBOLIC)):
+            return self.mode.node_of(value)
+        return value
+
+    # ---- calls of modules
+    def _call(self, method: Any, module: Any, /, *args: Any, **kwargs: Any) -> Any:
+        path = self._paths.get(id(module))
+        if isinstance(module, ScriptModule):
+            return self.record_script_call(module, path, "forward", method, (module, *args), kwargs)
+        if self._starts:
+            self._starts = False
+            return method(module, *args, **kwargs)
+        inside = path and self.call.holds(path) and path != self.call.path
+        if not inside:
+            return method(module, *args, **kwargs)
+        assert path is not None
+        number = self._counts[path] = self._counts.get(path, -1) + 1
+        self.call = Call(path, self.call, number)
+        try:
+            return method(module, *args, **kwargs)
+        finally:
+            assert self.call.parent is not None
+            self.call = self.call.parent
+
+    def record_script_call(
+        self,
+        target: Any,
+        path: str | None,
+        name: str,
+        function: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """Records a call of a scripted function or module, which keeps its control flow.
+
+        Args:
+            target: the `ScriptFunction` or `ScriptModule`.
+            path: the path of the module in the traced one, or None.
+            name: the name of the method.
+            function: what runs.
+            args, kwargs: its arguments.
+        """
+        if isinstance(target, ScriptModule) and path is None:
+            raise RuntimeError(
+                "a scripted module is called in a trace, and is no submodule of the traced module: make it an attribute"
+            )
+        if self.mode.silent:
+            return function(*args, **kwargs)
+        self.mode.silent = True
+        try:
+            out = function(*args, **kwargs)
+        finally:
+            self.mode.silent = False
+        arguments_of_call = args[1:] if isinstance(target, ScriptModule) else args
+        self.mode.record_call(ScriptCall(target, path, name), arguments_of_call, kwargs, out, name)
+        return out
+
+
+class ScriptCall:
+    """The target of the node of a scripted function's call.
+
+    Args:
+        target: the function or module.
+        path: the path of the module.
+        name: the name of the function or method.
+    """
+
+    has_effect = True
+
+    def __init__(self, target: Any, path: str | None, name: str) -> None:
+        self.target, self.path, self.__name__ = target, path, name
+        self.__module__ = "tl_compiler.traces.recording"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.target(*args, **kwargs)
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, (list, tuple)):
+        return [leaf for item in value for leaf in _leaves(item)]
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in _leaves(item)]
+    return [value]
+
+
+def record(module: tl_nn.Module, function: Callable[..., Any], inputs: Any, warns: bool = True) -> Recording:
+    """Returns the recording of a run.
+
+    Args:
+        module: the traced module; for a function, an empty one.
+        function: what runs: the module, one of its methods or a function.
+        inputs: the arguments by position and those by name.
+        warns: whether Python's reading of a value warns.
+    """
+    for values in (False, True):
+        recording = Recording(module, values, warns)
+        try:
+            recording.run(function, inputs)
+        except _ReadsValue:
+            continue
+        return recording
+    raise RuntimeError("the trace reads the value of a tensor that it doesn't know")

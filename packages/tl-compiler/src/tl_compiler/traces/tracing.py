@@ -1,0 +1,263 @@
+"""`torch.jit.trace` and `torch.jit.trace_module`: runs become programs, and the programs are compared with the runs."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import tl_core
+import tl_nn
+from tl_core.pytree import tree_map
+from tl_core.testing.comparison import assert_close
+
+from ..script.errors import TracerWarning, TracingCheckError
+from ..script.script_function import ScriptFunction
+from ..script.script_module import TopLevelTracedModule, TracedModule
+from ..script.sources import fresh_name
+from ..script.tracing_state import current_trace
+from .building import TracedProgram, argument_names
+from .recording import Recording, record
+
+__all__ = ["check_program", "trace", "trace_function", "trace_methods", "trace_module"]
+
+Tensor = tl_core.Tensor
+
+
+def _base(path: str) -> type:
+    return TracedModule if path else TopLevelTracedModule
+
+
+def _inputs(example: Any, keywords: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if isinstance(example, (Tensor, dict)):
+        example = (example,)
+    return tuple(example or ()), dict(keywords or {})
+
+
+def _detach(value: Any) -> Any:
+    return value.detach().clone().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
+
+
+def _is_plain(result: Any) -> bool:
+    return isinstance(result, (Tensor, tuple)) or result is None
+
+
+def _check_containers(result: Any, strict: bool) -> None:
+    kind = "dict" if isinstance(result, dict) else "list" if isinstance(result, list) else None
+    if strict and kind is not None:
+        raise RuntimeError(
+            f"Encountering a {kind} at the output of the tracer might cause the trace to be incorrect, this is only "
+            "valid "
+            "if the container structure does not change based on the module's inputs. Consider using a constant "
+            "container "
+            "instead (e.g. for `list`, use a `tuple` instead. for `dict`, use a `NamedTuple` instead). If you "
+            "absolutely "
+            "need this and know the side effects, pass strict=False to trace() to allow this behavior."
+        )
+
+
+def _record_run(module: Any, function: Any, inputs: Any, strict: bool, warns: bool = True) -> Recording:
+    result = record(module, function, inputs, warns)
+    _check_containers(result.result, strict)
+    return result
+
+
+def _name_of(function: Any) -> str:
+    name = getattr(function, "__name__", type(function).__name__)
+    module = getattr(function, "__module__", None) or "__main__"
+    own = (
+        name
+        if name.isidentifier() and name != "<lambda>"
+        else "lambda_function"
+        if "<" in name
+        else "function"
+    )
+    return fresh_name(f"__torch__.{own}" if module == "__main__" else f"__torch__.{module}.{own}")
+
+
+def trace_function(
+    function: Callable[..., Any], inputs: Any, strict: bool, warns: bool = True
+) -> ScriptFunction:
+    """Returns the function of a run.
+
+    Args:
+        function: the function.
+        inputs: the examples by position and by name.
+        strict: whether a list or dictionary as the result is an error.
+        warns: whether Python's reading of a value warns.
+    """
+    empty = tl_nn.Module()
+    traced = TracedProgram(empty, _base)
+    recording = _record_run(empty, function, inputs, strict, warns)
+    traced.declare([recording])
+    names = argument_names(function, len(inputs[0]))
+    qualified = traced.add_function(recording, _name_of(function), names, inputs)
+    result = ScriptFunction(traced.program, qualified, function)
+    result._recording = recording  # type: ignore[attr-defined]
+    return result
+
+
+def trace_methods(module: Any, inputs: dict[str, Any], strict: bool, warns: bool = True) -> Any:
+    """Returns the traced module of runs of methods.
+
+    Args:
+        module: the module.
+        inputs: for each method, the examples by position and by name.
+        strict: whether a list or dictionary as the result is an error.
+        warns: whether Python's reading of a value warns.
+    """
+    if current_trace() is not None:
+        raise RuntimeError("a trace is recorded already: trace can't be called inside of it")
+    traced = TracedProgram(module, _base)
+    recordings = {}
+    for name, examples in inputs.items():
+        function = module if name == "forward" else getattr(module, name)
+        recordings[name] = _record_run(module, function, examples, strict, warns)
+    traced.declare(list(recordings.values()))
+    for name, recording in recordings.items():
+        names = argument_names(getattr(module, name), len(inputs[name][0]))
+        traced.add_method(recording, name, names, inputs[name])
+    return traced.build()
+
+
+# ---- checks
+def _random_operators(result: Any, name: str) -> list[str]:
+    code = result.code if isinstance(result, ScriptFunction) else result._code_of(name)
+    words = (
+        "rand",
+        "dropout",
+        "bernoulli",
+        "multinomial",
+        "normal",
+        "poisson",
+        "exponential_",
+        "uniform_",
+        "rrelu",
+    )
+    return [line.strip() for line in code.splitlines() if any(f"torch.{w}" in line for w in words)]
+
+
+def _differences(expected: Any, actual: Any, tolerance: float) -> str | None:
+    if isinstance(expected, Tensor):
+        if not isinstance(actual, Tensor):
+            return f"the trace returns {type(actual).__name__}, the function a tensor"
+        try:
+            assert_close(actual, expected, rtol=tolerance, atol=tolerance, equal_nan=True, check_stride=False)
+        except AssertionError as error:
+            return str(error)
+        return None
+    if isinstance(expected, dict):
+        return next((d for k in expected if (d := _differences(expected[k], actual[k], tolerance))), None)
+    if isinstance(expected, (list, tuple)):
+        pairs = zip(expected, actual, strict=False)
+        return next((d for a, b in pairs if (d := _differences(a, b, tolerance))), None)
+    return None
+
+
+def check_program(function: Any, traced: Any, again: Any, name: str, inputs: Any, tolerance: float) -> None:
+    """Compares a program with the function that it was traced of.
+
+    Args:
+        function: the function.
+        traced: the program's function or module.
+        again: a second trace.
+        name: the name of the method.
+        inputs: arguments by position and by name.
+        tolerance: how far values may differ.
+
+    Raises:
+        TracingCheckError: two traces differ.
+    """
+    first = traced.code if isinstance(traced, ScriptFunction) else traced._code_of(name)
+    second = again.code if isinstance(again, ScriptFunction) else again._code_of(name)
+    if not isinstance(traced, ScriptFunction) or first.partition("(")[2] != second.partition("(")[2]:
+        graph_difference = _text_difference(first, second)
+        if graph_difference:
+            raise TracingCheckError(graph_difference, None)
+    expected = function(*tree_map(_detach, inputs[0]), **tree_map(_detach, inputs[1]))
+    method = traced if isinstance(traced, ScriptFunction) or name == "forward" else getattr(traced, name)
+    actual = method(*tree_map(_detach, inputs[0]), **tree_map(_detach, inputs[1]))
+    results = (
+        [(expected, actual)] if isinstance(expected, (Tensor, dict)) else zip(expected, actual, strict=False)
+    )
+    for number, (value, other) in enumerate(results, 1):
+        difference = _differences(value, other, tolerance)
+        if difference is None:
+            continue
+        nodes = _random_operators(traced, name)
+        if nodes:
+            listed = "\n".join(f"\t{n}" for n in nodes)
+            warnings.warn(
+                f"Trace had nondeterministic nodes. Did you forget call .eval() on your model? Nodes:\n{listed}\n"
+                "This may cause errors in trace checking. To disable trace checking, pass check_trace=False to "
+                "torch.jit.trace()",
+                TracerWarning,
+                stacklevel=5,
+            )
+        warnings.warn(
+            f"Output nr {number}. of the traced function does not match the corresponding output of the Python "
+            f"function. Detailed error:\n{difference}",
+            TracerWarning,
+            stacklevel=5,
+        )
+        return
+
+
+def _text_difference(first: str, second: str) -> str:
+    a, b = (re.sub(r"___torch_mangle_\d+\.", "", t).splitlines() for t in (first, second))
+    if a == b:
+        return ""
+    return "Graph diff:\n" + "\n".join(f"\t{line}" for line in difflib.ndiff(a, b))
+
+
+def trace(
+    function: Any,
+    example: Any,
+    keywords: Any,
+    *,
+    check: bool,
+    check_inputs: Any,
+    tolerance: float,
+    strict: bool,
+) -> Any:
+    """Returns the program of a run. `tl_compiler.jit.trace` describes the arguments and errors."""
+    inputs = _inputs(example, keywords)
+    owner = getattr(function, "__self__", None)
+    if isinstance(function, tl_nn.Module):
+        return trace_module(
+            function,
+            {"forward": inputs},
+            check=check,
+            check_inputs=check_inputs and [{"forward": _inputs(i, None)} for i in check_inputs],
+            tolerance=tolerance,
+            strict=strict,
+        )
+    if isinstance(owner, tl_nn.Module):
+        name = function.__name__
+        module = trace_module(
+            owner, {name: inputs}, check=check, check_inputs=None, tolerance=tolerance, strict=strict
+        )
+        return module if name == "forward" else getattr(module, name)
+    result = trace_function(function, inputs, strict)
+    if check:
+        for more in [inputs, *(_inputs(i, None) for i in check_inputs or ())]:
+            again = trace_function(function, more, strict, warns=False)
+            check_program(function, result, again, result.name, more, tolerance)
+    return result
+
+
+def trace_module(
+    module: Any, inputs: dict[str, Any], *, check: bool, check_inputs: Any, tolerance: float, strict: bool
+) -> Any:
+    """Returns the program of runs of methods. `tl_compiler.jit.trace_module` describes the arguments and errors."""
+    result = trace_methods(module, inputs, strict)
+    if check:
+        with tl_core.no_grad():
+            for more in [inputs, *(check_inputs or ())]:
+                again = trace_methods(module, more, strict, warns=False)
+                for name, examples in more.items():
+                    function = module if name == "forward" else getattr(module, name)
+                    check_program(function, result, again, name, examples, tolerance)
+    return result
