@@ -44,7 +44,7 @@ _EAGER = (
     "tl-quantization quantizes modules in eager mode; graphs, pruning and sparse kernels aren't built yet"
 )
 _STYLES = "tl-distributed has no parallel styles of distributed tensors yet"
-_SCRIPT = "tl compiles nothing to TorchScript; the argument of script() and trace() runs as Python"
+_SCRIPT = "tl runs the code of a program of TorchScript as Python, without PyTorch's executor"
 UNBUILT = {
     "ao.nn.quantized.reference": _EAGER,
     "ao.nn.sparse": _EAGER,

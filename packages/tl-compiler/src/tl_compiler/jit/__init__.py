@@ -1,7 +1,7 @@
-"""`torch.jit`: archives of TorchScript are read and run, and nothing is compiled to TorchScript yet.
+"""`torch.jit`: programs of TorchScript are compiled, traced, run, read and written.
 
-`load` returns a `ScriptModule`. `script` and `trace` return their argument, which runs as Python, and warn once. Marks
-such as `ignore` and `export` are accepted. `fork` and `wait` run a function at once.
+`script` compiles source, `trace` records a run, `load` and `save` read and write archives. `fork` runs a function at
+once.
 """
 
 from typing import Any, Final
@@ -28,6 +28,7 @@ from tl_compiler.jit.fusion import (
     strict_fusion,
 )
 from tl_compiler.jit.scripts import (
+    CompilationUnit,
     Error,
     RecursiveScriptModule,
     ScriptFunction,
@@ -37,9 +38,11 @@ from tl_compiler.jit.scripts import (
     TracedModule,
     TracerWarning,
     TracingCheckError,
+    export_opnames,
     freeze,
     load,
     optimize_for_inference,
+    run_frozen_optimizations,
     save,
     script,
     trace,
@@ -50,6 +53,7 @@ from tl_core.futures import Future
 
 __all__ = [
     "Attribute",
+    "CompilationUnit",
     "Error",
     "Final",
     "Future",
@@ -64,6 +68,7 @@ __all__ = [
     "annotate",
     "enable_onednn_fusion",
     "export",
+    "export_opnames",
     "fork",
     "freeze",
     "fuser",
@@ -76,6 +81,7 @@ __all__ = [
     "onednn_fusion_enabled",
     "optimize_for_inference",
     "optimized_execution",
+    "run_frozen_optimizations",
     "save",
     "script",
     "script_if_tracing",
@@ -91,16 +97,13 @@ __all__ = [
 _script_if_tracing = script_if_tracing
 _fork, _wait = fork, wait
 
-# Names of TorchScript's parts, which a program can only use with compiled programs.
+# Names of TorchScript's parts that tl lacks.
 _ABSENT = frozenset(
     [
-        "CompilationUnit",
         "RecursiveScriptClass",
         "ONNXTracedModule",
-        "export_opnames",
         "jit_module_from_flatbuffer",
         "last_executed_optimized_graph",
-        "run_frozen_optimizations",
         "save_jit_module_to_flatbuffer",
     ]
 )
@@ -109,7 +112,7 @@ _ABSENT = frozenset(
 def __getattr__(name: str) -> Any:
     if name in _ABSENT:
         raise AttributeError(
-            f"torch.jit.{name} isn't built: tl compiles nothing to TorchScript, and the argument of script() and "
-            "trace() runs as Python"
+            f"torch.jit.{name} isn't built: tl runs the code of a program of TorchScript as Python, without PyTorch's "
+            "executor"
         )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,10 +1,15 @@
 """Decorators for TorchScript, which have almost no effect in eager code."""
 
 import builtins
+import functools
+import os
 import types
 import typing
 from collections.abc import Callable
 from typing import Any, NamedTuple
+
+from tl_compiler.script.tracing_state import current_trace
+from tl_core.base import operator_hooks
 
 __all__ = [
     "Attribute",
@@ -51,14 +56,24 @@ def is_scripting() -> bool:
 
 
 def is_tracing() -> bool:
-    """Whether the running code is being traced: False.
+    """Whether the running code is being traced by `trace`.
 
     Example:
         >>> from tl_compiler import jit
         >>> jit.is_tracing()
         False
     """
-    return False
+    return current_trace() is not None
+
+
+def compiles() -> bool:
+    """Whether programs are compiled: the environment variable `PYTORCH_JIT` is not 0.
+
+    Example:
+        >>> compiles()
+        True
+    """
+    return os.environ.get("PYTORCH_JIT", "1") != "0"
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
@@ -127,6 +142,8 @@ def interface(obj: type) -> type:
         >>> Layer.__name__
         'Layer'
     """
+    if builtins.isinstance(obj, type):
+        obj.__torch_script_interface__ = True  # type: ignore[attr-defined]
     return obj
 
 
@@ -146,7 +163,7 @@ def script_method(fn: Callable) -> Callable:
 
 
 def script_if_tracing(fn: Callable) -> Callable:
-    """Marks a function to compile under tracing, which tl never does.
+    """A function that is compiled when a trace calls it, so that it keeps its control flow there.
 
     Example:
         >>> from tl_compiler import jit
@@ -157,7 +174,17 @@ def script_if_tracing(fn: Callable) -> Callable:
         >>> double(3)
         6
     """
-    return fn
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not is_tracing():
+            return fn(*args, **kwargs)
+        compiled = vars(call).get("_compiled") or operator_hooks.maker("script_function")(fn)
+        call._compiled = compiled  # type: ignore[attr-defined]
+        return compiled(*args, **kwargs)
+
+    call.__script_if_tracing_wrapper = True  # type: ignore[attr-defined]
+    return call
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:

@@ -272,11 +272,11 @@ def _find_last(self: str, substr: str, start: int = 0, end: int = -1) -> int:
 
 
 def _index_in_text(self: str, substr: str, start: int = 0, end: int = -1) -> int:
-    return _position(_find(self, substr, start, end))
+    return _require_index(_find(self, substr, start, end))
 
 
 def _last_index_in_text(self: str, substr: str, start: int = 0, end: int = -1) -> int:
-    return _position(_find_last(self, substr, start, end))
+    return _require_index(_find_last(self, substr, start, end))
 
 
 def _count(self: str, substr: str, start: int = 0, end: int = -1) -> int:
@@ -301,7 +301,7 @@ def _ends_with(self: str, substr: str, start: int = 0, end: int = -1) -> bool:
     return _part(self, start, end).endswith(substr)
 
 
-def _position(index: int) -> int:
+def _require_index(index: int) -> int:
     if index < 0:
         raise RuntimeError("ValueError: substring not found")
     return index

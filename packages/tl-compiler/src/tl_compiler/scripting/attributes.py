@@ -1,0 +1,161 @@
+"""Attributes of operands: those of modules, of values by their type, and of modules of Python."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import inspect
+from typing import Any
+
+import tl_core
+
+from ..script.types import Type
+from .names import is_module, tensor_method
+from .operands import Bound, ModuleValue, Operand, PythonValue, Value
+from .operator_types import BOOL, INT, STR, TENSOR, list_of, prim_result
+
+__all__ = ["AttributeReader"]
+
+_TENSOR = frozenset(
+    [
+        "dtype",
+        "device",
+        "shape",
+        "requires_grad",
+        "ndim",
+        "grad",
+        "data",
+        "is_cuda",
+        "is_cpu",
+        "is_sparse",
+        "is_quantized",
+        "is_mkldnn",
+        "is_nested",
+        "is_leaf",
+        "layout",
+        "T",
+        "H",
+        "mT",
+        "mH",
+        "real",
+        "imag",
+        "itemsize",
+        "nbytes",
+        "is_meta",
+        "is_mps",
+        "is_xpu",
+    ]
+)
+
+
+class AttributeReader:
+    """The part of a session that reads attributes."""
+
+    def attribute(self: Any, compiler: Any, owner: Operand, name: str, node: ast.AST) -> Operand | None:
+        """An attribute of an operand, or None if it has none of this name."""
+        if isinstance(owner, ModuleValue):
+            return self.module_attribute(compiler, owner, name, node)
+        if isinstance(owner, PythonValue):
+            return self._of_python(owner, name, compiler, node)
+        if isinstance(owner, Value):
+            return self._of_value(compiler, owner, name, node)
+        return None
+
+    def _of_python(self: Any, owner: PythonValue, name: str, compiler: Any, node: ast.AST) -> Operand | None:
+        value = owner.value
+        if isinstance(value, enum.Enum):
+            return self._of_value(compiler, self.constant(value), name, node)
+        if isinstance(value, (tl_core.device,)):
+            return self._of_value(compiler, self.constant(value), name, node)
+        if isinstance(value, str):
+            return Bound(self.constant(value), name)
+        try:
+            match = getattr(value, name)
+        except AttributeError:
+            if is_module(value):
+                raise compiler.error(
+                    node, f"module '{getattr(value, '__name__', value)}' has no attribute '{name}'"
+                ) from None
+            return None
+        return PythonValue(match, f"{owner.name}.{name}" if owner.name else name)
+
+    def _of_value(self: Any, compiler: Any, owner: Value, name: str, node: ast.AST) -> Operand | None:
+        kind = owner.type
+        if kind == TENSOR:
+            return self._of_tensor(owner, name)
+        if kind.name == "Device" and name in ("type", "index"):
+            return Value(
+                f"ops.prim.{name}({owner.text})", STR if name == "type" else Type("Optional", (INT,))
+            )
+        if kind.name in ("int", "float", "bool", "complex"):
+            return self._of_number(owner, name)
+        declaration = self.program.declaration(kind.name) if kind.name.startswith("__torch__.") else None
+        if declaration is not None:
+            return self._of_object(compiler, owner, declaration, name, node)
+        if kind.name in ("List", "Dict", "str", "Future"):
+            return Bound(owner, name)
+        if kind.name in ("Optional", "Union"):
+            raise compiler.error(
+                node,
+                f"'{kind}' object has no attribute or method '{name}'. Did you forget to check that it "
+                "is not None?"
+                if kind.name == "Optional"
+                else f"'{kind}' object has no attribute or method '{name}'",
+            )
+        return None
+
+    def _of_tensor(self: Any, owner: Value, name: str) -> Operand | None:
+        if name == "shape":
+            return Value(f"torch.size({owner.text})", list_of(INT))
+        if name in _TENSOR:
+            kind = BOOL if name.startswith("is_") else prim_result(name, [TENSOR])
+            return Value(f"ops.prim.{name}({owner.text})", kind)
+        return Bound(owner, name) if tensor_method(name) or name in ("tolist", "numpy") else None
+
+    def _of_number(self: Any, owner: Value, name: str) -> Operand | None:
+        if owner.type.name == "complex" and name in ("real", "imag"):
+            return Value(f"ops.prim.{name}({owner.text})", Type("float"))
+        if owner.type == INT and name in ("is_floating_point", "is_complex", "itemsize") and owner.is_known:
+            return None
+        return None
+
+    def _of_object(
+        self: Any, compiler: Any, owner: Value, declaration: Any, name: str, node: ast.AST
+    ) -> Operand | None:
+        if declaration.kind == "enum" and name in ("name", "value"):
+            if owner.is_known:
+                return self.constant(getattr(owner.constant, name))
+            kinds = {type(v) for v in declaration.members.values()}
+            kind = STR if name == "name" else Type(kinds.pop().__name__ if len(kinds) == 1 else "Any")
+            return Value(f"({owner.text}).{name}", kind)
+        kind = declaration.attributes.get(name)
+        if kind is not None:
+            text = owner.text if owner.text.replace(".", "_").isidentifier() else f"({owner.text})"
+            return Value(f"{text}.{name}", kind)
+        python = self.python_class(declaration.name)
+        static = inspect.getattr_static(python, name, None) if python is not None else None
+        if isinstance(static, property):
+            return compiler.invoke_method(owner, name, [], {}, node)
+        if isinstance(static, staticmethod):
+            return PythonValue(static.__func__, name)
+        return Bound(owner, name)
+
+    def has_attribute(self: Any, compiler: Any, owner: Operand, name: str) -> bool:
+        """Whether an operand has an attribute."""
+        if isinstance(owner, ModuleValue):
+            return self.module_has(owner, name)
+        if isinstance(owner, PythonValue):
+            return hasattr(owner.value, name)
+        if isinstance(owner, Value):
+            declaration = (
+                self.program.declaration(owner.type.name)
+                if owner.type.name.startswith("__torch__.")
+                else None
+            )
+            if declaration is not None:
+                return name in declaration.attributes or name in declaration.methods
+            try:
+                return self._of_value(compiler, owner, name, ast.Pass()) is not None
+            except RuntimeError:
+                return False
+        return False

@@ -1,0 +1,208 @@
+"""Classes of Python in a program: records, named tuples, enumerations and interfaces."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import inspect
+import typing
+from typing import Any
+
+import tl_nn
+
+from ..jit.decorations import FunctionModifiers
+from ..jit.internal import get_torchscript_modifier
+from ..script.linking import absorb
+from ..script.printing import constant_text
+from ..script.sources import program_name
+from ..script.types import Type
+from .annotations import UnknownType, type_of_annotation
+from .function_compiler import FunctionCompiler
+from .operands import Operand, Value
+from .operator_types import NONE
+from .signatures import Signature, signature_of
+from .source import source_of
+
+__all__ = ["ClassCompiler"]
+
+
+class ClassCompiler:
+    """The part of a session that compiles classes."""
+
+    def _start_classes(self: Any) -> None:
+        self._class_names: dict[type, str] = {}
+        self._python_classes: dict[str, type] = {}
+        self._method_signatures: dict[tuple[str, str], Signature | None] = {}
+        self._open_methods: set[tuple[str, str]] = set()
+
+    def python_class(self: Any, name: str) -> type | None:
+        """The class of Python that a class of the program was compiled from, or None."""
+        return self._python_classes.get(name)
+
+    def class_name(self: Any, kind: type) -> str:
+        """The dotted name of a class, which the program declares now.
+
+        Raises:
+            UnknownType: the class can't be one of a program.
+        """
+        previous = self._class_names.get(kind)
+        if previous is not None:
+            return previous
+        declaration = vars(kind).get("_declaration")
+        if declaration is not None:
+            return absorb(self.program, kind._program, declaration.name)  # type: ignore[attr-defined]
+        if kind.__module__ == "builtins" or (issubclass(kind, tl_nn.Module) and not _is_interface(kind)):
+            raise UnknownType(f"Unknown type annotation: '{kind.__name__}' is no type of TorchScript")
+        name = self.free_name(program_name(kind))
+        self._class_names[kind] = name
+        self._python_classes[name] = kind
+        own = name.rpartition(".")[2]
+        try:
+            self._declare_class(kind, name, own)
+        except BaseException:
+            del self._class_names[kind]
+            raise
+        return name
+
+    def _declare_class(self: Any, kind: type, name: str, own: str) -> None:
+        if issubclass(kind, enum.Enum):
+            members = "".join(f"  {m.name} = {constant_text(m.value)}\n" for m in kind)
+            self.program.archive.add(name, f"class {own}(Enum):\n{members}")
+            self.program.classes[name] = kind
+        elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
+            hints = typing.get_type_hints(kind)
+            fields = [
+                (f, type_of_annotation(hints[f], self) if f in hints else Type("Tensor"))
+                for f in kind._fields
+            ]
+            lines = "".join(f"  {f} : {t}\n" for f, t in fields)
+            self.program.archive.add(name, f"class {own}(NamedTuple):\n{lines}")
+            self.program.classes[name] = kind
+        elif _is_interface(kind):
+            base = "ModuleInterface" if issubclass(kind, tl_nn.Module) else "Interface"
+            self.program.archive.add(name, f"class {own}({base}):\n  pass\n")
+            self._interface_methods(kind, name)
+        else:
+            if kind.__mro__[1:-1]:
+                raise UnknownType(
+                    f"Unknown type annotation: '{kind.__name__}': a class of TorchScript has no bases"
+                )
+            self.program.archive.add(name, f"class {own}:\n  pass\n")
+            self._stated_attributes(kind, name)
+
+    def _stated_attributes(self: Any, kind: type, name: str) -> None:
+        for attribute, annotation in typing.get_type_hints(kind).items():
+            self.add_attribute(name, attribute, type_of_annotation(annotation, self))
+
+    def add_attribute(self: Any, name: str, attribute: str, kind: Type) -> None:
+        """Declares an attribute of a class."""
+        declaration = self.program.declaration(name)
+        declaration.attributes[attribute] = kind
+        node = self.program.archive.definition(name)
+        stated = ast.parse(f"{attribute} : {kind}").body[0]
+        at = sum(isinstance(s, ast.AnnAssign) for s in node.body)
+        node.body.insert(at, stated)
+        node.body[:] = [s for s in node.body if not isinstance(s, ast.Pass)]
+
+    def _interface_methods(self: Any, kind: type, name: str) -> None:
+        for method, function in vars(kind).items():
+            if inspect.isfunction(function):
+                compiler = FunctionCompiler(self, source_of(function), Value("self", Type(name)), method)
+                signature = Signature(method, compiler.arguments(compiler.source.node, None),
+                                      compiler.annotation(compiler.source.node.returns) or NONE)  # fmt: skip
+                self._method_signatures[name, method] = signature
+                compiler.emit("  pass")
+                self._store_method(name, method, compiler.text(signature))
+
+    def _store_method(self: Any, name: str, method: str, text: str) -> None:
+        node = self.program.archive.add_method(name, text)
+        self.program.declaration(name).methods[method] = node
+
+    # ---- methods of objects
+    def method_signature(self: Any, kind: Type, name: str) -> Signature | None:
+        """The signature of a method of a class of the program, which is compiled now; None if there is none."""
+        if not kind.name.startswith("__torch__.") or name == "____":
+            return None
+        previous = self._method_signatures.get((kind.name, name))
+        if previous is not None:
+            return previous
+        python = self._python_classes.get(kind.name)
+        if python is None:
+            return self._method_of_program(kind.name, name)
+        function = inspect.getattr_static(python, name, None)
+        function = function.fget if isinstance(function, property) else function
+        if not inspect.isfunction(function) or hasattr(python, "_fields"):
+            return None
+        return self._compile_method(kind.name, name, function)
+
+    def _method_of_program(self: Any, owner: str, name: str) -> Signature | None:
+        declaration = self.program.declaration(owner)
+        node = declaration.methods.get(name) if declaration is not None else None
+        return None if node is None else signature_of(node, name, skip=1)
+
+    def _compile_method(self: Any, owner: str, name: str, function: Any) -> Signature:
+        if (owner, name) in self._open_methods:
+            raise RuntimeError(f"function '{name}' is called recursively. Recursive calls are not supported")
+        if get_torchscript_modifier(function) in (FunctionModifiers.UNUSED, FunctionModifiers.IGNORE):
+            raise RuntimeError(
+                f"the method {name} of {owner} is marked to stay Python, and the program calls it"
+            )
+        self._open_methods.add((owner, name))
+        try:
+            source = source_of(function)
+            text, signature = FunctionCompiler(self, source, Value("self", Type(owner)), name).compile()
+        finally:
+            self._open_methods.discard((owner, name))
+        self._store_method(owner, name, text)
+        self._method_signatures[owner, name] = signature
+        return signature
+
+    def constructor(self: Any, kind: type, compiler: Any, node: ast.AST) -> Signature:
+        """The signature of the call that makes an object of a class."""
+        name = self.class_name(kind)
+        declaration = self.program.declaration(name)
+        if declaration.kind == "tuple":
+            defaults = getattr(kind, "_field_defaults", {})
+            fields = [
+                (f, t, self.constant(defaults[f]) if f in defaults else None)
+                for f, t in declaration.attributes.items()
+            ]
+            return Signature(declaration.name.rpartition(".")[2], fields, Type(name))
+        signature = self.method_signature(Type(name), "__init__")
+        if signature is None:
+            raise compiler.error(node, f"Class {kind.__name__} does not have an __init__ function defined")
+        return signature
+
+    def compile_class(self: Any, kind: type) -> str:
+        """Compiles a class with all its methods, and returns its dotted name."""
+        name = self.class_name(kind)
+        if self.program.declaration(name).kind == "record":
+            names = [n for n, f in vars(kind).items() if inspect.isfunction(f) or isinstance(f, property)]
+            for method in sorted(names, key=lambda n: n != "__init__"):
+                function = vars(kind)[method]
+                function = function.fget if isinstance(function, property) else function
+                if get_torchscript_modifier(function) == FunctionModifiers.DEFAULT and method != "__repr__":
+                    self.method_signature(Type(name), method)
+        return name
+
+    def record_attribute(
+        self: Any, kind: Type, name: str, compiler: Any, operand: Operand, node: ast.AST
+    ) -> Type | None:
+        """The type of an attribute that is set; in `__init__`, the attribute is declared."""
+        if not kind.name.startswith("__torch__."):
+            return None
+        declaration = self.program.declaration(kind.name)
+        if name in declaration.attributes:
+            return declaration.attributes[name]
+        if compiler.name != "__init__" or declaration.kind != "record":
+            raise compiler.error(
+                node,
+                f"Tried to set nonexistent attribute: {name}. Did you forget to initialize it in __init__()?",
+            )
+        value = compiler.as_value(operand, node)
+        self.add_attribute(kind.name, name, value.type)
+        return value.type
+
+
+def _is_interface(kind: type) -> bool:
+    return "__torch_script_interface__" in vars(kind)

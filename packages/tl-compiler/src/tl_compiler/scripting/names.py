@@ -1,0 +1,98 @@
+"""The operators that functions of Python stand for: `tl.relu` and `torch.relu` are `aten::relu`."""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+import types
+from typing import Any
+
+import tl_core
+import tl_core.operators.packets
+
+from .operator_types import operator_exists
+
+__all__ = ["operator_of", "packet_of", "tensor_method"]
+
+_aten: Any = tl_core.operators.packets.aten
+_SPECIAL = {"linalg": "linalg_", "special": "special_", "fft": "fft_"}
+_MATH = {"fabs": "fabs", "remainder": "mathremainder"}
+_RENAMED = {"set_grad_enabled": "set_grad_enabled", "tensor": "tensor", "as_tensor": "as_tensor"}
+
+
+@functools.cache
+def _table() -> dict[int, tuple[Any, str]]:
+    """The names of operators by the id of the function, which the entry keeps alive."""
+    table: dict[int, tuple[Any, str]] = {}
+
+    def add(function: Any, name: str) -> None:
+        if callable(function) and not isinstance(function, type) and operator_exists(name):
+            table.setdefault(id(function), (function, name))
+
+    for name in dir(tl_core):
+        if not name.startswith("__"):
+            add(getattr(tl_core, name, None), name)
+    for room, prefix in _SPECIAL.items():
+        module = getattr(tl_core, room)
+        for name in dir(module):
+            add(getattr(module, name, None), prefix + name)
+    for name in ("tensor", "as_tensor", "manual_seed", "is_grad_enabled", "set_grad_enabled"):
+        function = getattr(tl_core, name)
+        table[id(function)] = function, name
+    for name in dir(math):
+        add(getattr(math, name), _MATH.get(name, name))
+    return table
+
+
+def operator_of(function: Any) -> str | None:
+    """Returns the name of the operator that a function stands for, or None.
+
+    Example:
+        >>> operator_of(tl_core.relu), operator_of(math.sqrt), operator_of(print)
+        ('relu', 'sqrt', None)
+    """
+    entry = _table().get(id(function))
+    if entry is not None:
+        return entry[1]
+    name = getattr(function, "__name__", "")
+    module = getattr(function, "__module__", None) or ""
+    if (
+        module.startswith(("tl_core", "tl.", "torch"))
+        and getattr(tl_core, name, None) is function
+        and operator_exists(name)
+    ):
+        return str(name)
+    return None
+
+
+def packet_of(value: Any) -> tuple[str, str] | None:
+    """Returns the namespace and the name of an operator of `torch.ops`, or None for another value."""
+    packet = getattr(value, "overloadpacket", value)
+    if isinstance(packet, tl_core.operators.packets.OpOverloadPacket):
+        namespace, _, name = packet._qualified_op_name.partition("::")
+        return namespace, name
+    return None
+
+
+def tensor_method(name: str) -> bool:
+    """Returns whether tensors of programs have a method.
+
+    Example:
+        >>> tensor_method("relu"), tensor_method("numpy")
+        (True, False)
+    """
+    return name not in _NO_METHODS and (name in _OWN_METHODS or hasattr(_aten, name))
+
+
+_NO_METHODS = frozenset(("numpy", "tolist", "register_hook", "new", "apply_", "map_"))
+_OWN_METHODS = frozenset(
+    ("size", "dim", "item", "numel", "backward", "cuda", "cpu", "to", "type_as", "new_tensor")
+)
+
+
+def is_module(value: Any) -> bool:
+    """Returns whether a value is a module or a namespace of Python, whose attributes are looked up at once."""
+    ops: Any = tl_core.ops
+    namespace = type(ops), type(ops.aten)
+    return isinstance(value, (types.ModuleType, *namespace)) or value is sys

@@ -1,0 +1,95 @@
+"""`torch.jit.script`: functions, modules and classes of Python become programs."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import textwrap
+from typing import Any
+
+import tl_nn
+
+from ..script.script_function import ScriptFunction
+from ..script.script_module import ScriptModule
+from .session import Session
+
+__all__ = ["script", "script_class", "script_function", "script_module"]
+
+
+def script_function(function: Any) -> ScriptFunction:
+    """Returns the compiled form of a function.
+
+    Raises:
+        RuntimeError: the function can't be compiled. The message points into its source.
+    """
+    session = Session()
+    name = session.compile_function(function)
+    return ScriptFunction(session.program, name, function)
+
+
+def script_text(text: str) -> dict[str, ScriptFunction]:
+    """Returns the functions that a text defines, compile_now, by name.
+
+    Raises:
+        RuntimeError: the text can't be compiled.
+    """
+    session = Session()
+    return {
+        name: ScriptFunction(session.program, qualified)
+        for name, qualified in session.compile_text(textwrap.dedent(text)).items()
+    }
+
+
+def script_module(module: tl_nn.Module) -> Any:
+    """Returns the compiled form of a module, which shares the module's tensors.
+
+    Raises:
+        RuntimeError: a method can't be compiled.
+    """
+    session = Session()
+    session.compile_module(module)
+    return session.build_module(module)
+
+
+def script_class(kind: type) -> type:
+    """Compiles a class, so that an error in it is raised now, and returns it. Programs make objects of it."""
+    Session().compile_class(kind)
+    kind.__torch_script_class__ = True  # type: ignore[attr-defined]
+    return kind
+
+
+def _imports(obj: Any) -> bool:
+    """Whether the module that defines a function or class is being imported: a decorator runs."""
+    module = sys.modules.get(getattr(obj, "__module__", None) or "")
+    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
+
+
+def _defer(function: Any) -> ScriptFunction:
+    """A function that is compiled when it is first needed."""
+
+    def compile_now() -> tuple[Any, str]:
+        session = Session()
+        return session.program, session.compile_function(function)
+
+    return ScriptFunction(compile_now, "", function)
+
+
+def script(obj: Any) -> Any:
+    """Returns the compiled form of a function, module or class. `tl_compiler.jit.script` describes the errors."""
+    if isinstance(obj, (ScriptModule, ScriptFunction)):
+        return obj
+    if isinstance(obj, tl_nn.Module):
+        return script_module(obj)
+    if inspect.isclass(obj):
+        if issubclass(obj, tl_nn.Module):
+            raise RuntimeError(
+                f"Type '{obj}' cannot be compiled since it inherits from nn.Module, consider passing an "
+                "instance instead"
+            )
+        if _imports(obj):
+            obj.__torch_script_class__ = True  # type: ignore[attr-defined]
+            return obj
+        return script_class(obj)
+    if inspect.isfunction(obj) or inspect.ismethod(obj):
+        return _defer(obj) if _imports(obj) else script_function(obj)
+    raise RuntimeError(f"torch.jit.script takes a function, module or class, got {type(obj)}")
