@@ -5,6 +5,7 @@
 
 #include "base/interrupt.h"
 #include "base/parallel.h"
+#include "c_abi/call_checks.h"
 #include "dispatch/cpu_fallback.h"
 #include "dispatch/operator.h"
 #include "dispatch/thread_state.h"
@@ -241,10 +242,14 @@ const TlOperatorInfo* op_info(const TlOperator* op) { return &op->info; }
 size_t op_count() { return num_operators(); }
 const TlOperator* op_at(size_t index) { return operator_at(index); }
 int op_call(const TlOperator* op, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  if (!call_fits(op, args, n_args, rets, n_rets)) [[unlikely]]
+    return refuse_call(op, args, n_args, rets, n_rets);
   return call(*op, args, n_args, rets, n_rets);
 }
 int op_call_below(const TlOperator* op, int layer, const TlValue* args, int n_args, TlValue* rets,
                   int n_rets) {
+  if (!call_fits(op, args, n_args, rets, n_rets)) [[unlikely]]
+    return refuse_call(op, args, n_args, rets, n_rets);
   return call_below(*op, layer, args, n_args, rets, n_rets);
 }
 void value_release(TlValue* v) { release(*v); }
@@ -252,6 +257,8 @@ int value_own(const TlValue* v, TlValue* out) {
   return guarded([&] { *out = owned_copy(*v); });
 }
 int op_call_on_host(const TlOperator* op, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  if (!call_fits(op, args, n_args, rets, n_rets)) [[unlikely]]
+    return refuse_call(op, args, n_args, rets, n_rets);
   return call_on_host(*op, args, n_args, rets, n_rets);
 }
 
