@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import tl_core
@@ -19,9 +20,9 @@ from ..groups.device_mesh import DeviceMesh
 from . import list_operators, random_operators
 from .dtensor_spec import DTensorSpec, meta_of
 from .layout import compute_local_shape
-from .operator_call import OperatorCall, Strategy, argument_names, call_by_name
+from .operator_call import OperatorCall, Strategy, argument_names, call_by_name, operator_named
 from .placement_rules import register as register
-from .placement_types import Partial, Placement, Replicate, Shard
+from .placement_types import Partial, Placement, Replicate, Shard, _StridedShard
 from .redistribute import redistribute_local_tensor
 from .replication import gathers, is_implicit, missing_rule_error, mixture_error, warn_of_gathering
 from .strategies import has_rule, is_random, strategies_of
@@ -30,6 +31,9 @@ __all__ = ["Plan", "call", "plan_of"]
 
 _MOST_PLANS = 8192
 
+# Inside `loss_parallel`: the losses of classes that are cut, by operator. One may return NotImplemented.
+CLASS_LOSSES: dict[str, Callable[[tuple[Any, ...], type[Any]], Any]] = {}
+
 
 class Plan(NamedTuple):
     """What a call does.
@@ -37,7 +41,7 @@ class Plan(NamedTuple):
     Args:
         moves: for each operand whose layout changes, its number and the placements.
         sizes: for each argument that says a size of the result, its name and the size of a rank's part.
-        local: changes further arguments of a rank's own call.
+        local: the function of a strategy, which changes further arguments of a rank's own call.
         results: the layout of each result; None if the operator writes to its first operand.
         is_data_dependent: whether the sizes of the results are known only afterwards.
         is_random: whether the operator draws numbers.
@@ -45,7 +49,7 @@ class Plan(NamedTuple):
 
     moves: tuple[tuple[int, tuple[Placement, ...]], ...]
     sizes: dict[str, list[int]]
-    local: tuple[Callable[..., None], ...]
+    local: tuple[Callable[..., Any], ...]
     results: tuple[DTensorSpec, ...] | None
     is_data_dependent: bool = False
     is_random: bool = False
@@ -67,6 +71,10 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], kind: type[An
     """
     if args and type(args[0]) is list and list_operators.is_elementwise_on_lists(func):
         return list_operators.call(func, args, kwargs, kind)
+    if CLASS_LOSSES and (loss := CLASS_LOSSES.get(func._schema.name)) is not None:
+        result = loss(tuple(argument_names(func, args, kwargs).values()), kind)
+        if result is not NotImplemented:
+            return result
     flat: list[Any] = []
     key = [func]
     mesh = None
@@ -172,7 +180,10 @@ def plan_of(
         )
     strategies = strategies_of(operator_call)
     is_write = func._schema.is_mutable
-    choices = [_cheapest(func, strategies, specs, mesh_dim, is_write) for mesh_dim in range(mesh.ndim)]
+    choices: list[Strategy] = []
+    for mesh_dim in range(mesh.ndim):
+        usable = [s for s in strategies if not (s.is_exclusive and any(c.is_exclusive for c in choices))]
+        choices.append(_cheapest(func, usable, specs, mesh_dim, is_write))
     return _plan(operator_call, choices, specs, results, is_write, is_data_dependent)
 
 
@@ -193,9 +204,17 @@ def _plan(
     if results:
         local = compute_local_shape(results[0].shape, mesh, placed[0])
         sizes = _local_sizes(operator_call, results[0], local)
-    changes = tuple(choice.local for choice in choices if choice.local is not None)
+    changes = tuple(
+        partial(_call_local, choice.local, mesh.size(i), mesh.get_local_rank(i))
+        for i, choice in enumerate(choices)
+        if choice.local is not None
+    )
     results_of = None if is_write else outputs
     return Plan(moves, sizes, changes[:1], results_of, is_data_dependent, is_random(operator_call.func))
+
+
+def _call_local(local: Callable[..., Any], count: int, rank: int, arguments: dict[str, Any]) -> Any:
+    return local(arguments, count, rank)
 
 
 _SIZE_NAMES = ("size", "sizes", "shape", "input_sizes", "input_size", "output_size", "weight_size")
@@ -251,6 +270,7 @@ def _cheapest(
 ) -> Strategy:
     now = [spec.placements[mesh_dim] for spec in specs]
     sizes = [math.prod(spec.shape) for spec in specs]
+    strategies = [*strategies, *_late_cuts(func, strategies, now)]
     usable = [
         s
         for s in strategies
@@ -258,7 +278,8 @@ def _cheapest(
     ]
 
     def cost(strategy: Strategy) -> float:
-        return sum(_cost(old, new, size, is_write) for old, new, size in zip(now, strategy.operands, sizes))
+        moves = sum(_cost(old, new, size, is_write) for old, new, size in zip(now, strategy.operands, sizes))
+        return moves - _CUTTING * strategy.is_preferred
 
     best = min(usable, key=cost, default=None)
     if best is None or cost(best) >= _NEVER:
@@ -267,6 +288,33 @@ def _cheapest(
             "a Shard with redistribute first"
         )
     return best
+
+
+def _late_cuts(func: Any, strategies: Sequence[Strategy], now: Sequence[Placement]) -> list[Strategy]:
+    """The strategies for a piece of a dimension that another mesh dimension has cut before: all tensors are cut so."""
+    late = {p.split_factor for p in now if isinstance(p, _StridedShard)}
+    if not late or func._schema.name.partition("::")[2] in (
+        "view",
+        "view_copy",
+        "_sample_norm",
+        "_sample_norm_backward",
+    ):
+        return []
+
+    def cut(placement: Placement, factor: int) -> Placement:
+        return (
+            _StridedShard(placement.dim, split_factor=factor) if isinstance(placement, Shard) else placement
+        )
+
+    return [
+        s._replace(
+            operands=tuple(cut(p, factor) for p in s.operands),
+            results=tuple(cut(p, factor) for p in s.results),
+        )
+        for factor in late
+        for s in strategies
+        if s.local is None
+    ]
 
 
 # What a change of layout moves, as a share of the tensor; cutting moves nothing, and is next to nothing.
@@ -336,7 +384,8 @@ def _compute(
     named = {name: _replace(v, tensors) for name, v in argument_names(func, args, kwargs).items()}
     named.update(plan.sizes)
     for change in plan.local:
-        change(named, ())
+        if (result := change(named)) is not None:
+            return result
     return call_by_name(func, named)
 
 
@@ -383,8 +432,7 @@ def _call_with_outs(
         raise NotImplementedError(
             f"{func}: DTensor has no rule for this form; call the function without out="
         )
-    base, _, overload = text[4:].partition(".")
-    plain = getattr(getattr(tl_core.ops.aten, base), overload or "default")
+    plain = operator_named(text[4:])
     results = plain(*args, **{key: value for key, value in kwargs.items() if key not in outs})
     several = list(results) if isinstance(results, (list, tuple)) else [results]
     for key, result in zip(outs, several, strict=True):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import tl_core
 from tl_core import Tensor
 
 from .placement_types import Placement
 
-__all__ = ["Operand", "OperatorCall", "Strategy", "argument_names", "call_by_name"]
+__all__ = ["Operand", "OperatorCall", "Strategy", "argument_names", "call_by_name", "operator_named"]
 
 
 class Operand(NamedTuple):
@@ -22,12 +23,16 @@ class Operand(NamedTuple):
 class Strategy(NamedTuple):
     """Placements on one mesh dimension, of each operand and of each result.
 
-    `local` changes the arguments of a rank's own call, where they say sizes that a cut changes.
+    `local` takes the arguments of a rank's own call, the number of ranks, and the rank. It changes arguments that say
+    sizes, or returns the result in place of the operator. A strategy may be preferred to others that move as much, and
+    may be right on one mesh dimension only.
     """
 
     operands: tuple[Placement, ...]
     results: tuple[Placement, ...]
-    local: Callable[[dict[str, Any], Sequence[tuple[int, ...]]], None] | None = None
+    local: Callable[[dict[str, Any], int, int], Any] | None = None
+    is_preferred: bool = False
+    is_exclusive: bool = False
 
 
 class OperatorCall:
@@ -103,3 +108,14 @@ def call_by_name(func: Any, named: dict[str, Any]) -> Any:
     arguments = func._schema.arguments
     args = [named[a.name] for a in arguments if not a.kwarg_only]
     return func(*args, **{a.name: named[a.name] for a in arguments if a.kwarg_only})
+
+
+def operator_named(name: str) -> Any:
+    """The operator of a name.
+
+    Args:
+        name: the name with its overload, such as "add.Tensor".
+    """
+    base, _, overload = name.partition(".")
+    packets: Any = tl_core.ops
+    return getattr(getattr(packets.aten, base), overload or "default")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import tl_core
 from tl_core import Tensor
 
 from .operator_call import OperatorCall, Strategy
@@ -165,6 +166,47 @@ def _index_put(call: OperatorCall) -> list[Strategy]:
     return strategies
 
 
+# ---- embeddings ------------------------------------------------------------------------------------------------------
+
+
+def _own_rows(indices: Tensor, rows: int, count: int, rank: int) -> tuple[Tensor, Tensor, int, int]:
+    """The indices within this rank's rows, which of them it has, the number of its rows, and the first."""
+    size, offset = Shard.local_shard_size_and_offset(rows, count, rank)
+    own = (indices >= offset) & (indices < offset + size)
+    return indices - offset, own, size, offset
+
+
+@register("embedding")
+def _embedding(call: OperatorCall) -> list[Strategy]:
+    """A rank with some of the rows has a term: its rows, and zeros for all others."""
+    rows = call.metas[0].shape[0]
+
+    def local(arguments: dict[str, Any], count: int, rank: int) -> Tensor:
+        weight = arguments["weight"]
+        index, own, size, _ = _own_rows(arguments["indices"], rows, count, rank)
+        if size == 0:
+            return weight.new_zeros((*index.shape, weight.shape[1]))
+        return weight[index * own] * own.unsqueeze(-1).to(weight.dtype)
+
+    return [Strategy((Shard(0), Replicate()), (Partial("sum"),), local, is_exclusive=True)]
+
+
+@register("embedding_dense_backward")
+def _embedding_dense_backward(call: OperatorCall) -> list[Strategy]:
+    """Each rank adds the gradients of its rows; all others go to a row that is cut off."""
+    func, rows = call.func, call.arguments["num_weights"]
+
+    def local(arguments: dict[str, Any], count: int, rank: int) -> Tensor:
+        index, own, size, offset = _own_rows(arguments["indices"], rows, count, rank)
+        padding = arguments["padding_idx"]
+        own_padding = padding - offset if offset <= padding < offset + size else -1
+        index = index.where(own, tl_core.full_like(index, size))
+        grad, scales = arguments["grad_output"], arguments["scale_grad_by_freq"]
+        return func(grad, index, size + 1, own_padding, scales).narrow(0, 0, size)
+
+    return [Strategy((Replicate(), Replicate()), (Shard(0),), local, is_preferred=True, is_exclusive=True)]
+
+
 # ---- norms -----------------------------------------------------------------------------------------------------------
 
 
@@ -181,7 +223,7 @@ def _samples(call: OperatorCall, own: int, meta: Tensor) -> Iterator[tuple[int, 
 
 
 def _own_samples(names: Sequence[str]) -> Any:
-    def local(arguments: dict[str, Any], results: Sequence[tuple[int, ...]]) -> None:
+    def local(arguments: dict[str, Any], count: int, rank: int) -> None:
         name = next(n for n in names if arguments.get(n) is not None)
         arguments["N"] = arguments[name].numel() // (arguments["C"] * arguments["S"])
 
@@ -204,7 +246,7 @@ def _sample_norm_backward(call: OperatorCall) -> list[Strategy]:
     wants = call.arguments
     strategies = []
     for dim, rows in _samples(call, 1, call.metas[1]):
-        results = [Shard(dim)] * wants["want_input"]
+        results: list[Placement] = [Shard(dim)] * wants["want_input"]
         results += [Partial("sum")] * (wants["want_weight"] + wants["want_bias"])
         if len(results) == len(call.results):
             operands = (Shard(dim), Shard(dim), rows, rows, *rest)

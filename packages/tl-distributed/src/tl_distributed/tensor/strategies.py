@@ -14,7 +14,7 @@ from tl_core import Tensor
 from tl_core.base.row_facts import facts
 from tl_core.base.rule_table import RuleTable
 
-from .operator_call import OperatorCall, Strategy, call_by_name
+from .operator_call import OperatorCall, Strategy, call_by_name, operator_named
 from .placement_types import Partial, Placement, Replicate, Shard
 from .shard_language import Key, Pattern, Rule, Subscript, dimension_keys, parse
 
@@ -80,11 +80,11 @@ def strategies_of(call: OperatorCall) -> list[Strategy]:
     if rule is None or not call.operands:
         return [replicas]
     strategies = [replicas]
-    if rule.base == "function":
-        strategies += PLACEMENTS[call.name](call)
-    elif rule.patterns:
+    if rule.base == "function" or call.overload == call.name:  # the other overloads have patterns alone
+        strategies += PLACEMENTS[call.name](call) if call.name in PLACEMENTS else []
+    if rule.patterns:
         strategies += _by_patterns(call, rule)
-    else:
+    elif rule.base != "function":
         strategies += _BASES[rule.base](call, rule)
     strategies += _terms(call, rule)
     return [_with_own_result(call, strategy) for strategy in strategies]
@@ -290,8 +290,7 @@ def _view(call: OperatorCall, rule: Rule) -> Iterator[Strategy]:
     traced = tl_core.empty_strided(own.shape, strides, dtype=own.dtype, device="meta")
     func = call.func
     if rule.words:
-        base, _, overload = rule.words[0].partition(".")
-        func = getattr(getattr(tl_core.ops.aten, base), overload or "default")
+        func = operator_named(rule.words[0])
     views = call_by_name(func, {**call.arguments, call.operands[0].name: traced})
     several = list(views) if isinstance(views, (list, tuple)) else [views]
     for dim, stride in enumerate(strides):
