@@ -98,7 +98,7 @@ TABLE = {
                 "nn",
                 "algorithms",
             ),
-            *("parallel", "optim", "fsdp", "tensor"),
+            *("parallel", "optim", "tensor", "fsdp"),
         ),
     ),
     "tl-data": Design("datasets, samplers, the `DataLoader` and its workers", ("tl_core",), 3 * MB // 10),

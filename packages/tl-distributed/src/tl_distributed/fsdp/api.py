@@ -333,6 +333,5 @@ def missing(name: str) -> Any:
         NotImplementedError: always.
     """
     raise NotImplementedError(
-        f"{name}: training with sharded parameters is not in tl yet; DistributedDataParallel keeps replicas, and "
-        "tensor.distribute_module distributes parameters"
+        f"{name}: not in tl yet; fully_shard(module) shards the parameters of a module without a wrapper"
     )

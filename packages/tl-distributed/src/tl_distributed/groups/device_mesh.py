@@ -391,7 +391,7 @@ def init_device_mesh(
         raise RuntimeError(
             f"init_device_mesh: the mesh {tuple(mesh_shape)} has {count} ranks, the world {get_world_size()}"
         )
-    ranks = tl_core.arange(count).view(*mesh_shape)
+    ranks = tl_core.arange(count, device="cpu").view(*mesh_shape)
     backends = _backends_of(backend_override or {}, mesh_dim_names, len(mesh_shape))
     return DeviceMesh(device_type, ranks, mesh_dim_names=mesh_dim_names, _backends=backends)
 

@@ -1,0 +1,206 @@
+"""The hooks of a sharded module: its parameters are whole while it computes, forward and backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum, auto
+from typing import Any
+
+import tl_core
+from tl_autograd.variable import queue_callback
+from tl_core import Tensor
+from tl_core.pytree import tree_flatten, tree_map
+from tl_nn import Module
+
+from .api import MixedPrecisionPolicy
+from .parameter_group import ParameterGroup
+
+__all__ = ["ModuleState", "state_of"]
+
+
+class Phase(Enum):
+    """The phase of a module's computation."""
+
+    IDLE = auto()
+    FORWARD = auto()
+    BACKWARD = auto()
+
+
+class Job:
+    """The data that the modules below one root share.
+
+    Attributes:
+        order: the modules whose forward pass has ended, in order.
+        has_callback: whether the end of the backward pass is awaited.
+        is_last_backward: whether gradients are complete after this backward pass.
+    """
+
+    def __init__(self) -> None:
+        self.states: list[ModuleState] = []
+        self.order: list[ModuleState] = []
+        self.has_callback = False
+        self.is_last_backward = True
+
+    def finish(self) -> None:
+        """Ends a backward pass: what still is whole or unreduced is finished."""
+        for state in self.states:
+            if state.phase is Phase.BACKWARD:
+                state.after_backward()
+        for state in self.states:
+            state.group.finish_reduction()
+            state.phase = Phase.IDLE
+        self.order.clear()
+        self.has_callback = False
+
+
+class ModuleState:
+    """The state of modules whose parameters are one group.
+
+    Args:
+        modules: the modules.
+        group: their parameters.
+        policy: the types in which they compute.
+        reshards_after_forward: whether the forward pass frees the parameters at its end; None for all but the root.
+    """
+
+    def __init__(
+        self,
+        modules: Sequence[Module],
+        group: ParameterGroup,
+        policy: MixedPrecisionPolicy,
+        reshards_after_forward: bool | None,
+    ):
+        self.modules, self.group, self.policy = list(modules), group, policy
+        self.reshards_after_forward = True if reshards_after_forward is None else reshards_after_forward
+        self.is_automatic = reshards_after_forward is None
+        self.job: Job | None = None
+        self.is_root = False
+        self.phase = Phase.IDLE
+        self.unshards_in_backward = True
+        self.forward_prefetch: list[ModuleState] = []
+        self.backward_prefetch: list[ModuleState] | None = None
+        self._started: set[int] = set()  # of several modules, those that have begun
+        group.after_gradient = self.after_backward
+        for module in self.modules:
+            module.__dict__["_fsdp_state"] = self
+            module.register_forward_pre_hook(self._before_forward, prepend=True, with_kwargs=True)
+            module.register_forward_hook(self._after_forward)
+            module.register_state_dict_pre_hook(lambda *_: self.group.reshard())
+            module.register_load_state_dict_pre_hook(lambda *_: self.group.reshard())
+
+    # ---- the root
+
+    def _find_root(self) -> Job:
+        """The first module that computes outside of all others is the root of those in it."""
+        if self.job is None:
+            self.job = Job()
+            self.is_root = True
+            for module in self.modules:
+                for part in module.modules():
+                    state = state_of(part)
+                    if state is not None and state not in self.job.states:
+                        state._join(self.job, state is self)
+            if self.is_automatic:
+                self.reshards_after_forward = False  # the backward pass begins with it
+        return self.job
+
+    def _join(self, job: Job, is_own: bool) -> None:
+        if self.job is not None and not is_own:
+            raise RuntimeError(
+                f"FSDP state has already been lazily initialized for {type(self.modules[0]).__name__}: it computed "
+                "before the module around it did; call the outermost module first"
+            )
+        self.job = job
+        job.states.append(self)
+
+    # ---- forward
+
+    def _before_forward(self, module: Module, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        self._find_root()
+        if self.phase is Phase.BACKWARD:  # a checkpoint computes again
+            return args, kwargs
+        self.phase = Phase.FORWARD
+        self._started.add(id(module))
+        if self.policy.cast_forward_inputs and self.policy.param_dtype is not None:
+            args, kwargs = _cast((args, kwargs), self.policy.param_dtype)
+        self.group.unshard()
+        for state in self.forward_prefetch:
+            state.group.start_unshard()
+        if self.group.is_frozen and tl_core.is_grad_enabled():
+            for tensor in _differentiable((args, kwargs)):
+                tensor.register_hook(lambda _: self.after_backward())
+        return args, kwargs
+
+    def _after_forward(self, module: Module, args: Any, output: Any) -> Any:
+        job = self._find_root()
+        if self.phase is Phase.BACKWARD:
+            return output
+        is_end = self._started >= {id(each) for each in self.modules}
+        if is_end:
+            self._started.clear()
+        if tl_core.is_grad_enabled():
+            several = list(_differentiable(output))
+            for tensor in several:
+                tensor.register_hook(self._before_backward)
+            if several and is_end:
+                job.order.append(self)
+        if is_end:
+            if self.reshards_after_forward:
+                self.group.reshard()
+            self.phase = Phase.IDLE
+        return output if self.policy.output_dtype is None else _cast(output, self.policy.output_dtype)
+
+    # ---- backward
+
+    def _before_backward(self, grad: Tensor) -> None:
+        job = self._find_root()
+        if not job.has_callback:
+            job.has_callback = True
+            queue_callback(job.finish)
+        if self.phase is Phase.BACKWARD:
+            return
+        self.phase = Phase.BACKWARD
+        if self.unshards_in_backward:
+            self.group.unshard()
+        for state in self._next_states(job):
+            state.group.start_unshard()
+
+    def _next_states(self, job: Job) -> Iterator[ModuleState]:
+        """The modules whose parameters are gathered while this one computes."""
+        if self.backward_prefetch is not None:
+            yield from self.backward_prefetch
+            return
+        index = next((i for i in range(len(job.order) - 1, -1, -1) if job.order[i] is self), 0)
+        if index > 0 and job.order[index - 1].unshards_in_backward:
+            yield job.order[index - 1]
+
+    def after_backward(self) -> None:
+        """Reduces the gradients and frees the parameters; the reduction of an earlier group ends first."""
+        if self.phase is not Phase.BACKWARD:
+            return
+        self.phase = Phase.IDLE
+        assert self.job is not None
+        for state in self.job.states:
+            state.group.finish_reduction()
+        self.group.finish_backward()
+
+
+def state_of(module: Module) -> ModuleState | None:
+    """The state of a module that was sharded; None for another.
+
+    Args:
+        module: the module.
+    """
+    state: ModuleState | None = module.__dict__.get("_fsdp_state")
+    return state
+
+
+def _differentiable(values: Any) -> Iterator[Tensor]:
+    return (v for v in tree_flatten(values)[0] if isinstance(v, Tensor) and v.requires_grad)
+
+
+def _cast(values: Any, dtype: tl_core.dtype) -> Any:
+    convert: Callable[[Any], Any] = lambda v: (  # noqa: E731 - a leaf of the containers
+        v.to(dtype) if isinstance(v, Tensor) and v.is_floating_point() and v.dtype != dtype else v
+    )
+    return tree_map(convert, values)

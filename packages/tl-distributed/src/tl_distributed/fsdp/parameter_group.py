@@ -1,0 +1,187 @@
+"""The parameters that are gathered by one all-gather, and whose gradients are reduced by one reduce-scatter."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import tl_core
+from tl_core import Tensor
+
+from ..base.reduction import ReduceOp
+from ..base.work import Work
+from ..collectives import tensor_collectives as collectives
+from .mesh_layout import MeshLayout
+from .sharded_parameter import ShardedParameter
+
+__all__ = ["ParameterGroup"]
+
+
+class ParameterGroup:
+    """Parameters of one or several modules.
+
+    Args:
+        parameters: the parameters.
+        layout: the ranks among which they are cut.
+    """
+
+    def __init__(self, parameters: Sequence[ShardedParameter], layout: MeshLayout):
+        self.parameters, self.layout = list(parameters), layout
+        self.is_whole = False
+        self.reduces, self.all_reduces, self.reshards_after_backward = True, True, True
+        self.divide_factor: float | None = None
+        self.all_reduce_hook: Callable[[Tensor], None] | None = None
+        self._gathers: list[tuple[Work | None, Tensor, list[ShardedParameter]]] = []
+        self._reductions: list[tuple[Work | None, Tensor, list[ShardedParameter]]] = []
+        self._partial_sums: dict[int, Tensor] = {}  # of reductions that wait for the copies
+        self._gradients: dict[int, Tensor] = {}  # whole, of backward passes that reduced none
+        self.after_gradient: Callable[[], None] | None = None
+        self._hooks: set[int] = set()
+        self._arrivals: set[int] = set()
+
+    # ---- parameters
+
+    def start_unshard(self) -> None:
+        """Starts to gather the parameters, unless they are whole or on their way."""
+        if self.is_whole or self._gathers:
+            return
+        for parameter in self.parameters:
+            parameter.adopt()
+        count = self.layout.shard_size
+        for part in _by(self.parameters, lambda p: str(p.param_dtype)):
+            with tl_core.no_grad():
+                pieces = [p.padded_piece() for p in part]
+                own = pieces[0] if len(pieces) == 1 else tl_core.cat(pieces)
+            work = None
+            block = own
+            if count > 1:
+                block = own.new_empty(count * own.numel())
+                work = collectives.all_gather_into_tensor(block, own, self.layout.shard_group, async_op=True)
+            self._gathers.append((work, block, part))
+
+    def unshard(self) -> None:
+        """Gathers the parameters, and makes them those of the modules."""
+        if self.is_whole:
+            return
+        self.start_unshard()
+        gathers, self._gathers = self._gathers, []
+        for work, block, part in gathers:
+            if work is not None:
+                work.wait()
+            rows = block.view(self.layout.shard_size, -1)
+            start = 0
+            for parameter in part:
+                parameter.fill(rows[:, start : start + parameter.padded_numel])
+                start += parameter.padded_numel
+        self.is_whole = True
+        for index, parameter in enumerate(self.parameters):
+            assert parameter.whole is not None
+            parameter.register(parameter.whole)
+            if parameter.requires_grad and index not in self._hooks:
+                self._hooks.add(index)
+                parameter.whole.register_post_accumulate_grad_hook(partial(self._arrive, index))
+
+    def reshard(self) -> None:
+        """Frees the whole parameters, and makes the pieces those of the modules."""
+        if self._gathers:
+            self.unshard()
+        if not self.is_whole:
+            return
+        self.is_whole = False
+        for parameter in self.parameters:
+            parameter.register(parameter.sharded)
+            parameter.free()
+
+    def _arrive(self, index: int, parameter: Tensor) -> None:
+        """A gradient has been accumulated: with the last one, the group's gradients can be reduced."""
+        self._arrivals.add(index)
+        awaited = {i for i, p in enumerate(self.parameters) if p.requires_grad}
+        if self._arrivals >= awaited and self.after_gradient is not None:
+            self.after_gradient()
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether no parameter gets a gradient."""
+        return not any(parameter.requires_grad for parameter in self.parameters)
+
+    # ---- gradients
+
+    def finish_backward(self) -> None:
+        """Starts to reduce the gradients, and frees the parameters, as far as the program asks for both."""
+        self._arrivals.clear()
+        gradients = self._take_gradients()
+        if self.reduces:
+            self._start_reduction(gradients)
+        else:
+            self._gradients = gradients
+        if self.reshards_after_backward:
+            self.reshard()
+
+    def _take_gradients(self) -> dict[int, Tensor]:
+        """The gradients of the whole parameters, with those of earlier passes that reduced none."""
+        gradients, self._gradients = self._gradients, {}
+        for index, parameter in enumerate(self.parameters):
+            if parameter.whole is None or parameter.whole.grad is None:
+                continue
+            grad, parameter.whole.grad = parameter.whole.grad, None
+            with tl_core.no_grad():
+                if not self.reduces:
+                    grad = grad.to(parameter.reduce_dtype)
+                gradients[index] = grad if index not in gradients else gradients[index] + grad
+        return gradients
+
+    def _start_reduction(self, gradients: dict[int, Tensor]) -> None:
+        indices = sorted(gradients)
+        count = self.layout.shard_size
+        for part in _by([self.parameters[i] for i in indices], lambda p: str(p.reduce_dtype)):
+            with tl_core.no_grad():
+                rows = [p.padded_gradient(gradients[self.parameters.index(p)]) for p in part]
+                block = rows[0].contiguous() if len(rows) == 1 else tl_core.cat(rows, 1)
+            own, work = block.view(-1), None
+            if count > 1:
+                own = block.new_empty(block.shape[1])
+                op = ReduceOp.AVG if self.divide_factor is None else ReduceOp.SUM
+                work = collectives.reduce_scatter_tensor(
+                    own, block.view(-1), op, self.layout.shard_group, async_op=True
+                )
+            self._reductions.append((work, own, part))
+
+    def finish_reduction(self) -> None:
+        """Waits for the reductions, and adds the pieces to the gradients of the parameters."""
+        reductions, self._reductions = self._reductions, []
+        for number, (work, own, part) in enumerate(reductions):
+            if work is not None:
+                work.wait()
+            with tl_core.no_grad():
+                if self.divide_factor is not None:
+                    own.div_(self.divide_factor)
+                own = self._reduce_copies(number, own)
+                if own is None:
+                    continue
+                start = 0
+                for parameter in part:
+                    parameter.add_gradient(own[start : start + parameter.padded_numel])
+                    start += parameter.padded_numel
+
+    def _reduce_copies(self, number: int, own: Any) -> Any:
+        """The mean over the copies of a piece; None if a later pass takes it."""
+        if self.layout.replicate_size > 1:
+            if (earlier := self._partial_sums.pop(number, None)) is not None:
+                own = own + earlier
+            if not self.all_reduces:
+                self._partial_sums[number] = own
+                return None
+            collectives.all_reduce(own, ReduceOp.AVG, self.layout.replicate_group)
+        if self.all_reduce_hook is not None:
+            self.all_reduce_hook(own)
+        return own
+
+
+def _by(
+    parameters: list[ShardedParameter], key: Callable[[ShardedParameter], str]
+) -> list[list[ShardedParameter]]:
+    """The parameters with one type each, in order."""
+    several = sorted(parameters, key=key) if len({key(p) for p in parameters}) > 1 else parameters
+    return [list(part) for _, part in itertools.groupby(several, key)]

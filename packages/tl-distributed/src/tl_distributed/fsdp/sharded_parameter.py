@@ -1,0 +1,238 @@
+"""A parameter of which each rank holds a piece, and which is whole while a module computes.
+
+The whole parameter is one tensor for the life of the module. Its storage is empty while it isn't used, so a graph that
+has saved it finds its elements again when the backward pass has gathered them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tl_core
+from tl_core import Tensor
+from tl_core.tensors.version_counters import unsafe_preserve_version_counter
+from tl_nn import Module, Parameter
+
+from ..groups.device_mesh import DeviceMesh
+from ..tensor.dtensor import DTensor
+from ..tensor.dtensor_spec import DTensorSpec, TensorMeta
+from ..tensor.layout import whole_stride
+from ..tensor.placement_types import Placement, Replicate, Shard, _StridedShard
+from .api import MixedPrecisionPolicy
+from .mesh_layout import MeshLayout
+
+__all__ = ["ShardedParameter"]
+
+
+class ShardedParameter:
+    """A parameter of one or several modules.
+
+    Args:
+        parameter: the parameter, which is cut.
+        owners: the modules that have it, with its name in each.
+        layout: the ranks among which it is cut.
+        placement: the dimension that is cut.
+        policy: the types in which it is gathered and reduced.
+    """
+
+    def __init__(
+        self,
+        parameter: Parameter,
+        owners: Sequence[tuple[Module, str]],
+        layout: MeshLayout,
+        placement: Shard,
+        policy: MixedPrecisionPolicy,
+    ):
+        self.owners, self.layout = list(owners), layout
+        self.tensor_spec = parameter._spec if isinstance(parameter, DTensor) else None
+        local = parameter._local_tensor if isinstance(parameter, DTensor) else parameter.detach()
+        self.size, self.dtype = local.shape, local.dtype
+        self.placement = _check_placement(placement, local, parameter, layout)
+        self.param_dtype = policy.param_dtype or self.dtype
+        self.reduce_dtype = policy.reduce_dtype or self.param_dtype
+        self.requires_grad = parameter.requires_grad
+        dim = self.placement.dim
+        self.chunk = -(-self.size[dim] // layout.shard_size)
+        self.padded_size = (*self.size[:dim], self.chunk, *self.size[dim + 1 :])
+        self.padded_numel = local.numel() // max(self.size[dim], 1) * self.chunk if local.numel() else 0
+        self.spec = self._sharded_spec(parameter)
+        piece = self.placement.piece(local, layout.shard_size, layout.shard_rank).clone()
+        self.sharded: Any = _parameter_like(parameter, DTensor(piece, self.spec, requires_grad=False))
+        parameter._fsdp_piece = self.sharded._fsdp_piece = True  # type: ignore[attr-defined]
+        self.whole: Any = None
+        self._memory: Tensor | None = None  # of the whole parameter
+        self.register(self.sharded)
+
+    def _sharded_spec(self, parameter: Parameter) -> DTensorSpec:
+        meta = TensorMeta(parameter.shape, whole_stride(parameter.shape), self.dtype)
+        copies: list[Placement] = [Replicate()] * self.layout.shard_dim
+        if self.tensor_spec is None:
+            return DTensorSpec(self.layout.mesh, (*copies, self.placement), meta)
+        mesh = _joint_mesh(self.layout.mesh, self.tensor_spec.mesh)
+        cuts = 1
+        for mesh_dim, placement in enumerate(self.tensor_spec.placements):
+            if placement.is_shard(self.placement.dim):
+                cuts *= self.tensor_spec.mesh.size(mesh_dim)
+        dim = self.placement.dim
+        own = self.placement if cuts == 1 else _StridedShard(dim, split_factor=cuts)
+        return DTensorSpec(mesh, (*copies, own, *self.tensor_spec.placements), meta)
+
+    def register(self, parameter: Parameter) -> None:
+        """Makes a parameter the one that the modules have.
+
+        Args:
+            parameter: the piece or the whole.
+        """
+        for module, name in self.owners:
+            module._parameters[name] = parameter
+
+    def adopt(self) -> None:
+        """Takes over the piece that the modules have: a program may have moved, loaded or frozen it.
+
+        Raises:
+            ValueError: a module has a parameter that isn't cut.
+        """
+        module, name = self.owners[0]
+        own = module._parameters[name]
+        if own is self.sharded or own is self.whole:
+            return
+        if not isinstance(own, DTensor):
+            raise ValueError(
+                f"fully_shard: {type(module).__name__}.{name} is a {type(own).__name__}, "
+                "where the module has a piece of a DTensor; load with distribute_tensor, or shard the module afterwards"
+            )
+        self.sharded = own
+        self.requires_grad = own.requires_grad
+        self.register(own)
+
+    # ---- the whole parameter
+
+    def padded_piece(self) -> Tensor:
+        """The piece in the type in which it is gathered, flat and as long as the first rank's."""
+        local = self.sharded._local_tensor.to(self.param_dtype)
+        if local.numel() == self.padded_numel:
+            return local.reshape(-1)
+        result = local.new_zeros(self.padded_size)
+        result.narrow(self.placement.dim, 0, local.shape[self.placement.dim]).copy_(local)
+        return result.view(-1)
+
+    def fill(self, pieces: Tensor) -> None:
+        """Allocates the whole parameter and writes the pieces of all ranks.
+
+        Args:
+            pieces: a row of elements for each rank.
+        """
+        memory = self._allocate()
+        dim, count = self.placement.dim, pieces.shape[0]
+        with tl_core.no_grad(), _quiet(memory):
+            if dim == 0 and self.chunk * count == self.size[0]:
+                memory.view(count, -1).copy_(pieces)
+                return
+            for rank in range(count):
+                own = self.placement.piece(memory, count, rank)
+                own.copy_(pieces[rank].view(self.padded_size).narrow(dim, 0, own.shape[dim]))
+
+    def _allocate(self) -> Tensor:
+        if self._memory is None or self.whole is None:
+            self._memory = tl_core.empty(self.size, dtype=self.param_dtype)
+            value: Tensor = self._memory
+            if self.tensor_spec is not None:
+                meta = self.tensor_spec.tensor_meta._replace(dtype=self.param_dtype)
+                spec = DTensorSpec(self.tensor_spec.mesh, self.tensor_spec.placements, meta)
+                value = DTensor(self._memory, spec, requires_grad=False)
+            self.whole = _parameter_like(self.sharded, value)
+        elif self._memory.untyped_storage().nbytes() == 0:
+            self._memory.untyped_storage().resize_(self._memory.numel() * self._memory.element_size())
+        if self.whole.requires_grad != self.requires_grad:
+            self.whole.requires_grad_(self.requires_grad)
+        return self._memory
+
+    def free(self) -> None:
+        """Frees the memory of the whole parameter."""
+        if self._memory is not None:
+            self._memory.untyped_storage().resize_(0)
+
+    # ---- gradients
+
+    def padded_gradient(self, grad: Tensor) -> Tensor:
+        """The gradient of the whole parameter in the type of the reduction, with a row for each rank.
+
+        Args:
+            grad: the gradient.
+        """
+        if isinstance(grad, DTensor):
+            assert self.tensor_spec is not None
+            grad = grad.redistribute(placements=self.tensor_spec.placements)._local_tensor
+        dim, count = self.placement.dim, self.layout.shard_size
+        grad = grad.to(self.reduce_dtype)
+        if dim == 0 and self.chunk * count == self.size[0]:
+            return grad.reshape(count, -1)
+        rows = grad.new_zeros((count, *self.padded_size))
+        for rank in range(count):
+            own = self.placement.piece(grad, count, rank)
+            rows[rank].narrow(dim, 0, own.shape[dim]).copy_(own)
+        return rows.view(count, -1)
+
+    def add_gradient(self, piece: Tensor) -> None:
+        """Adds a reduced gradient to that of the piece.
+
+        Args:
+            piece: its elements, as long as those of the first rank.
+        """
+        local = self.sharded._local_tensor
+        dim = self.placement.dim
+        own = piece.view(self.padded_size).narrow(dim, 0, local.shape[dim]).to(self.dtype)
+        if self.sharded.grad is None:
+            self.sharded.grad = DTensor(own.contiguous().clone(), self.spec, requires_grad=False)
+        else:
+            self.sharded.grad._local_tensor.add_(own)
+
+
+def _check_placement(placement: Shard, local: Tensor, parameter: Parameter, layout: MeshLayout) -> Shard:
+    if local.dim() == 0:
+        raise ValueError(
+            "fully_shard doesn't support scalar parameters. Change the parameter to a 1D tensor with numel equal to 1."
+        )
+    if not -local.dim() <= placement.dim < local.dim():
+        raise ValueError(
+            f"fully_shard: {placement} cuts a dimension that a parameter of size {tuple(local.shape)} lacks"
+        )
+    dim = placement.dim % local.dim()
+    if dim > 0 and local.shape[dim] % layout.shard_size:
+        raise NotImplementedError(
+            f"FSDP does not support uneven sharding on dim {dim}: {tuple(local.shape)} "
+            f"(world size: {layout.shard_size})"
+        )
+    if isinstance(parameter, DTensor) and local.dtype != parameter.dtype:
+        raise ValueError(f"fully_shard: a DTensor of {parameter.dtype} holds elements of {local.dtype}")
+    return Shard(dim)
+
+
+def _joint_mesh(data: DeviceMesh, tensor: DeviceMesh) -> DeviceMesh:
+    """The mesh with the dimensions of data and of tensor parallelism.
+
+    Raises:
+        ValueError: both aren't slices of one mesh.
+    """
+    root = data._get_root_mesh()
+    if root != tensor._get_root_mesh() or data.mesh_dim_names is None or tensor.mesh_dim_names is None:
+        raise ValueError(
+            "FSDP requires the DP and TP mesh to have the same parent mesh but got: \n"
+            f"DP's global mesh: {root}\nTP's global mesh: {tensor._get_root_mesh()}"
+        )
+    return root[(*data.mesh_dim_names, *tensor.mesh_dim_names)]
+
+
+def _parameter_like(parameter: Any, value: Tensor) -> Parameter:
+    kind = (
+        type(parameter)
+        if isinstance(parameter, Parameter) and not isinstance(parameter, DTensor)
+        else Parameter
+    )
+    return kind(value, requires_grad=parameter.requires_grad)
+
+
+def _quiet(tensor: Tensor) -> Any:
+    """A block in which writing to a tensor doesn't count as a change of what a graph has saved."""
+    return unsafe_preserve_version_counter(tensor)

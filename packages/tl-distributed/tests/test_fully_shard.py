@@ -1,0 +1,381 @@
+"""`fully_shard`: a model whose parameters are pieces trains as its replicas do."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import tl_core as tl
+import tl_distributed as dist
+import tl_nn as nn
+from tl_core.testing import assert_close
+from tl_distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard, register_fsdp_forward_method
+from tl_distributed.parallel import DistributedDataParallel
+from tl_distributed.tensor import DTensor, Replicate, Shard
+from tl_distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+from tl_distributed.tensor.placement_types import _StridedShard
+from tl_nn import optim
+
+BUILDING = threading.Lock()  # ranks are threads, which share the generator
+STEPS = 10
+
+
+class Tied(nn.Module):
+    """The output layer has the weight of the first one, and a layer without gradients stands between."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.middle, self.last = nn.Linear(5, 7), nn.Linear(7, 5), nn.Linear(5, 7)
+        self.last.weight = self.first.weight
+        self.middle.requires_grad_(False)
+        self.out = nn.Linear(7, 3)
+
+    def forward(self, x):
+        return self.out(self.last(self.middle(self.first(x).relu())).relu())
+
+
+def stack():
+    layers = [nn.Linear(5, 7), nn.ReLU(), nn.Linear(7, 7), nn.LayerNorm(7), nn.Linear(7, 3)]
+    return nn.Sequential(*layers)
+
+
+def built(kind=stack):
+    with BUILDING:
+        tl.manual_seed(0)
+        return kind()
+
+
+def pair():
+    return nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 3))
+
+
+def batches(rank, steps=STEPS):
+    drawn = tl.Generator().manual_seed(rank)
+    for _ in range(steps):
+        yield tl.randn(4, 5, generator=drawn), tl.randn(4, 3, generator=drawn)
+
+
+def train(model, rank, steps=STEPS, dtype=None):
+    """The mean loss of the ranks in each step."""
+    optimizer = optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=0.05)
+    losses = []
+    for x, y in batches(rank, steps):
+        loss = ((model(x if dtype is None else x.to(dtype)).float() - y) ** 2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        mean = loss.detach().clone()
+        dist.all_reduce(mean, dist.ReduceOp.AVG)
+        losses.append(float(mean))
+    return losses
+
+
+def shard_layers(model, **options):
+    for layer in model:
+        if isinstance(layer, nn.Linear):
+            fully_shard(layer, **options)
+    return fully_shard(model, **options)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("reshard", [None, True, False])
+def test_losses_of_replicas(ranks, count, reshard):
+    def body(rank):
+        expected = train(DistributedDataParallel(built()), rank)
+        model = shard_layers(built(), reshard_after_forward=reshard)
+        losses = train(model, rank)
+        np.testing.assert_allclose(losses, expected, rtol=1e-5)
+        assert all(isinstance(p, DTensor) and p.placements == (Shard(0),) for p in model.parameters())
+        return losses
+
+    results = ranks(count, body)
+    assert results[0][-1] < results[0][0]
+
+
+def test_frozen_and_shared_parameters(ranks):
+    def body(rank):
+        expected = train(DistributedDataParallel(built(Tied)), rank)
+        for layers in ((), ("middle",), ("middle", "out")):
+            model = built(Tied)
+            for name in layers:
+                fully_shard(getattr(model, name))
+            fully_shard(model)
+            np.testing.assert_allclose(train(model, rank), expected, rtol=1e-5)
+            assert model.last.weight is model.first.weight and model.middle.weight.grad is None
+
+    ranks(2, body)
+
+
+def test_memory_between_and_during_passes(ranks):
+    def body(rank):
+        model = shard_layers(built())
+        layer = model[0]
+        whole = []
+        layer.register_forward_hook(lambda module, args, output: whole.append(module.weight.shape))
+        x = tl.ones(2, 5, requires_grad=True)
+        output = model(x)
+        memory = layer._state().group.parameters[0]._memory
+        assert memory.untyped_storage().nbytes() == 0 and isinstance(layer.weight, DTensor)
+        output.sum().backward()
+        assert (
+            memory.untyped_storage().nbytes() == 0
+            and layer.weight.grad.to_local().shape == layer.weight.to_local().shape
+        )
+        layer.unshard()
+        assert type(layer.weight) is nn.Parameter and layer.weight.shape == (7, 5)
+        layer.reshard()
+        handle = layer.unshard(async_op=True)
+        handle.wait()
+        assert memory.untyped_storage().nbytes() == 7 * 5 * 4
+        layer.reshard()
+
+    ranks(2, body)
+
+
+def test_low_precision(ranks):
+    policy = MixedPrecisionPolicy(param_dtype=tl.bfloat16, reduce_dtype=tl.float32)
+    outer = MixedPrecisionPolicy(param_dtype=tl.bfloat16, reduce_dtype=tl.float32, output_dtype=tl.float32)
+
+    def body(rank):
+        dtypes = []
+        model = built()
+        for index in (0, 2, 4):
+            fully_shard(model[index], mp_policy=policy)
+        fully_shard(model, mp_policy=outer)
+        model[1].register_forward_hook(lambda module, args, output: dtypes.append(output.dtype))
+        model.register_forward_hook(lambda module, args, output: dtypes.append(output.dtype))
+        losses = train(model, rank)
+        assert (
+            dtypes[:2] == [tl.bfloat16, tl.float32]
+            and model[0].weight.dtype == model[0].weight.grad.dtype == tl.float32
+        )
+        np.testing.assert_allclose(losses, train(DistributedDataParallel(built()), rank), rtol=0.1)
+        exact = shard_layers(built(), mp_policy=MixedPrecisionPolicy(param_dtype=tl.float64))
+        double = built().double()
+        np.testing.assert_allclose(
+            train(exact, rank), train(DistributedDataParallel(double), rank, dtype=tl.float64), rtol=1e-4
+        )
+
+    ranks(2, body)
+
+
+def test_copies_of_pieces(ranks):
+    def body(rank):
+        mesh = dist.init_device_mesh("cpu", (2, 2), mesh_dim_names=("copies", "pieces"))
+        model = shard_layers(built(), mesh=mesh)
+        assert model[0].weight.placements == (Replicate(), Shard(0))
+        np.testing.assert_allclose(
+            train(model, rank, 5), train(DistributedDataParallel(built()), rank, 5), rtol=1e-5
+        )
+
+    ranks(4, body)
+
+
+def test_with_tensor_parallelism(ranks):
+    def body(rank):
+        mesh = dist.init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+        plan = {"0": ColwiseParallel(), "2": RowwiseParallel()}
+        model = parallelize_module(built(pair), mesh["tp"], plan)
+        fully_shard(model[0], mesh=mesh["dp"])
+        fully_shard(model, mesh=mesh["dp"])
+        assert model[0].weight.placements == (_StridedShard(0, split_factor=2), Shard(0))
+        assert model[2].weight.placements == (Shard(0), Shard(1))
+        assert model[0].weight.device_mesh == mesh
+        whole = built(pair)
+        for mine, other in zip(model.parameters(), whole.parameters(), strict=True):
+            assert_close(mine.full_tensor(), other)
+        replicas = DistributedDataParallel(whole, process_group=mesh["dp"].get_group())
+        np.testing.assert_allclose(train(model, rank // 2), train(replicas, rank // 2), rtol=1e-5)
+        for mine, other in zip(model.parameters(), whole.parameters(), strict=True):
+            assert_close(mine.full_tensor(), other, rtol=1e-4, atol=1e-5)
+
+    ranks(4, body)
+
+
+def test_gradients_accumulate_without_communication(ranks):
+    def body(rank):
+        model, replicas = shard_layers(built()), DistributedDataParallel(built())
+        for number, (x, y) in enumerate(batches(rank, 3)):
+            model.set_requires_gradient_sync(number == 2)
+            ((model(x) - y) ** 2).mean().backward()
+            assert (model[0].weight.grad is None) == (number < 2)
+        with replicas.no_sync():
+            for x, y in list(batches(rank, 3))[:2]:
+                ((replicas(x) - y) ** 2).mean().backward()
+        x, y = list(batches(rank, 3))[2]
+        ((replicas(x) - y) ** 2).mean().backward()
+        for mine, other in zip(model.parameters(), replicas.parameters(), strict=True):
+            assert_close(mine.grad.full_tensor(), other.grad)
+
+    ranks(2, body)
+
+
+def test_norms_of_gradients(ranks):
+    def body(rank):
+        model, replicas = shard_layers(built()), DistributedDataParallel(built())
+        x, y = next(batches(rank))
+        for each in (model, replicas):
+            ((each(x) - y) ** 2).mean().backward()
+        norms = [nn.utils.clip_grad_norm_(each.parameters(), 0.1) for each in (model, replicas)]
+        assert_close(norms[0].full_tensor(), norms[1])
+        for mine, other in zip(model.parameters(), replicas.parameters(), strict=True):
+            assert_close(mine.grad.full_tensor(), other.grad)
+
+    ranks(3, body)
+
+
+def test_state_dicts_and_checkpoints(ranks, tmp_path):
+    checkpoint = pytest.importorskip("tl_checkpoint.distributed")
+
+    def save(rank):
+        model = shard_layers(built())
+        train(model, rank, 2)
+        with tl.no_grad():
+            model(tl.ones(2, 5))  # the outermost layers stay whole
+        state = model.state_dict()
+        assert all(isinstance(value, DTensor) for value in state.values())
+        checkpoint.save(state, checkpoint_id=str(tmp_path))
+        return {name: value.full_tensor() for name, value in state.items()}
+
+    saved = ranks(3, save)[0]
+
+    def load(rank):
+        model = shard_layers(built())
+        state = model.state_dict()
+        checkpoint.load(state, checkpoint_id=str(tmp_path))
+        model.load_state_dict(state)
+        for name, value in model.state_dict().items():
+            assert value.full_tensor().equal(saved[name])
+        whole = built()
+        state = whole.state_dict()
+        checkpoint.load(state, checkpoint_id=str(tmp_path))
+        assert all(value.equal(saved[name]) for name, value in state.items())
+
+    ranks(2, load)
+
+
+def test_models_without_memory_get_it_piece_by_piece(ranks):
+    def body(rank):
+        with tl.device("meta"):
+            model = shard_layers(stack())
+        assert model[0].weight.is_meta
+        model.to_empty(device="cpu")
+        assert (
+            isinstance(model[0].weight, DTensor)
+            and model[0].weight.to_local().shape == ((4, 5), (3, 5))[rank]
+        )
+        with tl.no_grad():
+            for parameter, whole in zip(model.parameters(), built().parameters(), strict=True):
+                parameter.copy_(
+                    dist.tensor.distribute_tensor(whole.detach(), parameter.device_mesh, parameter.placements)
+                )
+        np.testing.assert_allclose(
+            train(model, rank, 4), train(DistributedDataParallel(built()), rank, 4), rtol=1e-5
+        )
+
+    ranks(2, body)
+
+
+def test_methods_of_the_class(ranks):
+    def body(rank):
+        model = shard_layers(built())
+        assert isinstance(model, FSDPModule) and isinstance(model, nn.Sequential)
+        assert type(model).__name__ == "FSDPSequential"
+        assert type(type(model[0])(2, 3)) is nn.Linear
+        layers = [model[0], model[2], model[4]]
+        model.set_modules_to_forward_prefetch(layers[:2])
+        layers[2].set_modules_to_backward_prefetch([layers[1], layers[0]])
+        model.set_reshard_after_backward(False, recurse=True)
+        seen = []
+        layers[0].set_all_reduce_hook(lambda tensor: seen.append(tensor.numel()))
+        layers[1].set_reduce_scatter_divide_factor(4.0)
+        layers[0].set_unshard_in_backward(False)
+        model.set_is_last_backward(True)
+        replicas = DistributedDataParallel(built())
+        x, y = next(batches(rank))
+        for each in (model, replicas):
+            ((each(x) - y) ** 2).mean().backward()
+        model.set_reshard_after_backward(True)
+        for layer in model:
+            if isinstance(layer, FSDPModule):
+                layer.reshard()
+        model.reshard()
+        for index, (mine, other) in enumerate(zip(model.parameters(), replicas.parameters(), strict=True)):
+            assert_close(mine.grad.full_tensor() * (2 if index in (2, 3) else 1), other.grad)
+        assert seen == [4 * 5 + 4]
+
+        class Twice(nn.Linear):
+            def twice(self, x):
+                return self(x) * 2
+
+            def plain(self, x):
+                return x @ self.weight.t()
+
+        layer = fully_shard(Twice(5, 5, bias=False))
+        register_fsdp_forward_method(layer, "plain")
+        assert_close(layer.plain(x) * 2, layer.twice(x))
+        assert isinstance(layer.weight, DTensor) or layer.weight.shape == (5, 5)
+
+    ranks(2, body)
+
+
+def test_several_modules_are_one_group(ranks):
+    def body(rank):
+        model = built()
+        fully_shard([model[2], model[4]])
+        fully_shard(model)
+        assert len(model[2]._state().group.parameters) == 4 and model[2]._state() is model[4]._state()
+        np.testing.assert_allclose(
+            train(model, rank, 4), train(DistributedDataParallel(built()), rank, 4), rtol=1e-5
+        )
+
+    ranks(2, body)
+
+
+def test_what_cannot_be_sharded(ranks):
+    def body(rank):
+        model = built()
+        fully_shard(model[0])
+        for call, error, text in (
+            (lambda: fully_shard(model[0]), ValueError, "has been sharded already"),
+            (lambda: fully_shard(nn.ModuleList([nn.Linear(2, 2)])), ValueError, "do not implement forward"),
+            (
+                lambda: fully_shard(nn.Linear(2, 2), reshard_after_forward=2),
+                NotImplementedError,
+                "is not there yet",
+            ),
+            (
+                lambda: fully_shard(nn.Linear(2, 3), shard_placement_fn=lambda p: Shard(1)),
+                ValueError,
+                "cuts a dim",
+            ),
+            (
+                lambda: fully_shard(nn.Linear(3, 2, bias=False), shard_placement_fn=lambda p: Shard(1)),
+                NotImplementedError,
+                "does not support uneven sharding on dim 1",
+            ),
+            (
+                lambda: fully_shard(nn.Linear(2, 2), mesh=dist.init_device_mesh("cpu", (1, 1, 2))),
+                ValueError,
+                "expects a 1D or 2D DeviceMesh",
+            ),
+            (
+                lambda: model[0].set_modules_to_forward_prefetch([nn.ReLU()]),
+                ValueError,
+                "fully_shard has sharded",
+            ),
+        ):
+            with pytest.raises(error, match=text):
+                call()
+        scalar = nn.Module()
+        scalar.scale = nn.Parameter(tl.tensor(1.0))
+        with pytest.raises(ValueError, match="doesn't support scalar parameters"):
+            fully_shard(scalar)
+        tied = built(Tied)
+        fully_shard(tied.first)
+        with pytest.raises(ValueError, match="belongs to a group that was sharded before"):
+            fully_shard(tied)
+
+    ranks(2, body)
