@@ -297,3 +297,16 @@ def test_functional_collectives(ranks):
             funcol.reduce_scatter_tensor(tl.ones(3), "sum", 0, mesh)
 
     ranks(2, body)
+
+
+def test_types_and_gradients_of_moves(ranks):
+    def body(rank):
+        mesh = init_device_mesh("cpu", (2,))
+        local = tl.full((2, 2), rank + 1.0, requires_grad=True)
+        x = DTensor.from_local(local, mesh, [Partial()], grad_placements=[Replicate()])
+        y = x.redistribute(placements=[Shard(0)], forward_dtype=tl.bfloat16, backward_dtype=tl.float64)
+        assert y.dtype == tl.bfloat16 and y.to_local().tolist() == [[3, 3]]
+        (y * 2).sum().full_tensor().backward()
+        assert local.grad.dtype == tl.float32 and local.grad.tolist() == [[2, 2], [2, 2]]
+
+    ranks(2, body)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import tl_core
 from tl_autograd import Function
@@ -101,6 +101,7 @@ class DTensor(Tensor):
         run_check: bool = False,
         shape: Sequence[int] | None = None,
         stride: Sequence[int] | None = None,
+        grad_placements: Sequence[Placement] | None = None,
     ) -> DTensor:
         """The distributed tensor of what the processes hold; it has a gradient.
 
@@ -111,6 +112,7 @@ class DTensor(Tensor):
             run_check: whether replicas are those of the first process, at the price of a broadcast.
             shape: the size of the whole; needed where pieces are of several sizes.
             stride: the strides of the whole.
+            grad_placements: the placements of the gradient; as these by default, with replicas for terms.
 
         Raises:
             RuntimeError: one of `shape` and `stride` is given and the other is not.
@@ -138,7 +140,10 @@ class DTensor(Tensor):
                     group = device_mesh.get_group(mesh_dim)
                     collectives.broadcast(local_tensor.detach(), group=group, group_src=0)
         meta = TensorMeta(tl_core.Size(shape), tuple(stride), local_tensor.dtype)
-        result: DTensor = _FromLocal.apply(local_tensor, DTensorSpec(device_mesh, placed, meta))
+        grads = tuple(Replicate() if isinstance(p, Partial) else p for p in placed)
+        if grad_placements is not None:
+            grads = normalize_placements(grad_placements, device_mesh, local_tensor.dim())
+        result: DTensor = _FromLocal.apply(local_tensor, DTensorSpec(device_mesh, placed, meta), grads)
         return result
 
     def to_local(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
@@ -164,6 +169,8 @@ class DTensor(Tensor):
         placements: Sequence[Placement] | None = None,
         *,
         async_op: bool = False,
+        forward_dtype: tl_core.dtype | None = None,
+        backward_dtype: tl_core.dtype | None = None,
     ) -> DTensor:
         """The tensor in another layout; it has a gradient.
 
@@ -171,6 +178,8 @@ class DTensor(Tensor):
             device_mesh: the mesh, which is the one that it lies on.
             placements: how it shall lie; replicas by default.
             async_op: takes no effect: the result is waited for.
+            forward_dtype: the type in which it moves, and of the result; its own by default.
+            backward_dtype: the type in which its gradient moves; that of the gradient by default.
 
         Raises:
             NotImplementedError: the mesh is another.
@@ -186,7 +195,7 @@ class DTensor(Tensor):
                 raise RuntimeError(
                     "Can not redistribute to Partial, redistributing to Partial is for internal use only!"
                 )
-        result: DTensor = _Redistribute.apply(self, placed)
+        result: DTensor = _Redistribute.apply(self, placed, forward_dtype, backward_dtype)
         return result
 
     def full_tensor(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
@@ -254,15 +263,13 @@ class DTensor(Tensor):
 
 class _FromLocal(Function):
     @staticmethod
-    def forward(ctx: Any, local: Tensor, spec: DTensorSpec) -> DTensor:
-        ctx.spec = spec
+    def forward(ctx: Any, local: Tensor, spec: DTensorSpec, grads: tuple[Placement, ...]) -> DTensor:
+        ctx.grads = grads  # of terms by default replicas: all have the gradient of their sum
         return DTensor(local, spec, requires_grad=False)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
-        # Terms all have the gradient of their sum.
-        placed = tuple(Replicate() if isinstance(p, Partial) else p for p in ctx.spec.placements)
-        return redistribute_local_tensor(grad._local_tensor, grad._spec, placed), None
+        return redistribute_local_tensor(grad._local_tensor, grad._spec, ctx.grads), None, None
 
 
 class _ToLocal(Function):
@@ -280,15 +287,19 @@ class _ToLocal(Function):
 
 class _Redistribute(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: DTensor, placements: tuple[Placement, ...]) -> DTensor:
-        ctx.before = tensor._spec.placements
-        return _move(tensor, placements)
+    def forward(
+        ctx: Any, tensor: DTensor, placements: tuple[Placement, ...], dtype: Any, backward_dtype: Any
+    ) -> DTensor:
+        ctx.before, ctx.dtype, ctx.backward_dtype = tensor._spec.placements, tensor.dtype, backward_dtype
+        return _move(tensor if dtype is None else cast(DTensor, tensor.to(dtype)), placements)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
         # What were terms gets the gradient of the sum as it is.
         placed = tuple(Replicate() if isinstance(p, Partial) else p for p in ctx.before)
-        return _move(grad, placed), None
+        if ctx.backward_dtype is not None:
+            grad = grad.to(ctx.backward_dtype)
+        return _move(grad, placed).to(ctx.dtype), None, None, None
 
 
 def _move(tensor: DTensor, placements: tuple[Placement, ...]) -> DTensor:
