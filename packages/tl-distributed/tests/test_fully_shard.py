@@ -11,7 +11,13 @@ import tl_core as tl
 import tl_distributed as dist
 import tl_nn as nn
 from tl_core.testing import assert_close
-from tl_distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard, register_fsdp_forward_method
+from tl_distributed.fsdp import (
+    FSDPModule,
+    MixedPrecisionPolicy,
+    fully_shard,
+    register_fsdp_forward_method,
+    sharded_parameter,
+)
 from tl_distributed.parallel import DistributedDataParallel
 from tl_distributed.tensor import DTensor, Replicate, Shard
 from tl_distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
@@ -377,5 +383,21 @@ def test_what_cannot_be_sharded(ranks):
         fully_shard(tied.first)
         with pytest.raises(ValueError, match="belongs to a group that was sharded before"):
             fully_shard(tied)
+
+    ranks(2, body)
+
+
+def test_large_parameters_are_gathered_in_their_memory(ranks, monkeypatch):
+    monkeypatch.setattr(sharded_parameter, "_LARGE", 8)
+
+    def body(rank):
+        model = built(pair)
+        for layer in (model[0], model[2]):
+            fully_shard(layer)
+        fully_shard(model)
+        assert [p.is_large for p in model[0]._state().group.parameters] == [True, False]
+        np.testing.assert_allclose(
+            train(model, rank), train(DistributedDataParallel(built(pair)), rank), rtol=1e-5
+        )
 
     ranks(2, body)

@@ -9,6 +9,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
+from tl_core.tensors.version_counters import set_versions
 
 from ..base.reduction import ReduceOp
 from ..base.work import Work
@@ -33,7 +34,7 @@ class ParameterGroup:
         self.reduces, self.all_reduces, self.reshards_after_backward = True, True, True
         self.divide_factor: float | None = None
         self.all_reduce_hook: Callable[[Tensor], None] | None = None
-        self._gathers: list[tuple[Work | None, Tensor, list[ShardedParameter]]] = []
+        self._gathers: list[tuple[Work | None, Tensor, int, list[ShardedParameter]]] = []
         self._reductions: list[tuple[Work | None, Tensor, list[ShardedParameter]]] = []
         self._partial_sums: dict[int, Tensor] = {}  # of reductions that wait for the copies
         self._gradients: dict[int, Tensor] = {}  # whole, of backward passes that reduced none
@@ -50,16 +51,16 @@ class ParameterGroup:
         for parameter in self.parameters:
             parameter.adopt()
         count = self.layout.shard_size
-        for part in _by(self.parameters, lambda p: str(p.param_dtype)):
+        for part in _parts(self.parameters, lambda p: str(p.param_dtype)):
             with tl_core.no_grad():
                 pieces = [p.padded_piece() for p in part]
                 own = pieces[0] if len(pieces) == 1 else tl_core.cat(pieces)
-            work = None
-            block = own
+            work, block, version = None, own, 0
             if count > 1:
-                block = own.new_empty(count * own.numel())
+                block = part[0].memory() if part[0].is_large else own.new_empty(count * own.numel())
+                version = block._version
                 work = collectives.all_gather_into_tensor(block, own, self.layout.shard_group, async_op=True)
-            self._gathers.append((work, block, part))
+            self._gathers.append((work, block, version, part))
 
     def unshard(self) -> None:
         """Gathers the parameters, and makes them those of the modules."""
@@ -67,9 +68,12 @@ class ParameterGroup:
             return
         self.start_unshard()
         gathers, self._gathers = self._gathers, []
-        for work, block, part in gathers:
+        for work, block, version, part in gathers:
             if work is not None:
                 work.wait()
+            if part[0].is_large and work is not None:  # the pieces are in the memory of the parameter
+                set_versions([block], [version])  # which a graph may have saved
+                continue
             rows = block.view(self.layout.shard_size, -1)
             start = 0
             for parameter in part:
@@ -135,7 +139,7 @@ class ParameterGroup:
     def _start_reduction(self, gradients: dict[int, Tensor]) -> None:
         indices = sorted(gradients)
         count = self.layout.shard_size
-        for part in _by([self.parameters[i] for i in indices], lambda p: str(p.reduce_dtype)):
+        for part in _parts([self.parameters[i] for i in indices], lambda p: str(p.reduce_dtype)):
             with tl_core.no_grad():
                 rows = [p.padded_gradient(gradients[self.parameters.index(p)]) for p in part]
                 block = rows[0].contiguous() if len(rows) == 1 else tl_core.cat(rows, 1)
@@ -179,9 +183,12 @@ class ParameterGroup:
         return own
 
 
-def _by(
+def _parts(
     parameters: list[ShardedParameter], key: Callable[[ShardedParameter], str]
 ) -> list[list[ShardedParameter]]:
-    """The parameters with one type each, in order."""
-    several = sorted(parameters, key=key) if len({key(p) for p in parameters}) > 1 else parameters
-    return [list(part) for _, part in itertools.groupby(several, key)]
+    """Each large parameter alone, and the others by their type."""
+    small = [p for p in parameters if not p.is_large]
+    several = sorted(small, key=key) if len({key(p) for p in small}) > 1 else small
+    return [[p] for p in parameters if p.is_large] + [
+        list(part) for _, part in itertools.groupby(several, key)
+    ]

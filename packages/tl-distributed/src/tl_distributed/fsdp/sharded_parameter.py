@@ -24,6 +24,8 @@ from .mesh_layout import MeshLayout
 
 __all__ = ["ShardedParameter"]
 
+_LARGE = 32768  # elements of a piece, from which a collective of its own is quicker than the copies of a common one
+
 
 class ShardedParameter:
     """A parameter of one or several modules.
@@ -106,6 +108,12 @@ class ShardedParameter:
         self.requires_grad = own.requires_grad
         self.register(own)
 
+    @property
+    def is_large(self) -> bool:
+        """Whether its pieces are gathered into its memory and reduced from its gradient, without a copy."""
+        is_even = self.placement.dim == 0 and self.chunk * self.layout.shard_size == self.size[0]
+        return is_even and self.padded_numel >= _LARGE
+
     # ---- the whole parameter
 
     def padded_piece(self) -> Tensor:
@@ -116,6 +124,10 @@ class ShardedParameter:
         result = local.new_zeros(self.padded_size)
         result.narrow(self.placement.dim, 0, local.shape[self.placement.dim]).copy_(local)
         return result.view(-1)
+
+    def memory(self) -> Tensor:
+        """Allocates the whole parameter; returns its elements."""
+        return self._allocate().view(-1)
 
     def fill(self, pieces: Tensor) -> None:
         """Allocates the whole parameter and writes the pieces of all ranks.
@@ -184,7 +196,8 @@ class ShardedParameter:
         dim = self.placement.dim
         own = piece.view(self.padded_size).narrow(dim, 0, local.shape[dim]).to(self.dtype)
         if self.sharded.grad is None:
-            self.sharded.grad = DTensor(own.contiguous().clone(), self.spec, requires_grad=False)
+            own = own if self.is_large else own.contiguous().clone()
+            self.sharded.grad = DTensor(own, self.spec, requires_grad=False)
         else:
             self.sharded.grad._local_tensor.add_(own)
 
