@@ -184,3 +184,19 @@ def test_products_with_a_factor_belong_to_nccl():
     assert _make_nccl_premul_sum(2.0) == _make_nccl_premul_sum(tl.tensor(2.0)) == dist.ReduceOp.PREMUL_SUM
     with pytest.raises(TypeError, match="factor"):
         _make_nccl_premul_sum("2")
+
+
+def test_a_received_tensor_is_complete_when_its_handle_says_so(ranks):
+    def body(rank):
+        for number in range(300):
+            if rank == 0:
+                dist.isend(tl.full((4, 3), float(number + 1)), 1).wait()
+                continue
+            target = tl.zeros(3, 4).t()  # not contiguous, so the message is copied at its end
+            dist.irecv(target, 0).wait()
+            version = target._version
+            assert target.tolist() == [[number + 1.0] * 3] * 4
+            plain = target.clone()
+            assert target._version == version and plain._version == 0
+
+    ranks(2, body)

@@ -148,7 +148,7 @@ bool Messages::finish_incoming(int from) {
   const std::shared_ptr<Message> target = std::move(in.target);
   if (!target) stored_[static_cast<size_t>(from)].push_back({in.header, std::move(in.aside)});
   in = Incoming();
-  if (target) target->task->finish(nullptr);
+  if (target) target->task->run(Deadline());
   return true;
 }
 
@@ -162,7 +162,7 @@ bool Messages::take_stored(Message& message) {
       stored.erase(it);
       deliver(message, found.header, from);
       copy(message.data.data, {const_cast<char*>(found.data.data()), found.header.bytes});
-      message.task->finish(nullptr);
+      message.task->run(Deadline());
       return true;
     }
   }
@@ -178,7 +178,7 @@ bool Messages::progress() {
     if (message->moved < kHeader + message->data.bytes) continue;
     queue.pop_front();
     sends_.remove(message);
-    message->task->finish(nullptr);
+    message->task->run(Deadline());
   }
   for (int from = 0; from < members_.size(); ++from)
     if (from != members_.rank()) moved |= pull(from);
