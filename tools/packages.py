@@ -82,6 +82,7 @@ TABLE = {
                 "nn",
                 "fsdp",
                 "tensor",
+                "pipelining",
                 "algorithms._checkpoint",
             )
         }
@@ -98,7 +99,7 @@ TABLE = {
                 "nn",
                 "algorithms",
             ),
-            *("parallel", "optim", "tensor", "fsdp"),
+            *("parallel", "optim", "tensor", "fsdp", "pipelining"),
         ),
     ),
     "tl-data": Design("datasets, samplers, the `DataLoader` and its workers", ("tl_core",), 3 * MB // 10),
