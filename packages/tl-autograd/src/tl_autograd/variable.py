@@ -9,16 +9,32 @@ from typing import Any
 from tl_autograd import _C
 from tl_core import Tensor
 
-__all__ = ["Variable"]
+__all__ = ["Variable", "queue_callback"]
+
+
+def queue_callback(callback: Callable[[], Any]) -> None:
+    """Calls a function at the end of the backward that runs on this thread.
+
+    Args:
+        callback: the function.
+
+    Raises:
+        RuntimeError: no backward runs on this thread.
+
+    Example:
+        >>> import tl_core
+        >>> x = tl_core.ones(2, requires_grad=True)
+        >>> hook = x.register_hook(lambda grad: queue_callback(lambda: print("end")))
+        >>> x.sum().backward()
+        end
+    """
+    _C.queue_callback(callback)
 
 
 class _Engine:
-    """What `Variable` names the engine: for code that is to run when a backward is done."""
+    """What `Variable` names the engine."""
 
-    @staticmethod
-    def queue_callback(callback: Callable[[], Any]) -> None:
-        """Calls a function at the end of the backward that runs on this thread."""
-        _C.queue_callback(callback)
+    queue_callback = staticmethod(queue_callback)
 
 
 class _VariableMeta(type):
