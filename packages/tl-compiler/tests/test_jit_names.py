@@ -4,7 +4,6 @@ import typing
 
 import pytest
 
-import tl_core
 from tl_compiler import jit
 
 
