@@ -174,8 +174,11 @@ def trace(
         return func
     if not compiles():
         return func
+    if example_kwarg_inputs is not None and not isinstance(example_kwarg_inputs, dict):
+        kind = type(example_kwarg_inputs).__name__
+        raise RuntimeError(f"example_kwarg_inputs should be a dict, got {kind}")
     if example_inputs is None and example_kwarg_inputs is None:
-        raise RuntimeError("example_kwarg_inputs should be a dict")
+        raise RuntimeError("jit.trace: expected example_inputs, or a dict of example_kwarg_inputs")
     # Libraries import torch.jit for its marks: they don't pay for the tracer.
     from tl_compiler.traces import tracing
 
