@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import tl_core
-from tl_core import Tensor, no_grad, where
+from tl_core import Tensor, linalg, no_grad, where
 
 __all__ = [
     "clip_grad_norm",
@@ -178,7 +178,7 @@ def clip_grad_value_(
     """
     bound = float(clip_value)
     for grad in _gradients(parameters):
-        grad.copy_(where(grad > bound, bound, where(grad < -bound, -bound, grad)))
+        grad.clamp_(-bound, bound)
 
 
 def _as_list(tensors: Any) -> list[Tensor]:
@@ -190,16 +190,6 @@ def _gradients(parameters: Any) -> list[Tensor]:
 
 
 def _norm(tensor: Tensor, exponent: float) -> Tensor:
-    """The norm of all elements."""
-    sizes = tensor.detach().abs()
-    if exponent == float("inf"):
-        return sizes.amax() if sizes.numel() else sizes.sum()
-    if exponent == float("-inf"):
-        return sizes.amin()
-    if exponent == 0.0:
-        return (sizes != 0).sum().to(sizes.dtype)
-    if exponent == 1.0:
-        return sizes.sum()
-    if exponent == 2.0:
-        return (sizes * sizes).sum().sqrt()
-    return (sizes**exponent).sum() ** (1.0 / exponent)
+    """The norm of all elements. An empty tensor has the norm 0, of any exponent."""
+    values = tensor.detach()
+    return linalg.vector_norm(values, exponent) if values.numel() else values.abs().sum()
