@@ -270,10 +270,10 @@ def Unary(name: str, *, cpu: str = "", to: str = "same", dtypes: str = "int floa
 
 
 def Transcendental(name: str, grad: str, doc: str, *, dtypes: str = "float complex", **fields: Any) -> Row:
-    """f(x) of floating-point and complex numbers, whose loops take long to compile: float32 has the wide ones."""
+    """f(x) of floating-point and complex numbers, whose loops take long to compile: real ones have the wide ones."""
     fields.setdefault("expr", f"{name}(x)")
     fields |= {"grad": {"self": grad}, "doc": doc}
-    return Unary(name, to="float", dtypes=dtypes, loops="wide", hot="float32", **fields)
+    return Unary(name, to="float", dtypes=dtypes, loops="wide", hot="float32 float64", **fields)
 
 
 def Binary(name: str, *, overload: str = "Tensor", scalars: str = "", cpu: str = "", to: str = "same",

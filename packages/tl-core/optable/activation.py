@@ -2,7 +2,7 @@
 
 from opgen.row import Composite, Op, Pointwise, Unary, real
 
-ONE = "float32"
+TWO = "float32 float64"
 TANH = "tanh(0.7978845608028654 * (y + 0.044715 * y ** 3))"
 PART = "none:a part of another derivative"
 
@@ -18,7 +18,7 @@ def _unit(signature: str, cpu: str, *, grad: str, doc: str, dtypes: str = "float
         **fields,
         dtypes=dtypes,
         loops="wide",
-        hot=ONE,
+        hot=TWO,
         grad={"self": grad},
         doc=doc,
     )
@@ -42,7 +42,7 @@ def _backward(
         **fields,
         dtypes=dtypes,
         loops="wide",
-        hot=ONE,
+        hot=TWO,
         inplace=False,
         method=False,
         namespace="_nn",
@@ -167,7 +167,7 @@ ROWS = [
     ),
     Pointwise(
         "_softshrink(Tensor self, Scalar lambd) -> Tensor", inputs=1, cpu="softshrink",
-        dtypes="float", loops="wide", hot=ONE,
+        dtypes="float", loops="wide", hot=TWO,
         function=False, method=False,
         grad="none:a part of softshrink",
         jvp="none:a part of softshrink",
@@ -191,7 +191,7 @@ ROWS = [
     ),
     Pointwise(
         "_prelu_kernel(Tensor self, Tensor weight) -> Tensor", inputs=2, cpu="prelu",
-        dtypes="float", loops="wide", hot=ONE,
+        dtypes="float", loops="wide", hot=TWO,
         inplace=False, out=False, function=False, method=False,
         grad={"self": "where(self > 0, g, g * weight)", "weight": "where(self > 0, 0, g * self)"},
         expr="x > 0 ? x : x * y",
@@ -269,7 +269,7 @@ ROWS = [
             "input_scale, Scalar is_result) -> Tensor"
         ),
         inputs=2, cpu="elu_backward",
-        dtypes="float", loops="wide", hot=ONE,
+        dtypes="float", loops="wide", hot=TWO,
         inplace=False, function=False, method=False,
         grad=PART,
         jvp=PART,
@@ -344,7 +344,7 @@ ROWS = [
     *(
         Pointwise(
             f"_{name}(Tensor self) -> Tensor", inputs=1, cpu=name,
-            dtypes="float", loops="wide", hot=ONE, also="bfloat16",
+            dtypes="float", loops="wide", hot=TWO, also="bfloat16",
             function=False, method=False,
             reported="GeluKernelImpl",
             grad=PART,
@@ -360,7 +360,7 @@ ROWS = [
     *(
         Pointwise(
             f"_{name}(Tensor grad_output, Tensor self) -> Tensor", inputs=2, cpu=name,
-            dtypes="float", loops="wide", hot=ONE,
+            dtypes="float", loops="wide", hot=TWO,
             inplace=False, function=False, method=False,
             grad=PART,
             jvp=PART,
@@ -389,7 +389,7 @@ ROWS = [
     ),
     Pointwise(
         "_glu_halves(Tensor self, Tensor gate) -> Tensor", inputs=2, cpu="gated",
-        dtypes="float complex", loops="wide", hot=ONE,
+        dtypes="float complex", loops="wide", hot=TWO,
         inplace=False, function=False, method=False,
         grad={
             "self": "g * gate.sigmoid().conj()",
@@ -449,7 +449,7 @@ ROWS = [
     *(
         Pointwise(
             f"{name}(Tensor self, Tensor target{number}) -> Tensor", inputs=2, cpu=name,
-            dtypes="float", loops="wide", hot=ONE,
+            dtypes="float", loops="wide", hot=TWO,
             inplace=False, out=False, method=False, namespace="_nn",
             grad={"self": f"g * {derivative}", "target": f"g * -{derivative}"},
             expr=expr,

@@ -3,7 +3,7 @@
 from opgen.row import Binary, Composite, Op, Pointwise, Transcendental, Unary, real
 
 INEXACT = "float complex"
-ONE = "float32"
+TWO = "float32 float64"
 
 
 ROWS = [
@@ -177,7 +177,7 @@ ROWS = [
     ),
     Binary(
         "logaddexp", overload="", other="Tensor",
-        dtypes=INEXACT, loops="wide", hot=ONE,
+        dtypes=INEXACT, loops="wide", hot=TWO,
         inplace=False,
         array_api="logaddexp",
         grad={"self": "g / (1 + exp(other - self)).conj()", "other": "g / (1 + exp(self - other)).conj()"},
@@ -187,7 +187,7 @@ ROWS = [
     ),
     Binary(
         "logaddexp2", overload="", other="Tensor",
-        dtypes=INEXACT, loops="wide", hot=ONE,
+        dtypes=INEXACT, loops="wide", hot=TWO,
         inplace=False,
         grad={"self": "g / (1 + exp2(other - self)).conj()", "other": "g / (1 + exp2(self - other)).conj()"},
         expr="max(x, y) + log1p(exp((min(x, y) - max(x, y)) * 0.6931471805599453)) / 0.6931471805599453",
@@ -196,7 +196,7 @@ ROWS = [
     ),
     Binary(
         "xlogy",
-        to="float", dtypes="float", loops="wide", hot=ONE,
+        to="float", dtypes="float", loops="wide", hot=TWO,
         out_name="xlogy.OutTensor", second_names=("special_xlogy",),
         grad={"self": "where((self == 0) & (other <= 0), 0, g * log(other))", "other": "g * self / other"},
         expr="x * log(y)", ref="scipy.special.xlogy", samples=real(0.2, 4),
@@ -219,7 +219,7 @@ ROWS = [
     ),
     Pointwise(
         "xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", inputs=2, cpu="xlogy",
-        to="float", dtypes="float", loops="wide", hot=ONE,
+        to="float", dtypes="float", loops="wide", hot=TWO,
         inplace=False, out_name="xlogy.OutScalar_Self", method=False,
         grad={"other": "g * self / other"},
         expr="x * log(y)", ref="scipy.special.xlogy", samples=real(0.2, 4),

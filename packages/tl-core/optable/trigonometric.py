@@ -3,7 +3,7 @@
 from opgen.row import Binary, Composite, Op, Pointwise, Transcendental, Unary, real
 
 INEXACT = "float complex"
-ONE = "float32"
+TWO = "float32 float64"
 
 
 ROWS = [
@@ -138,7 +138,7 @@ ROWS = [
     ),
     Binary(
         "atan2", overload="", other="Tensor",
-        to="float", dtypes="float", loops="wide", hot=ONE,
+        to="float", dtypes="float", loops="wide", hot=TWO,
         aliases=("arctan2",),
         core="atan2 atan2.out", array_api="atan2",
         grad={
@@ -151,7 +151,7 @@ ROWS = [
     ),
     Binary(
         "hypot", overload="", other="Tensor",
-        dtypes="float", loops="wide", hot=ONE,
+        dtypes="float", loops="wide", hot=TWO,
         array_api="hypot",
         grad={"self": "g * (self / result)", "other": "g * (other / result)"},
         expr="hypot(x, y)", ref="numpy.hypot",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/cpu/elementwise/functor.h"
+#include "kernels/cpu/elementwise/normal_vectors.h"
 #include "kernels/cpu/elementwise/vec_math_rare.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE::functions {

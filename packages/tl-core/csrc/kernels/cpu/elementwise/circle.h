@@ -1,7 +1,7 @@
 // Sine and cosine of vectors in double precision, of angles up to an eighth of a turn: Maclaurin series.
 #pragma once
 
-#include "kernels/cpu/simd/vec_math.h"
+#include "kernels/cpu/simd/vec_math_double.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/elementwise/functor.h"
-#include "kernels/cpu/simd/vec_math.h"
+#include "kernels/cpu/simd/vec_math_double.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE::functions {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/cpu/elementwise/piecewise_tables.h"
-#include "kernels/cpu/simd/vec_math.h"
+#include "kernels/cpu/simd/vec_math_double.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/cpu/elementwise/functor.h"
+#include "kernels/cpu/elementwise/normal_vectors.h"
 #include "kernels/cpu/elementwise/vec_math_rare.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE::functions {
@@ -69,6 +70,7 @@ TL_UNARY(log10, true, if constexpr (is_complex_type<T>) return times_real(math::
 TL_BINARY(atan2, 0, true, return math::atan2(x, y);)
 TL_UNARY(lgamma, true, return math::lgamma(x);)
 TL_UNARY(digamma, true, return math::digamma(x);)
+TL_UNARY(erf, true, return math::erf(x);)
 TL_UNARY(erfc, true, return math::erfc(x);)
 TL_UNARY(erfinv, true, return math::erfinv(x);)
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/cpu/loops/arithmetic.h"
-#include "kernels/cpu/simd/vec_math.h"
+#include "kernels/cpu/simd/vec_math_double.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE::functions {
 
@@ -55,7 +55,6 @@ TL_UNARY(exp, true, return math::exp(x);)
 TL_UNARY(log, true, return math::log(x);)
 TL_UNARY(expm1, true, return math::expm1(x);)
 TL_UNARY(log1p, true, return math::log1p(x);)
-TL_UNARY(erf, true, return math::erf(x);)
 TL_UNARY(sigmoid, true, if constexpr (is_complex_type<T>) return one_like(x) / (one_like(x) + math::exp(-x));
          else return math::sigmoid(x);)
 TL_UNARY(isnan, true, if constexpr (std::is_integral_v<T>) return false; else return is_nan(x);)

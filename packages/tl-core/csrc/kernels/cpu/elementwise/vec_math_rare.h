@@ -5,7 +5,7 @@
 #pragma once
 
 #include "kernels/cpu/elementwise/special_functions.h"
-#include "kernels/cpu/simd/vec_math.h"
+#include "kernels/cpu/simd/vec_math_double.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
@@ -54,9 +54,6 @@ TL_INLINE VecF log2(VecF x) {
   const VecF f = m - 1.0f, l = f + log_rest(f, VecF{});
   return log_edges<VecF>(x, fma(l, VecF{} + 0x1.715476p+0f, fma(l, VecF{} + 0x1.4ae0cp-26f, k)));
 #endif
-}
-TL_INLINE VecD log2(VecD x) {
-  return map(x, [](double v) { return std::log2(v); });
 }
 // log10(m 2^k), its parts added without loss: powers of ten come out whole.
 TL_INLINE VecF log10(VecF x) {
@@ -279,7 +276,17 @@ TL_INLINE VecF sinc(VecF x) {
     return fast;
   return select<VecF>(far, map(x, [](float v) { return static_cast<float>(sinc_of_one(v)); }), fast);
 }
+#ifdef __FMA__
+// Far away, where the bits have no parity, the distance is zero.
+TL_INLINE VecD sinc(VecD x) {
+  constexpr double pi = 2 * brief::kHalfPi;
+  const VecD whole = round_even(x), half = 0.5 * whole, wave = sin_quarters(pi * (x - whole), 0) / (pi * x);
+  const VecD value = select<VecD>(round_even(half) == half, wave, -wave);
+  return select<VecD>(x == 0.0, VecD{} + 1.0, value);
+}
+#else
 TL_INLINE VecD sinc(VecD x) { return map(x, sinc_of_one); }
+#endif
 // Infinite if either side is, even beside a NaN.
 TL_INLINE VecF hypot(VecF x, VecF y) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -292,9 +299,6 @@ TL_INLINE VecD hypot(VecD x, VecD y) {
 TL_INLINE VecF atan2(VecF y, VecF x) {
   return in_double(y, x, [](VecD a, VecD b) { return brief::atan2(a, b); });
 }
-TL_INLINE VecD atan2(VecD y, VecD x) {
-  return map(y, x, [](double a, double b) { return std::atan2(a, b); });
-}
 #define TL_FLOAT_IN_DOUBLE(name)                                \
   TL_INLINE VecF name(VecF x) {                                 \
     return in_double(x, [](VecD v) { return brief::name(v); }); \
@@ -306,18 +310,9 @@ TL_INLINE VecD atan2(VecD y, VecD x) {
 #define TL_BOTH(name)      \
   TL_FLOAT_IN_DOUBLE(name) \
   TL_BY_LANE(name)
-TL_BY_LANE(asin)
-TL_BY_LANE(acos)
-TL_BY_LANE(atan)
 TL_BOTH(asinh)
 TL_BOTH(acosh)
-TL_BOTH(atanh)
-TL_BY_LANE(erfc)
-TL_BY_LANE(tan)
-TL_BY_LANE(log10)
-TL_INLINE VecD erfinv(VecD x) {
-  return map(x, [](double v) { return special::erfinv(v); });
-}
+TL_FLOAT_IN_DOUBLE(atanh)
 #undef TL_BOTH
 #undef TL_BY_LANE
 #undef TL_FLOAT_IN_DOUBLE

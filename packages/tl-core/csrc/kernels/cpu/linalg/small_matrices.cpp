@@ -8,7 +8,7 @@
 
 #include "base/parallel.h"
 #include "kernels/cpu/simd/isa_dispatch.h"
-#include "kernels/cpu/simd/vec_math.h"
+#include "kernels/cpu/simd/vec_math_double.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 

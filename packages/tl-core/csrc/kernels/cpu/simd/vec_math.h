@@ -186,14 +186,18 @@ TL_INLINE VecF log1p(VecF x) {
   return copysign(log_edges<VecF>(whole, result), x);
 }
 
+// log(1 + f) + k log 2 + more
+TL_INLINE VecD log_assemble(VecD f, VecD k, VecD more) {
+  const VecD s = f / (2.0 + f), z = s * s, half_square = 0.5 * f * f;
+  const VecD p = z * polynomial(z, 2.0 / 23, 2.0 / 21, 2.0 / 19, 2.0 / 17, 2.0 / 15, 2.0 / 13, 2.0 / 11,
+                                2.0 / 9, 2.0 / 7, 2.0 / 5, 2.0 / 3);
+  const VecD tail = half_square - fma(s, half_square + p, fma(k, VecD{} + 0x1.a39ef35793c76p-33, more));
+  return k * 0x1.62e42feep-1 - (tail - f);
+}
 TL_INLINE VecD log(VecD x) {
   VecD m, k;
   split_exponent(x, m, k);
-  const VecD f = m - 1.0, s = f / (2.0 + f), z = s * s, half_square = 0.5 * f * f;
-  const VecD p = z * polynomial(z, 2.0 / 23, 2.0 / 21, 2.0 / 19, 2.0 / 17, 2.0 / 15, 2.0 / 13, 2.0 / 11,
-                                2.0 / 9, 2.0 / 7, 2.0 / 5, 2.0 / 3);
-  const VecD tail = half_square - fma(s, half_square + p, k * 0x1.a39ef35793c76p-33);
-  return log_ends(x, k * 0x1.62e42feep-1 - (tail - f));
+  return log_ends(x, log_assemble(m - 1.0, k, VecD{}));
 }
 
 // ---- tanh, sigmoid, erf -----------------------------------------------------------------------------------
@@ -225,6 +229,18 @@ TL_INLINE VecF erf(VecF x) {
                  -0x1.444b42p-1f, -0x1.212698p+0f, 0x1.65ac6ap-13f);
   const VecF large = copysign(1.0f - exp(log_rest), x);
   return select<VecF>(size < 1.0f, fma(x, p, x), select<VecF>(is_nan(x), x, large));
+}
+
+// x^y from |x|^y: signs, and what has no logarithm.
+TL_INLINE VecD pow_ends(VecD x, VecD y, VecD result) {
+  const VecD whole = round_even(y), half = round_even(y * 0.5);
+  const auto negative = bitcast<VecL>(x) < 0, odd = (whole == y) & (half + half != y);
+  VecD out = select<VecD>(negative & odd, -result, result);
+  const auto unreal = (x < 0.0) & (whole != y) & (x > -std::numeric_limits<double>::infinity());
+  out = select<VecD>(unreal, VecD{} + std::numeric_limits<double>::quiet_NaN(), out);
+  const auto one =
+      (y == 0.0) | (x == 1.0) | ((x == -1.0) & (abs(y) == std::numeric_limits<double>::infinity()));
+  return select<VecD>(one, VecD{} + 1.0, out);
 }
 
 // ---- float functions computed in double: polynomials need only a float's accuracy -------------------------
@@ -260,14 +276,19 @@ TL_INLINE VecD cosh(VecD x) {
   return 0.5 * (e + 1.0 / e);
 }
 
-// sin(x + quarters * pi/2) for |x| up to 4e6.
+// sin(x + quarters * pi/2) for |x| up to kFarAngle, which is a float.
 TL_INLINE VecD sin_quarters(VecD x, double quarters) {
   constexpr double magic = 0x1.8p52;
   const VecD shifted =
       fma(x, VecD{} + 0x1.45f306dc9c883p-1, VecD{} + magic);  // 2/pi; the low bits count quarter turns
   const VecD n = shifted - magic;
+#ifdef __FMA__
+  VecD r = fma(n, VecD{} - 0x1.921fb54442d18p0, x);  // exact: both are multiples of the same power of two
+  r = fma(n, VecD{} - 0x1.1a62633145c07p-54, r);
+#else
   VecD r = fma(n, VecD{} - 0x1.921fb544p0, x);  // pi/2 with 33 bits: the product is exact
   r = fma(n, VecD{} - 0x1.0b4611a626331p-34, r);
+#endif
   const VecL quarter = bitcast<VecL>(shifted + quarters);
   const VecD z = r * r;
   const VecD sine =
@@ -279,24 +300,15 @@ TL_INLINE VecD sin_quarters(VecD x, double quarters) {
 }
 
 // x^y for float operands.
-TL_INLINE VecD pow(VecD x, VecD y) {
-  const VecD result = exp(y * log(abs(x)));
-  const VecD whole = round_even(y), half = round_even(y * 0.5);
-  const auto negative = bitcast<VecL>(x) < 0, odd = (whole == y) & (half + half != y);
-  VecD out = select<VecD>(negative & odd, -result, result);
-  const auto unreal = (x < 0.0) & (whole != y) & (x > -std::numeric_limits<double>::infinity());
-  out = select<VecD>(unreal, VecD{} + std::numeric_limits<double>::quiet_NaN(), out);
-  const auto one =
-      (y == 0.0) | (x == 1.0) | ((x == -1.0) & (abs(y) == std::numeric_limits<double>::infinity()));
-  return select<VecD>(one, VecD{} + 1.0, out);
-}
+TL_INLINE VecD pow(VecD x, VecD y) { return pow_ends(x, y, exp(y * log(abs(x)))); }
 
 }  // namespace brief
 
 // ---- angles in float --------------------------------------------------------------------------------------
-constexpr float kReducedAngle = 8192, kFarAngle = 4e6f;
+constexpr float kReducedAngle = 8192;
 
 #ifdef __FMA__
+constexpr float kFarAngle = 0x1p45f;
 // An angle up to kReducedAngle as quarter turns and what is left of it, the sum of two numbers. pi/2 comes in
 // three parts, of which the products with the first two cancel without a rounding where little is left.
 struct Quarters {
@@ -327,6 +339,7 @@ TL_INLINE VecF sin_quarters(VecF x, int quarters) {
   return bitcast<VecF>(bitcast<VecI>(value) ^ ((q.count & 2) << 30));
 }
 #else
+constexpr float kFarAngle = 4e6f;
 TL_INLINE VecF sin_quarters(VecF x, int quarters) {
   return in_double(x, [=](VecD v) { return brief::sin_quarters(v, quarters); });
 }
@@ -337,6 +350,7 @@ TL_INLINE VecF sin_quarters(VecF x, int quarters) {
 template <class Wide, class F>
 [[gnu::noinline]] VecF far_angle(VecF x, VecF reduced, Wide wide, F library) {
   const VecF far = select<VecF>(abs(x) > kReducedAngle, in_double(x, wide), reduced);
+  if (!any(abs(x) > kFarAngle)) return far;
   return select<VecF>(abs(x) > kFarAngle, map(x, library), far);
 }
 template <class Wide, class F>
@@ -364,18 +378,6 @@ TL_INLINE VecF sinh(VecF x) {
 TL_INLINE VecF cosh(VecF x) {
   return in_double(x, [](VecD v) { return brief::cosh(v); });
 }
-#define TL_BY_LANE(name)                                  \
-  TL_INLINE VecD name(VecD x) {                           \
-    return map(x, [](double v) { return std::name(v); }); \
-  }
-TL_BY_LANE(sin)
-TL_BY_LANE(cos)
-TL_BY_LANE(erf)
-TL_BY_LANE(expm1)
-TL_BY_LANE(log1p)
-TL_BY_LANE(sinh)
-TL_BY_LANE(cosh)
-#undef TL_BY_LANE
 // The exponents people use most, without a logarithm; what they give may not depend on neighbouring lanes.
 template <class V, class General>
 TL_INLINE V pow_by(V x, V y, General general) {
@@ -395,13 +397,8 @@ TL_INLINE VecF pow(VecF x, VecF y) {
   return pow_by(
       x, y, [](VecF a, VecF b) { return in_double(a, b, [](VecD c, VecD d) { return brief::pow(c, d); }); });
 }
-TL_INLINE VecD pow(VecD x, VecD y) {
-  return pow_by(x, y,
-                [](VecD a, VecD b) { return map(a, b, [](double c, double d) { return std::pow(c, d); }); });
-}
-template <class V>
-TL_INLINE V fmod(V x, V y) {
-  return map(x, y, [](auto a, auto b) { return std::fmod(a, b); });
+TL_INLINE VecF fmod(VecF x, VecF y) {
+  return map(x, y, [](float a, float b) { return std::fmod(a, b); });
 }
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
