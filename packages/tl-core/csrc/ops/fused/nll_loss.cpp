@@ -152,8 +152,8 @@ Tensor nll_loss_backward(const Tensor& g, const Tensor& target, OptTensor weight
 
 std::tuple<Tensor, Tensor, Tensor> cross_entropy(const Tensor& self, const Tensor& target, OptTensor weight,
                                                  int64_t reduction, int64_t ignored) {
-  check_targets(self.sizes(), target);
   check_floating_scores("log_softmax_lastdim_kernel_impl", self);
+  check_targets(self.sizes(), target);
   const cpu::ClassShape shape = class_shape(self.sizes());
   check_class_weight(weight, shape.classes);
   const Tensor log_sums = empty(target.sizes(), {opmath_type(self.dtype()), self.device()});
