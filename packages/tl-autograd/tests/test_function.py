@@ -246,7 +246,7 @@ def test_attributes_of_the_context_are_those_of_grad_fn():
 
     y = Keep.apply(leaf(1.0))
     assert y.grad_fn.note == "kept" and y.grad_fn is y.grad_fn
-    assert y.grad_fn.next_functions[0][0].name() == "AccumulateGrad"
+    assert y.grad_fn.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
 
 
 def test_nothing_is_recorded_without_need():

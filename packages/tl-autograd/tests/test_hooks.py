@@ -175,7 +175,7 @@ def test_nodes_show_themselves():
     (exp, zero), (acc, nr) = node.next_functions
     assert (
         exp.name() == "ExpBackward0"
-        and acc.name() == "AccumulateGrad"
+        and acc.name() == "torch::autograd::AccumulateGrad"
         and acc.variable is x
         and (zero, nr) == (0, 0)
     )

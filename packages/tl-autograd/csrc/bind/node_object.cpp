@@ -12,6 +12,7 @@
 #include "bind/saved_tensor.h"
 #include "extra.h"
 #include "leaf.h"
+#include "node_event.h"
 #include "recorder.h"
 
 namespace tl::autograd {
@@ -121,7 +122,7 @@ PyObject* getattro(PyObject* self, PyObject* name) {
 // ---- attributes -------------------------------------------------------------------------------------------
 
 PyObject* name(PyObject* self, PyObject*) {
-  return guarded([&] { return checked(PyUnicode_FromString(self_node(self).name().c_str())).release(); });
+  return guarded([&] { return checked(PyUnicode_FromString(recorded_name(self_node(self)).c_str())).release(); });
 }
 PyObject* repr(PyObject* self) {
   return guarded([&] {
