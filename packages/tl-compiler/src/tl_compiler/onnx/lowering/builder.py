@@ -22,6 +22,7 @@ from .values import Value, constant_of
 __all__ = ["LATER", "OPSET", "Builder", "Recorder", "recording"]
 
 OPSET = 18  # the operator set of the function library
+_NUMBERS = (ir.DataType.FLOAT, ir.DataType.DOUBLE, ir.DataType.INT32, ir.DataType.INT64, ir.DataType.BOOL)
 LATER = "tl.later"  # the domain, until the end, of nodes that a later operator set has
 
 
@@ -235,7 +236,9 @@ class Recorder:
             kwargs: attributes.
         """
         schema = op.op_schema
-        attributes = dict(kwargs)
+        attributes = {k: v for k, v in kwargs.items() if v is not None}
+        if op.name == "Constant" and op.domain == "" and len(attributes) == 1:
+            return self._constant(*attributes.popitem())
         outputs = attributes.pop("_outputs", None)
         if outputs is None:
             outputs = 1 if schema is None else _output_count(schema, args, attributes)
@@ -244,6 +247,16 @@ class Recorder:
         return self.builder.innermost.call_op(
             op.name, args, attributes, domain=op.domain, version=version, outputs=outputs
         )
+
+    def _constant(self, name: str, value: Any) -> Value:
+        """A constant as a tensor of the model, which spares the optimizer a node."""
+        value = value.value if isinstance(value, ir.Attr) else value
+        if name == "value":
+            tensor = ir.from_proto(value) if isinstance(value, onnx.TensorProto) else value
+            if tensor.size == 1 and tensor.dtype in _NUMBERS:
+                return self.builder.constant(tensor.numpy().tolist(), tensor.dtype)
+            return self.builder.initializer(tensor)
+        return self.builder.constant(value)
 
     def _attribute(self, value: Any) -> Any:
         if isinstance(value, OnnxClosure):
