@@ -174,7 +174,7 @@ SUBMODULES = {
         "errors operators symbolic_helper symbolic_opset10 symbolic_opset11 symbolic_opset12 "
         "symbolic_opset13 symbolic_opset14 symbolic_opset15 symbolic_opset16 symbolic_opset17 "
         "symbolic_opset18 symbolic_opset19 symbolic_opset20 symbolic_opset7 symbolic_opset8 "
-        "symbolic_opset9 utils verification"
+        "symbolic_opset9 testing utils verification"
     ),
     "optim": (
         "adadelta adagrad adam adamax adamw asgd lbfgs lr_scheduler nadam optimizer radam rmsprop rprop sgd "

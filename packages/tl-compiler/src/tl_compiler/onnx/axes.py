@@ -57,7 +57,9 @@ class NamedAxes:
         return names
 
 
-def axes_of_shapes(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any) -> NamedAxes:
+def axes_of_shapes(
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any, input_names: Sequence[str] = ()
+) -> NamedAxes:
     """The dynamic sizes of `dynamic_shapes`, in which a name may be a text.
 
     Args:
@@ -65,14 +67,15 @@ def axes_of_shapes(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sh
         args: the example inputs.
         kwargs: those by keyword.
         shapes: what the user gave.
+        input_names: names of the inputs, which may be keys of `shapes` instead of the names of arguments.
     """
-    if shapes is None:
-        return NamedAxes()
     if hasattr(shapes, "dynamic_shapes"):
         shapes = shapes.dynamic_shapes(model, args, kwargs)
+    combined = _combine_args(model, args, kwargs)
+    if isinstance(shapes, dict) and set(shapes) != set(combined) and list(shapes) == list(input_names):
+        shapes = dict(zip(combined, shapes.values(), strict=False))
     texts = isinstance(shapes, (dict, tuple, list))
     plain = tree_map(_plain, shapes, is_leaf=_is_dim) if texts else shapes
-    combined = _combine_args(model, args, kwargs)
     leaves = check_spec(combined, spec_by_name(combined, plain))
     named = check_spec_texts(combined, spec_by_name(combined, tree_map(_texts, shapes, is_leaf=_is_dim)))
     declared = [_dims(leaf, spec) for (leaf, _, _), spec in zip(leaves, named, strict=True)]

@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 
 import tl_core
 import tl_nn
+from tl_core.pytree import tree_leaves
 
 from ..export import ExportedProgram
 from ..export._trace import trace_program
+from ..export.dynamic_shapes import Dim, refine_dynamic_shapes_from_suggested_fixes
+from ..symbolic.errors import UserError
 from .errors import OnnxExporterError
 
 __all__ = ["STRATEGIES", "Attempt", "capture"]
@@ -72,7 +75,23 @@ def as_module(model: Any) -> Any:
 
 
 def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any) -> ExportedProgram:
-    return trace_program(model, args, kwargs, shapes, (), False)
+    try:
+        return trace_program(model, args, kwargs, shapes, (), False)
+    except UserError as error:
+        ranges = _narrowed(str(error), shapes)
+        if ranges is None:
+            raise
+    return trace_program(model, args, kwargs, ranges, (), False)
+
+
+def _narrowed(message: str, shapes: Any) -> Any:
+    """The dynamic sizes with the ranges that an error suggests. None if it suggests none, or numbers."""
+    if shapes is None or "Suggested fixes" not in message:
+        return None
+    new = refine_dynamic_shapes_from_suggested_fixes(message, shapes)
+    before, after = (tree_leaves(tree, is_leaf=lambda x: isinstance(x, Dim)) for tree in (shapes, new))
+    numbers = [isinstance(b, int) and not isinstance(a, int) for a, b in zip(before, after, strict=True)]
+    return None if any(numbers) else new
 
 
 def _trace(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any) -> ExportedProgram:

@@ -215,7 +215,7 @@ class Export:
             model = as_module(self.model)
             if isinstance(model, tl_nn.Module):
                 if shapes is not None:
-                    self.axes = axes_of_shapes(model, self.args, self.kwargs, shapes)
+                    self.axes = axes_of_shapes(model, self.args, self.kwargs, shapes, input_names)
                 elif axes:
                     self.axes = shapes_of_axes(model, self.args, self.kwargs, axes, input_names, output_names)
             sizes = self.axes.shapes
@@ -238,6 +238,7 @@ class Export:
         with self.step("translate"):
             names = self.axes.symbol_names(_user_values(prepared))
             self.program = ONNXProgram(lower_program(prepared, table, names), prepared)
+            self.program._strategy = self.attempts[-1].name
 
     def finish(self, input_names: Sequence[str], output_names: Sequence[str], optimized: bool) -> None:
         """Names, operator set and optimization.

@@ -49,6 +49,7 @@ class ONNXProgram:
     def __init__(self, model: Any, exported_program: ExportedProgram | None) -> None:
         self.model = model
         self.exported_program = exported_program
+        self._strategy = ""  # of the capture
         self._session: Any = None
         self._folder: Any = None
 

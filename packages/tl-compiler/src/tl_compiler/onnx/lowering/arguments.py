@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import onnx_ir as ir
+from onnxscript.values import Opset, TracedOnnxFunction
 
 import tl_core
 from tl_core.operators.packets import OpOverload
@@ -15,7 +16,7 @@ from ...fx.node import Node
 from ..dtypes import onnx_dtype
 from .values import constant_of
 
-__all__ = ["Arguments", "named_arguments", "result_dtype"]
+__all__ = ["Arguments", "accepts", "named_arguments", "promote", "result_dtype", "signature_of"]
 
 _DEVICES = (tl_core.device, tl_core.layout, tl_core.memory_format)
 _NUMBERS = (bool, int, float, complex)
@@ -231,3 +232,31 @@ def promote(operands: Sequence[Any]) -> Any:
             )
         )
     return total.dtype
+
+
+def signature_of(function: Any) -> Any:
+    """The signature of a function of onnxscript, or of a plain function by its annotations.
+
+    Args:
+        function: the function.
+    """
+    if hasattr(function, "op_signature"):
+        return function.op_signature
+    return TracedOnnxFunction(Opset("tl.user", 1), function).op_signature
+
+
+def accepts(signature: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether the inputs of a function accept the element types of values.
+
+    Args:
+        signature: the signature of the function.
+        args: the values.
+        kwargs: those by keyword.
+    """
+    named = {**dict(zip((p.name for p in signature.params), args, strict=False)), **kwargs}
+    for parameter in signature.params:
+        value = named.get(parameter.name)
+        is_typed = parameter.is_param() and isinstance(value, ir.Value) and value.type is not None
+        if is_typed and value.type not in parameter.type_constraint.allowed_types:
+            return False
+    return True

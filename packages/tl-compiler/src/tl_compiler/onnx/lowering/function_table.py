@@ -66,11 +66,11 @@ class FunctionTable:
     def __init__(self, opset: int, custom: Mapping[Any, Any] | None = None) -> None:
         self.opset = opset
         self.library = function_library()
-        self.custom: dict[str, Callable[..., Any]] = {}
+        self.custom: dict[str, list[Callable[..., Any]]] = {}
         for target, function in (custom or {}).items():
-            first = function[0] if isinstance(function, Sequence) else function
+            functions = list(function) if isinstance(function, Sequence) else [function]
             for name in _names_of(target):
-                self.custom[name] = first
+                self.custom[name] = functions
 
     def of_name(self, name: str, is_complex: bool = False) -> Function | None:
         """The translation of an operator, or None.

@@ -17,7 +17,7 @@ from ...fx.node import Node
 from ..dtypes import DTYPE_OF_ONNX
 from ..errors import OnnxExporterError
 from ..symbolic_graph import SymbolicGraph
-from .arguments import Arguments, result_dtype
+from .arguments import Arguments, accepts, result_dtype, signature_of
 from .builder import LATER, OPSET, Builder, Recorder
 from .function_table import Function, FunctionTable, names_of_node
 from .shapes import describe, element_type
@@ -171,10 +171,21 @@ class GraphLowering:
             return function.call(Call(self, node), *args, **kwargs)
         if function.kind == "symbolic":
             return function.call(SymbolicGraph(self, node), *args, *_placeless(kwargs).values())
-        signature = getattr(function.call, "op_signature", None)
-        if signature is not None:
-            return self._call_signature(function.call, arguments, arguments.for_signature(signature))
-        return function.call(*args, **_placeless(kwargs))
+        return self._call_custom(function.call, arguments, args, kwargs)
+
+    def _call_custom(self, functions: list[Any], arguments: Arguments, args: Any, kwargs: Any) -> Any:
+        """Calls the first of the user's functions whose parameters accept the arguments."""
+        for function in functions:
+            signature = signature_of(function)
+            if len(functions) > 1 and not accepts(signature, args, kwargs):
+                continue
+            if hasattr(function, "op_signature"):
+                return self._call_signature(function, arguments, arguments.for_signature(signature))
+            return function(*args, **_placeless(kwargs))
+        dtypes = [str(a.dtype) for a in args if isinstance(a, ir.Value)]
+        raise TypeError(
+            f"none of the {len(functions)} functions of the table accepts the element types {dtypes}"
+        )
 
     def _call_signature(self, function: Any, arguments: Arguments, named: dict[str, Any]) -> Any:
         if isinstance(function, OnnxFunction):
