@@ -77,6 +77,12 @@ def accumulate(x: Any) -> Any:
 
 
 # ---- recurrent and attention modules
+def rotate(x: Any) -> Any:
+    angles = tl.outer(tl.arange(x.shape[2]), 0.5 ** tl.arange(x.shape[-1] // 2))
+    turns = tl.polar(tl.ones_like(angles), angles)
+    return tl.view_as_real(tl.view_as_complex(x.reshape(*x.shape[:-1], -1, 2)) * turns).flatten(3)
+
+
 class Recurrent(tl_nn.Module):
     def __init__(self, kind: Any, **options: Any) -> None:
         super().__init__()
@@ -361,6 +367,16 @@ PROGRAMS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "scan": (accumulate, (real(5, 3),)),
     "fft": (lambda a: (tl.fft.rfft(a).abs(), tl.view_as_real(tl.fft.fft(a))), (real(2, 8),)),
     "inverse_fft": (lambda a: tl.fft.irfft(tl.fft.rfft(a)), (real(2, 8),)),
+    "rotary": (rotate, (real(2, 3, 4, 6),)),
+    "complex_parts": (
+        lambda a: (tl.fft.fft(a).real, tl.fft.fft(a).imag, tl.fft.fft(a).angle()),
+        (real(2, 5),),
+    ),
+    "complex_numbers": (lambda a: tl.view_as_real(tl.fft.fft(a) * (2 + 3j) + a - 1.5 + 2), (real(2, 5),)),
+    "complex_shapes": (
+        lambda a: tl.view_as_real(tl.complex(a, -a).reshape(3, 2).unsqueeze(-1).transpose(0, 1)[1].exp()),
+        (real(2, 3),),
+    ),
     "no_grad": (tl.no_grad()(lambda a: a.exp() * 2), (real(3),)),
     "tensor_constants": (lambda a: a + tl.tensor([1.0, 2.0, 3.0]), (real(2, 3),)),
     "nested_outputs": (lambda a: {"x": a + 1, "y": [a * 2, (a - 1,)]}, (real(2, 3),)),

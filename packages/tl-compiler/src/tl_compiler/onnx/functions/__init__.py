@@ -1,8 +1,16 @@
 """Translations of operators that the function library lacks. Each module registers those of a family."""
 
-from . import indexing, layers, numbers, recurrent, reductions, sizes
-from .registry import OWN
+from . import complex_numbers, indexing, layers, numbers, recurrent, reductions, sizes
+from .registry import COMPLEX, OWN
 
-__all__ = ["OWN"]
+__all__ = ["COMPLEX", "OWN"]
 
-_FAMILIES = (indexing, layers, numbers, recurrent, reductions, sizes)  # their functions enter the table
+_FAMILIES = (
+    complex_numbers,
+    indexing,
+    layers,
+    numbers,
+    recurrent,
+    reductions,
+    sizes,
+)  # their functions enter the table

@@ -68,10 +68,13 @@ class Arguments:
         node: the node.
         builder: the builder of the graph.
         values: the values of the model, by node.
+        is_complex: whether the function takes complex numbers as pairs.
     """
 
-    def __init__(self, node: Node, builder: Any, values: Mapping[Node, Any]) -> None:
-        self.node, self.builder, self.values = node, builder, values
+    def __init__(
+        self, node: Node, builder: Any, values: Mapping[Node, Any], is_complex: bool = False
+    ) -> None:
+        self.node, self.builder, self.values, self.is_complex = node, builder, values, is_complex
 
     def plain(self, value: Any) -> Any:
         """An argument in which nodes are values and element types numbers. Devices and layouts become None.
@@ -103,11 +106,37 @@ class Arguments:
             if parameter.name not in arguments:
                 continue
             value = self.plain(arguments[parameter.name])
+            if self.is_complex and parameter.is_param():
+                value = self._paired(value, arguments[parameter.name], parameter.name)
             if parameter.is_param():
                 result[parameter.name] = self._input(value, parameter, dtypes)
             elif value is not None:
                 result[parameter.name] = self._attribute(value)
         return result
+
+    def _paired(self, value: Any, argument: Any, name: str) -> Any:
+        """An argument of a function of complex numbers: real tensors and numbers become pairs."""
+        if isinstance(argument, (list, tuple)):
+            meta = [a.meta.get("val") for a in argument if isinstance(a, Node)]
+            if not any(isinstance(m, tl_core.Tensor) and m.dim() for m in meta):
+                return value  # sizes
+            return [self._paired(v, a, name) for v, a in zip(value, argument, strict=True)]
+        dtype = result_dtype(self.node)
+        if isinstance(value, _NUMBERS) and self._is_operand(name):
+            kind = ir.DataType(onnx_dtype(dtype.to_real() if dtype.is_complex else dtype))
+            return self.builder.constant([complex(value).real, complex(value).imag], kind)
+        meta = argument.meta.get("val") if isinstance(argument, Node) else None
+        if not isinstance(meta, tl_core.Tensor) or meta.dtype.is_complex:
+            return value
+        call = self.builder.call_op
+        column = call("Unsqueeze", (value, [-1]), {})
+        zero = call("Mul", (column, 0), {})
+        return call("Concat", (column, zero), {"axis": -1})
+
+    def _is_operand(self, name: str) -> bool:
+        """Whether the operator's schema calls an argument a tensor or number, and not a size or dimension."""
+        types = {a.name: str(a.type) for a in self.node.target._schema.arguments}  # type: ignore[union-attr]
+        return types.get(name, "").rstrip("?") in ("Tensor", "Scalar", "number")
 
     def _by_parameter(self, signature: Any) -> dict[str, Any]:
         parameters = [p.name for p in signature.params]

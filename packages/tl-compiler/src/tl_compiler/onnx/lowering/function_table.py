@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from tl_core.operators.packets import OpOverload, OpOverloadPacket
 
 from ...export.serde.portable import portable_name
-from ..functions import OWN
+from ..functions import COMPLEX, OWN
 from ..libraries import function_library
 from ..symbolic_registry import find_symbolic
 
@@ -84,12 +84,13 @@ class FunctionTable:
         symbolic = find_symbolic(name.partition(".")[0], self.opset)
         if symbolic is not None:
             return Function("symbolic", symbolic)
-        if name in OWN and not is_complex:
-            return Function("own", OWN[name])
+        own = (COMPLEX if is_complex else OWN).get(name)
+        if own is not None:
+            return Function("own", own)
         real, complex_ = self.library.get(name, (None, None))
-        if is_complex and complex_ is not None:
-            return Function("library", complex_, True)
-        return Function("library", real) if real is not None else None
+        if is_complex:
+            return None if complex_ is None else Function("library", complex_, True)
+        return None if real is None else Function("library", real)
 
     def of_node(self, node: Any, is_complex: bool = False) -> Function | None:
         """The translation of a node's operator, or None.

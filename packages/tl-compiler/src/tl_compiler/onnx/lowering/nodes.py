@@ -11,7 +11,6 @@ import onnx_ir as ir
 from onnxscript import OnnxFunction
 
 import tl_core
-from tl_core.operators.packets import OpOverload
 
 from ...fx.node import Node
 from ..dtypes import DTYPE_OF_ONNX
@@ -146,21 +145,15 @@ class GraphLowering:
         name = names_of_node(node)[-1]
         if name in CONTROL_FLOW and name not in self.table.custom:
             return CONTROL_FLOW[name](self, node)
-        complex_ = _has_complex(node)
-        function = self.table.of_node(node, complex_)
+        is_complex = _has_complex(node)
+        function = self.table.of_node(node, is_complex)
         if function is None:
-            raise NodeError(node, "the operator has no translation to ONNX's operators")
-        if (
-            complex_
-            and function.kind == "library"
-            and not function.is_complex
-            and not _only_result_complex(node)
-        ):
-            pass
+            kind = " for complex tensors" if is_complex else ""
+            raise NodeError(node, f"the operator has no translation to ONNX's operators{kind}")
         return self._call_function(node, function)
 
     def _call_function(self, node: Node, function: Function) -> Any:
-        arguments = Arguments(node, self.builder, self.values)
+        arguments = Arguments(node, self.builder, self.values, function.is_complex)
         if function.kind == "library":
             return self._call_signature(
                 function.call, arguments, arguments.for_signature(function.call.op_signature)
@@ -367,10 +360,6 @@ def _has_complex(node: Node) -> bool:
         return isinstance(value, tl_core.Tensor) and value.dtype.is_complex
 
     return any(map(is_complex, (*node.args, *node.kwargs.values())))
-
-
-def _only_result_complex(node: Node) -> bool:
-    return isinstance(node.target, OpOverload)
 
 
 def _is_sequence(value: Any) -> bool:
