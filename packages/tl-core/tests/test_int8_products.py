@@ -101,7 +101,7 @@ def test_dynamic_linear_adds_the_bias_to_the_exact_sum(m, n, k, reduce_range):
             if abs(of_low) > abs(of_high) - top and -abs(of_low) < top - abs(of_high)
             else top - of_high
         )
-    quantized = np.clip(np.rint(exact_fma(x, np.float32(1) / scale, np.float32(zero))), 0, top).astype(
+    quantized = np.clip(np.rint(exact_fma(x, np.float32(1) / scale, np.float32(zero))), 0, 255).astype(
         np.int64
     )
     sums = (quantized - zero) @ w.T

@@ -55,7 +55,7 @@ class StateProduct {
     if (rows_ * n_) range = cpu::float_range(state, rows_ * n_);
     check_range(range);
     const ByteParams params = choose_byte_params(range, kTop);
-    cpu::quantize_rows({state, rows_, n_, 1.0f / params.scale, static_cast<float>(params.zero_point), kTop,
+    cpu::quantize_rows({state, rows_, n_, 1.0f / params.scale, static_cast<float>(params.zero_point), 255.0f,
                         bytes_.data(), row_});
     factors_.of_floats(params.scale);
     const int64_t width = weight_.columns();

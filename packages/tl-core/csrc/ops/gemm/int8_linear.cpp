@@ -143,7 +143,7 @@ Tensor linear_dynamic(const Int8LinearDynamicArgs& args) {
                 readable = cpu::int8_readable_rows(rows);
   const Workspace<uint8_t> bytes(readable * row);
   cpu::quantize_rows({x.ptr<float>(), rows, k, 1.0f / params.scale, static_cast<float>(params.zero_point),
-                      static_cast<float>(top), bytes.data(), row});
+                      255.0f, bytes.data(), row});
   Int8Factors factors(weight);
   factors.of_floats(params.scale);
   cpu::Int8Epilogue to{cpu::Int8Output::Float, result.ptr<char>(), weight.columns() * 4, factors.scale(),

@@ -67,15 +67,16 @@ class Tiles {
   void run_on_tiles() const {
     const int64_t blocks = (pixels(c_) + kAmxRows - 1) / kAmxRows;
     const int64_t work = kAmxRows * image_.runs() * image_.quads() * int8_panels(c_.columns) * 8;
+    const int64_t quads = image_.runs() * image_.quads(), row = int8_row_bytes(quads * kQuad);
+    const PanelEnds ends(group_.packed, quads, int8_panels(c_.columns));
     parallel_for(0, blocks, (1 << 20) / (work + 64) + 1, [&](int64_t begin, int64_t end) TL_TILES {
       const TileSession session;
-      const int64_t quads = image_.runs() * image_.quads(), row = int8_row_bytes(quads * kQuad);
       const Workspace<uint8_t> bytes(kAmxRows * row);
       Int8Image::Cursor cursor(image_, group_.number);
       cursor.seek(begin * kAmxRows);
       for (int64_t b = begin; b < end; ++b) {
         const int64_t first = b * kAmxRows, last = std::min(pixels(c_), first + kAmxRows);
-        AmxBlock block{bytes.data(), row, quads, static_cast<int>(last - first), 0, nullptr, 0};
+        AmxBlock block{bytes.data(), row, quads, static_cast<int>(last - first), 0, nullptr, nullptr, 0};
         if (image_.is_matrix() && !group_.b_zero && quads % kAmxQuads == 0 && last - first == kAmxRows) {
           block.row = quads * kQuad;
           block.a = image_.data() + first * block.row;
@@ -84,7 +85,7 @@ class Tiles {
           for (int64_t p = first; p < last; ++p, cursor.next())
             gather(cursor, p, bytes.data() + (p - first) * row);
         }
-        multiply_on_tiles(first, last, block);
+        multiply_on_tiles(first, last, block, ends);
       }
     });
   }
@@ -97,12 +98,13 @@ class Tiles {
     row_sums_.data()[pixel] = static_cast<int32_t>(sum);
   }
 
-  TL_TILES void multiply_on_tiles(int64_t first, int64_t last, AmxBlock block) const {
+  TL_TILES void multiply_on_tiles(int64_t first, int64_t last, AmxBlock block, const PanelEnds& ends) const {
     alignas(64) int32_t sums[kAmxRows * kTileColumns];
     block.panel_bytes = block.quads * kPanelColumns * kQuad;
     for (int64_t panel = 0; panel < int8_panels(c_.columns); panel += kInt8TilePanels) {
       const int64_t column = panel * kPanelColumns;
       block.panels = group_.packed + panel * block.panel_bytes;
+      block.ends = ends.of(panel);
       block.count = static_cast<int>(std::min<int64_t>(int8_panels(c_.columns) - panel, kInt8TilePanels));
       amx_multiply(block, sums);
       writer_(sums, first, column, static_cast<int>(last - first),
@@ -162,6 +164,8 @@ void by_tiles(const Int8Convolution& c, const Int8Image& image, const Int8Epilog
   }
 }
 
+constexpr int64_t kPixels = 4;  // that a depthwise convolution computes together
+
 // ---- one channel a group ----------------------------------------------------------------------------------
 
 // sums + x * w for x of eight bits and w of eight bits and a sign.
@@ -177,16 +181,25 @@ TL_INLINE VecI add_product(VecI sums, VecI x, VecI w) {
 #endif
 }
 
-// The sums of a pixel and up to 64 channels.
-void add_taps(const uint8_t* const* taps, int64_t count, int64_t channel, int columns, const int32_t* weights,
+struct Tap {
+  const uint8_t* x;
+  int64_t step;  // to the next pixel
+};
+
+// The sums of P pixels and up to 64 channels.
+template <int P>
+void add_taps(const Tap* taps, int64_t count, int64_t channel, int columns, const int32_t* weights,
               int64_t row, int32_t* sums) {
   for (int v = 0; v < columns; v += kLanesI) {
-    VecI sum = {};
+    VecI sum[P] = {};
     for (int64_t t = 0; t < count; ++t) {
-      const VecI x = wide(vector_at<Pack<uint8_t, kLanesI>>(taps[t] + channel + v), VecI{});
-      sum = add_product(sum, x, vector_at<VecI>(weights + t * row + channel + v));
+      const VecI w = vector_at<VecI>(weights + t * row + channel + v);
+      for (int i = 0; i < P; ++i) {
+        const VecI x = wide(vector_at<Bytes>(taps[t].x + i * taps[t].step + channel + v), VecI{});
+        sum[i] = add_product(sum[i], x, w);
+      }
     }
-    write(reinterpret_cast<char*>(sums + v), sum);
+    for (int i = 0; i < P; ++i) write(reinterpret_cast<char*>(sums + i * kTileColumns + v), sum[i]);
   }
 }
 
@@ -206,15 +219,19 @@ void depthwise(const Int8Convolution& c, const Int8Image& image, const Int8Epilo
   const Int8Writer writer(to, shift.data(), nullptr, nullptr);
   parallel_for(0, pixels(c), (1 << 18) / (taps * row * 4 + 64) + 1, [&](int64_t begin, int64_t end) {
     Workspace<const uint8_t*> pointers(taps);
+    Workspace<Tap> steps(taps);
     Int8Image::Cursor cursor(image, 0);
     cursor.seek(begin);
-    alignas(64) int32_t sums[kTileColumns];
-    for (int64_t p = begin; p < end; ++p, cursor.next()) {
+    alignas(64) int32_t sums[kPixels * kTileColumns];
+    for (int64_t p = begin, count; p < end; p += count, cursor.advance(count)) {
+      count = cursor.inner_pixels(std::min(end - p, kPixels)) < kPixels ? 1 : kPixels;
       cursor.point(pointers.data(), 1);
+      for (int64_t t = 0; t < taps; ++t) steps.data()[t] = {pointers.data()[t], cursor.step(t / c.kernel[2])};
       for (int64_t g = 0; g < c.groups; g += kTileColumns) {
         const int columns = static_cast<int>(std::min<int64_t>(c.groups - g, kTileColumns));
-        add_taps(pointers.data(), taps, g, columns, weights.data(), row, sums);
-        writer(sums, p, g, 1, columns);
+        (count == 1 ? &add_taps<1> : &add_taps<kPixels>)(steps.data(), taps, g, columns, weights.data(), row,
+                                                         sums);
+        writer(sums, p, g, static_cast<int>(count), columns);
       }
     }
   });

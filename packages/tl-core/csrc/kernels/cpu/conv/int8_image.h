@@ -1,6 +1,7 @@
 // The bytes that an int8 convolution reads: where they lie, or as a copy with padding.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -153,6 +154,20 @@ class Int8Image::Cursor {
     }
     begin_row();
   }
+
+  // At most `most` pixels of this row from here on whose taps are all inside the image's rows; at least 1.
+  int64_t inner_pixels(int64_t most) const {
+    const int64_t last = first_ + (c_.kernel[2] - 1) * c_.dilation[2], room = image_.size_[2] - 1 - last;
+    if (first_ < 0 || room < 0) return 1;
+    return std::min({most, c_.output[2] - at_[2], room / c_.stride[2] + 1});
+  }
+  void advance(int64_t pixels) {
+    at_[2] += pixels - 1;
+    first_ += (pixels - 1) * c_.stride[2];
+    next();
+  }
+  // How far the taps of a row of the kernel are from those of the next pixel.
+  int64_t step(int64_t row) const { return rows_.data()[row] ? c_.stride[2] * image_.pixel_ : 0; }
 
   // Pointers to the runs, `step` apart.
   void point(const uint8_t** to, int64_t step) const {

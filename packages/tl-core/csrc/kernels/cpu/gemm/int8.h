@@ -33,7 +33,7 @@ struct Int8Product {
   const int8_t* b;  // packed
   const int32_t* column_sums;
   const int32_t* b_zero = nullptr;
-  bool seven_bits = false;  // whether all of a is below 128
+  bool seven_bits = false;  // whether all of a is at most 128
   int64_t readable = 0;     // rows of a that are readable, if more than m
 };
 

@@ -71,6 +71,9 @@ struct Blocks {
   const Int8Writer& writer;
   int64_t rows;  // of a block
   bool on_tiles;
+#if TL_ISA_LEVEL >= 4
+  const PanelEnds* ends = nullptr;
+#endif
 
   int64_t panel_bytes() const { return packed_int8_bytes(p.k, 1); }
 
@@ -102,8 +105,8 @@ struct Blocks {
     alignas(64) int32_t sums[kAmxRows * kTileColumns];
     for (int64_t i = begin; i < end; i += kAmxRows) {
       const int count = static_cast<int>(std::min<int64_t>(end - i, kAmxRows));
-      AmxBlock block{p.a + i * p.a_row,           p.a_row,      quads, count, panels,
-                     p.b + panel * panel_bytes(), panel_bytes()};
+      AmxBlock block{p.a + i * p.a_row,           p.a_row,         quads,        count, panels,
+                     p.b + panel * panel_bytes(), ends->of(panel), panel_bytes()};
       if (!whole || i + (count > 16 ? 32 : 16) > std::max(p.m, p.readable)) {
         for (int r = 0; r < count; ++r)
           std::memcpy(copy.data() + r * room, block.a + r * p.a_row, static_cast<size_t>(quads * kQuad));
@@ -144,7 +147,12 @@ void product(const Int8Product& p, const Int8Epilogue& to) {
   const bool on_tiles = TL_ISA_LEVEL >= 4 && p.m >= 16 && cpu_has_tiles();
   const int64_t unit = on_tiles ? 32 : kInt8TileRows,
                 fit = cpu_cache_bytes() / 2 / (p.a_row + 1) / unit * unit;
-  Blocks{p, writer, std::clamp<int64_t>(fit, 4 * unit, 64 * unit), on_tiles}.run();
+  Blocks blocks{p, writer, std::clamp<int64_t>(fit, 4 * unit, 64 * unit), on_tiles};
+#if TL_ISA_LEVEL >= 4
+  const PanelEnds ends(p.b, on_tiles ? int8_quads(p.k) : 0, int8_panels(p.n));
+  blocks.ends = &ends;
+#endif
+  blocks.run();
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ void vnni_tile(const Int8Tile& t, int32_t* sums) {
 #endif
 
 #if TL_ISA_LEVEL == 3
-// vpmaddubsw adds two products in 16 bits and saturates, which needs a factor above 127: the top bit of an
+// vpmaddubsw adds two products in 16 bits and saturates, which needs a factor above 128: the top bit of an
 // eight-bit factor is therefore multiplied apart.
 template <bool seven_bits>
 TL_INLINE void add_quads(__m256i& sums, __m256i a, __m256i b) {
