@@ -354,3 +354,17 @@ def test_layers_without_memory():
     made = nnq.ConvTranspose2d(3, 4, 3, device="meta")
     assert made.weight().device.type == made.bias().device.type == "meta"
     assert made.weight().shape == (3, 4, 3, 3)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_embeddings_dequantize_only_the_rows_they_read(mode):
+    table, scales = tl.randn(7, 4), tl.rand(7) + 0.1
+    weight = tq.quantize_per_channel(table, scales, tl.rand(7), 0, tq.quint8)
+    indices, offsets = tl.tensor([3, 0, 6, 3, 2]), tl.tensor([0, 2, 2])
+    layer = nnq.Embedding(7, 4, _weight=weight)
+    assert tl.equal(layer(indices), weight.dequantize()[indices])
+    assert layer(indices.reshape(1, 5, 1)).shape == (1, 5, 1, 4)
+    bag = nnq.EmbeddingBag(7, 4, mode=mode, _weight=weight)
+    assert tl.equal(bag(indices, offsets), FF.embedding_bag(indices, weight.dequantize(), offsets, mode=mode))
+    with pytest.raises(IndexError, match="index 7"):
+        layer(tl.tensor([7]))

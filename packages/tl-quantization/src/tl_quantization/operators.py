@@ -95,7 +95,6 @@ _REQUANTIZED = [
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",
     "leaky_relu",
-    "upsample_bilinear2d",
     "upsample_linear1d",
     "upsample_trilinear3d",
     "upsample_bicubic2d",
@@ -188,6 +187,16 @@ def requantize(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """The result with the input's scale and zero point."""
     quantizer = _one_scale(func, args)
     return quantize_numbers(on_numbers(func, args, kwargs), quantizer)
+
+
+@implements("upsample_bilinear2d")
+def interpolate(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Means of integers, rounded: the scale has no effect."""
+    quantizer = _one_scale(func, args)
+    x, *rest = args
+    low, high = bounds(quantizer.dtype)
+    means = func(integers_of(x).to(tl_core.float32), *rest, **kwargs)
+    return made_of(means.round_().clamp_(low, high).to(storage_dtype(quantizer.dtype)), quantizer)
 
 
 @implements("cat", "concat", "stack")

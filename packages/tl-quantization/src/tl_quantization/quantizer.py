@@ -62,8 +62,11 @@ class PerTensor:
 
     def requantized(self, x: Tensor) -> Tensor:
         """`clamp(round(x * (1 / scale)) + zero_point)`, the rule of operators that compute with quantized tensors."""
-        rounded = (x.to(tl_core.float32) * self._inverse).round().to(tl_core.float64)
-        return _saturate(rounded + self.zero_point, self.dtype, 0)
+        return self.shifted(x.to(tl_core.float32) * self._inverse)
+
+    def shifted(self, steps: Tensor) -> Tensor:
+        """`clamp(round(steps) + zero_point)`: the integers of numbers in units of the scale."""
+        return _saturate(steps.round().to(tl_core.float64) + self.zero_point, self.dtype, 0)
 
     def numbers(self, integers: Tensor) -> Tensor:
         """`(integers - zero_point) * scale` as float32. Differences of 32 bits wrap."""

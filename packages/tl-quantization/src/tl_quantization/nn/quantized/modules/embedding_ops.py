@@ -11,6 +11,8 @@ from tl_nn import functional as F
 from ....dtypes import quint8
 from ....functions import quantize_per_channel
 from ....qconfig import float_qparams_weight_only_qconfig
+from ....quantizer import PerChannel, PerTensor
+from ....tensor import integers_of
 from .utils import WeightedQuantizedModule, numbers_of, quantized_weight, weight_observer
 
 __all__ = ["Embedding", "EmbeddingBag"]
@@ -68,7 +70,16 @@ class Embedding(WeightedQuantizedModule):
 
     def forward(self, indices: Tensor) -> Tensor:
         """The rows at the indices, as float32."""
-        return F.embedding(indices, self._weight.dequantize())
+        return self._rows(indices).reshape(*indices.shape, self.embedding_dim)
+
+    def _rows(self, indices: Tensor) -> Tensor:
+        """The numbers of the rows at all indices, one after another: only these rows are dequantized."""
+        flat, quantizer = indices.flatten(), self._weight.quantizer
+        rows = tl_core.embedding(integers_of(self._weight), flat)
+        if isinstance(quantizer, PerTensor):
+            return quantizer.numbers(rows)
+        scales, zeros = quantizer.scales[flat], quantizer.zero_points[flat]
+        return PerChannel(scales, zeros, 0, quantizer.dtype).numbers(rows)
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
@@ -127,8 +138,9 @@ class EmbeddingBag(Embedding):
         """The bags, as float32. Raises ValueError for a mapping of pruned rows."""
         if compressed_indices_mapping is not None:
             raise ValueError("compressed_indices_mapping must be None: tables keep all their rows")
+        rows, numbers = self._rows(indices), tl_core.arange(indices.numel(), dtype=indices.dtype)
         return F.embedding_bag(
-            indices, self._weight.dequantize(), offsets, mode=self.mode, per_sample_weights=per_sample_weights,
+            numbers.reshape(indices.shape), rows, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
             include_last_offset=self.include_last_offset,
         )  # fmt: skip
 
