@@ -1,6 +1,7 @@
 """The table of configurations: entries, dictionaries and the defaults of each backend."""
 
 import pytest
+
 import tl_core as tl
 import tl_nn as nn
 import tl_quantization as tq

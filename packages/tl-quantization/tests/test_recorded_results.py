@@ -4,6 +4,7 @@ import zlib
 
 import numpy as np
 import pytest
+
 import tl_core as tl
 import tl_quantization as tq
 from tl_nn import functional as F
