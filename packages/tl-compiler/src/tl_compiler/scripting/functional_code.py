@@ -245,21 +245,21 @@ def adaptive_avg_pool1d(input: Tensor, output_size: List[int]) -> Tensor:
     return aten.adaptive_avg_pool1d(input, output_size)
 
 def adaptive_avg_pool2d(input: Tensor, output_size: List[Optional[int]]) -> Tensor:
-    return aten.adaptive_avg_pool2d(input, _pooled(input.size(), output_size))
+    return aten.adaptive_avg_pool2d(input, _pool(input.size(), output_size))
 
 def adaptive_avg_pool3d(input: Tensor, output_size: List[Optional[int]]) -> Tensor:
-    return aten.adaptive_avg_pool3d(input, _pooled(input.size(), output_size))
+    return aten.adaptive_avg_pool3d(input, _pool(input.size(), output_size))
 
 def adaptive_max_pool1d(input: Tensor, output_size: List[int], return_indices: bool = False) -> Tensor:
     return aten.adaptive_max_pool1d(input, output_size)[0]
 
 def adaptive_max_pool2d(input: Tensor, output_size: List[Optional[int]], return_indices: bool = False) -> Tensor:
-    return aten.adaptive_max_pool2d(input, _pooled(input.size(), output_size))[0]
+    return aten.adaptive_max_pool2d(input, _pool(input.size(), output_size))[0]
 
 def adaptive_max_pool3d(input: Tensor, output_size: List[Optional[int]], return_indices: bool = False) -> Tensor:
-    return aten.adaptive_max_pool3d(input, _pooled(input.size(), output_size))[0]
+    return aten.adaptive_max_pool3d(input, _pool(input.size(), output_size))[0]
 
-def _pooled(sizes: List[int], output_size: List[Optional[int]]) -> List[int]:
+def _pool(sizes: List[int], output_size: List[Optional[int]]) -> List[int]:
     result: List[int] = []
     offset = len(sizes) - len(output_size)
     for i in range(len(output_size)):
