@@ -4,10 +4,11 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 import tl_core as tl
+
+np = pytest.importorskip("numpy", reason="the references are numpy's")
 
 SIZES = [
     (1, 1, 1),

@@ -4,10 +4,11 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 import tl_core as tl
+
+np = pytest.importorskip("numpy", reason="the references are numpy's")
 
 TYPES = {tl.float32: 1e-6, tl.bfloat16: 1 / 128, tl.float16: 1 / 1024}
 
