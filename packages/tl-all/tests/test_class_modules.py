@@ -42,6 +42,10 @@ assert not wrong, sorted({w[2]+(' '+w[1] if len(w)>3 else '') for w in wrong})
 assert torch.nn.Parameter.__module__ == "torch.nn.parameter" and torch.Tensor.__module__ == "torch"
 assert type(torch.nn.Parameter(torch.ones(1))).__module__.startswith("torch")
 assert torch.nn.Conv2d.__module__ == "torch.nn.modules.conv" and torch.optim.SGD.__module__ == "torch.optim.sgd"
+for kind in (torch.optim.lr_scheduler.StepLR, torch.optim.lr_scheduler.OneCycleLR, torch.cuda.device):
+    assert kind.__module__ in ("torch.optim.lr_scheduler", "torch.cuda"), kind.__module__  # as PyTorch 2.13
+assert repr(torch.UntypedStorage) == "<class 'torch.storage.UntypedStorage'>"
+assert repr(torch.Generator) == "<class 'torch._C.Generator'>"
 assert repr(torch.nn.Linear) == "<class 'torch.nn.modules.linear.Linear'>"
 assert inspect.getsource(torch.nn.Linear).startswith("class Linear") and inspect.getmodule(torch.nn.Linear).__name__
 typing.get_type_hints(torch.nn.Linear)

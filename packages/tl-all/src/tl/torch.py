@@ -173,7 +173,30 @@ def _name_functions(module: "ModuleType") -> None:
 
 
 # Classes of the core with another module in PyTorch.
-_ELSEWHERE = {"Parameter": "nn.parameter", "Buffer": "nn.parameter"}
+_ELSEWHERE = {
+    "Buffer": "nn.parameter",
+    "Generator": "_C",
+    "Parameter": "nn.parameter",
+    "TypedStorage": "storage",
+    "UntypedStorage": "storage",
+}
+# Modules of tl that are parts of one module in PyTorch, "" is torch itself. Configuration files have these paths.
+_PARTS = {
+    "ao.quantization.dtypes": "",
+    "checkpoint.archive_files": "",
+    "checkpoint.legacy": "serialization",
+    "checkpoint.safe_globals": "serialization",
+    "cuda.selection": "cuda",
+    "cuda.tensor_types": "cuda",
+    "testing.file_check": "",
+    "utils.benchmark.utils.valgrind_wrapper.copies": "utils.benchmark.utils.valgrind_wrapper.timer_interface",
+    "utils.benchmark.utils.valgrind_wrapper.function_counts": "utils.benchmark.utils.valgrind_wrapper.timer_interface",
+    "utils.serialization.config": "serialization",
+}
+_PARTS |= {
+    f"optim.lr_scheduler.{part}": "optim.lr_scheduler"
+    for part in ("base", "compound", "cosine", "cyclic", "factors", "plateau")
+}
 
 
 def _name_classes_everywhere() -> None:
@@ -197,7 +220,7 @@ def _name_classes(module: "ModuleType") -> None:
     for name, kind in list(vars(module).items()):
         if not isinstance(kind, type) or name.startswith("_") or kind.__dict__.get("__module__") != own:
             continue
-        _name_class(kind, _ELSEWHERE.get(name, dotted) if own == _names.CORE else dotted)
+        _name_class(kind, _ELSEWHERE.get(name, dotted) if own == _names.CORE else _PARTS.get(dotted, dotted))
     # `version` is tl's own module; that of the core has its name, and not its names.
     if dotted and dotted == _names.facade_of(own) and dotted.partition(".")[0] not in _names.OWN:
         # Readers of annotations and sources of classes look for the module here.
