@@ -11,6 +11,7 @@ import pytest
 
 import tl_core
 import tl_nn
+from tl_compiler import jit
 from tl_utils import _traceback, backcompat, mkldnn, mobile_optimizer
 from tl_utils.compat.hipify import hipify_python
 from tl_utils.file_baton import FileBaton
@@ -118,8 +119,6 @@ def test_words_as_a_regular_expression():
     "call",
     [
         lambda: hipify_python.hipify("."),
-        lambda: mobile_optimizer.optimize_for_mobile(tl_nn.Linear(1, 1)),
-        lambda: mobile_optimizer.generate_mobile_module_lints(tl_nn.Linear(1, 1)),
         lambda: mkldnn.to_mkldnn(tl_nn.Linear(1, 1)),
         lambda: log_extract.load_graph_and_inputs(""),
         lambda: log_extract.run_test(None, None),
@@ -139,7 +138,7 @@ def test_what_is_not_there_says_so(call):
     [
         (lambda: mobile_optimizer.optimize_for_mobile(1), "ScriptModule is expected"),
         (
-            lambda: mobile_optimizer.optimize_for_mobile(tl_nn.Linear(1, 1), backend="tpu"),
+            lambda: mobile_optimizer.optimize_for_mobile(jit.script(tl_nn.Linear(1, 1)), backend="tpu"),
             "'CPU', 'Vulkan' or 'Metal'",
         ),
         (lambda: mobile_optimizer.generate_mobile_module_lints(1), "ScriptModule is expected"),
@@ -158,3 +157,15 @@ def test_what_needs_no_torchscript(tmp_path):
     (tmp_path / "log").write_text("<GRAPH_EXPORT>\ngraph(%x):\n")
     with pytest.raises(ValueError, match="ends within a graph"):
         log_extract.extract_ir(str(tmp_path / "log"))
+
+
+def test_programs_for_phones():
+    model = tl_nn.Sequential(tl_nn.Linear(2, 2), tl_nn.Dropout(0.5)).eval()
+    program = jit.script(model)
+    x = tl_core.ones(1, 2)
+    frozen = mobile_optimizer.optimize_for_mobile(program)
+    assert not list(frozen.parameters()) and tl_core.equal(frozen(x), model(x))
+    names = [lint["name"] for lint in mobile_optimizer.generate_mobile_module_lints(program)]
+    assert names == ["BUNDLED_INPUT", "REQUIRES_GRAD", "REQUIRES_GRAD", "DROPOUT", "DROPOUT"]
+    with pytest.raises(RuntimeError, match="has no backend 'Metal'"):
+        mobile_optimizer.optimize_for_mobile(program, backend="Metal")

@@ -1,11 +1,11 @@
-"""The interface of the optimizer of TorchScript programs for phones. Its functions raise an error."""
+"""Programs of TorchScript for phones: a program is frozen, which leaves out its parameters and known branches."""
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, NoReturn
+from typing import Any
 
-from tl_nn import Module
+from tl_compiler import jit
 
 __all__ = ["LintCode", "MobileOptimizerType", "generate_mobile_module_lints", "optimize_for_mobile"]
 
@@ -42,44 +42,66 @@ class LintCode(Enum):
     BATCHNORM = 4
 
 
-def _refuse(name: str) -> NoReturn:
-    raise NotImplementedError(
-        f"{name}: there is no TorchScript here, and no runtime for phones; `fx` fuses convolutions with batch norms "
-        "(tl.fx.experimental.optimization) and `export` saves programs"
-    )
-
-
 def optimize_for_mobile(script_module: Any, optimization_blocklist: set[Any] | None = None,
-                        preserved_methods: list[Any] | None = None, backend: str = "CPU") -> NoReturn:  # fmt: skip
-    """Would optimize a TorchScript module for phones.
+                        preserved_methods: list[Any] | None = None, backend: str = "CPU") -> Any:  # fmt: skip
+    """Returns a program frozen.
 
     Args:
         script_module: the module.
-        optimization_blocklist: steps that are left out.
-        preserved_methods: methods that are kept.
-        backend: `CPU`, `Vulkan` or `Metal`.
+        optimization_blocklist: without effect, as a frozen program's operators are those of the program.
+        preserved_methods: methods that stay beside `forward`.
+        backend: `CPU`; tl has no `Vulkan` and no `Metal`.
 
     Raises:
-        TypeError: it is no module, or the backend is unknown.
-        NotImplementedError: otherwise: there is no TorchScript.
+        TypeError: it is no compiled module, or the backend is unknown.
+        RuntimeError: the backend is `Vulkan` or `Metal`, or the module lacks a preserved method.
+
+    Example:
+        >>> import tl_nn
+        >>> frozen = optimize_for_mobile(jit.script(tl_nn.Linear(2, 2).eval()))
+        >>> len(list(frozen.parameters()))
+        0
     """
-    if not isinstance(script_module, Module):
+    del optimization_blocklist
+    if not isinstance(script_module, jit.ScriptModule):
         raise TypeError(f"Got {type(script_module)}, but ScriptModule is expected.")
     if backend.lower() not in _BACKENDS:
         raise TypeError(f"Unknown backend, must be one of 'CPU', 'Vulkan' or 'Metal', got {backend!r}")
-    _refuse("optimize_for_mobile")
+    if backend.lower() != "cpu":
+        raise RuntimeError(f"optimize_for_mobile: tl computes on the CPU and has no backend {backend!r}")
+    names = [m if isinstance(m, str) else m.__name__ for m in preserved_methods or ()]
+    return jit.freeze(script_module.eval(), names)
 
 
-def generate_mobile_module_lints(script_module: Any) -> NoReturn:
-    """Lists the lints of a TorchScript module for phones.
+def generate_mobile_module_lints(script_module: Any) -> list[dict[str, str]]:
+    """Returns what a phone wouldn't need in a program: parameters with gradients, dropout, batch norms.
 
     Args:
         script_module: the module.
 
+    Returns:
+        A dictionary with a name and a message for each.
+
     Raises:
-        TypeError: it is no module.
-        NotImplementedError: otherwise: there is no TorchScript.
+        TypeError: it is no compiled module.
+
+    Example:
+        >>> import tl_nn
+        >>> lints = generate_mobile_module_lints(jit.script(tl_nn.Linear(2, 2)))
+        >>> [lint["name"] for lint in lints]
+        ['BUNDLED_INPUT', 'REQUIRES_GRAD', 'REQUIRES_GRAD']
     """
-    if not isinstance(script_module, Module):
+    if not isinstance(script_module, jit.ScriptModule):
         raise TypeError(f"Got {type(script_module)}, but ScriptModule is expected.")
-    _refuse("generate_mobile_module_lints")
+    lints = [(LintCode.BUNDLED_INPUT, "No bundled input for forward, please add bundled inputs before saving the module.")]
+    for name, parameter in script_module.named_parameters():
+        if parameter.requires_grad:
+            lints.append(
+                (LintCode.REQUIRES_GRAD, f"Param {name} requires grad, please set torch.no_grad() to reduce memory usage.")
+            )
+    for operator in jit.export_opnames(script_module):
+        if "dropout" in operator:
+            lints.append((LintCode.DROPOUT, f"Operator {operator} exists, remove dropout or set the module to eval."))
+        if "batch_norm" in operator:
+            lints.append((LintCode.BATCHNORM, f"Operator {operator} exists, fuse it with the convolution before."))
+    return [{"name": code.name, "message": message} for code, message in lints]

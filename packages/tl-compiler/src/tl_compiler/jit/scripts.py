@@ -380,7 +380,7 @@ def save(m: Any, f: Any, _extra_files: dict | None = None) -> None:
             "torch.jit.script or "
             "torch.jit.trace, or write its state_dict() by torch.save"
         )
-    m.save(f, _extra_files=_extra_files)
+    m.save(f, _extra_files)
 
 
 def load(

@@ -158,14 +158,14 @@ class ScriptFunction:
         tl_nn.Module.__init__(result)
         return result
 
-    def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
+    def save(self, filename: Any, _extra_files: dict[str, Any] | None = None) -> None:
         """Writes an archive of a module whose `forward` is the function.
 
         Args:
-            f: a path, or an object with `write`.
+            filename: a path, or an object with `write`.
             _extra_files: texts or bytes by name that the archive holds besides.
         """
-        self._as_module().save(f, _extra_files)
+        self._as_module().save(filename, _extra_files)
 
     def save_to_buffer(self, _extra_files: dict[str, Any] | None = None) -> bytes:
         """Returns the bytes of the function's archive."""

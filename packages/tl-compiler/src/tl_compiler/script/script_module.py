@@ -21,6 +21,8 @@ __all__ = ["RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "Tra
 class ScriptModule(Module):
     """A module whose methods are code of TorchScript, as `script`, `trace` and `load` return it.
 
+    Parameters, buffers and modules inside it are those of `nn.Module`: `state_dict`, `to`, `train` and hooks work.
+
     Raises:
         RuntimeError: always when called, as `script` makes such modules.
 
@@ -33,17 +35,6 @@ class ScriptModule(Module):
         raise RuntimeError(
             "ScriptModule can't be made by a call: torch.jit.script compiles a subclass of nn.Module"
         )
-
-
-class RecursiveScriptModule(ScriptModule):
-    """A module of an archive. Each class of the archive derives from this class.
-
-    Parameters, buffers and modules inside it are those of `nn.Module`: `state_dict`, `to`, `train` and hooks work.
-
-    Example:
-        >>> issubclass(RecursiveScriptModule, Module)
-        True
-    """
 
     _declaration: Declaration
     _program: Any  # the Program, which makes classes of this one
@@ -118,12 +109,12 @@ class RecursiveScriptModule(ScriptModule):
         self.save(buffer, _extra_files)
         return buffer.getvalue()
 
-    def __copy__(self) -> RecursiveScriptModule:
+    def __copy__(self) -> ScriptModule:
         result = type(self).__new__(type(self))
         vars(result).update({k: v.copy() if isinstance(v, dict) else v for k, v in vars(self).items()})
         return result
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> RecursiveScriptModule:
+    def __deepcopy__(self, memo: dict[int, Any]) -> ScriptModule:
         result = type(self).__new__(type(self))
         memo[id(self)] = result
         vars(result).update(copy.deepcopy(vars(self), memo))
@@ -135,6 +126,15 @@ class RecursiveScriptModule(ScriptModule):
             "script and non-script modules is not supported. For purely script modules use "
             "my_script_module.save(<filename>) instead."
         )
+
+
+class RecursiveScriptModule(ScriptModule):
+    """A module of a program. Each class of the program derives from this class.
+
+    Example:
+        >>> issubclass(RecursiveScriptModule, Module)
+        True
+    """
 
 
 def _item(self: Any, key: Any) -> Any:
