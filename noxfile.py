@@ -468,6 +468,15 @@ def pt2_peer(session: nox.Session) -> None:
     session.run("python", "-m", "tools.pt2_peer", *peer, *session.posargs)
 
 
+@nox.session(name="torchscript-peer")
+def torchscript_peer(session: nox.Session) -> None:
+    """Archives of TorchScript written here, read and run by torch; `-- --peer-python PYTHON` says by whose."""
+    install(session, ["tl-all"], {"tl-all": "numpy"})
+    named = any(argument.partition("=")[0] == "--peer-python" for argument in session.posargs)
+    peer = [] if named else ["--peer-python", str(peer_python(session))]
+    session.run("python", "-m", "tools.torchscript_peer", *peer, *session.posargs)
+
+
 @nox.session
 def tsan(session: nox.Session) -> None:
     """The tests with several threads under ThreadSanitizer."""
