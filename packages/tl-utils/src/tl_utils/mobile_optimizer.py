@@ -93,15 +93,27 @@ def generate_mobile_module_lints(script_module: Any) -> list[dict[str, str]]:
     """
     if not isinstance(script_module, jit.ScriptModule):
         raise TypeError(f"Got {type(script_module)}, but ScriptModule is expected.")
-    lints = [(LintCode.BUNDLED_INPUT, "No bundled input for forward, please add bundled inputs before saving the module.")]
+    lints = [
+        (
+            LintCode.BUNDLED_INPUT,
+            "No bundled input for forward, please add one before saving the module.",
+        )
+    ]
     for name, parameter in script_module.named_parameters():
         if parameter.requires_grad:
             lints.append(
-                (LintCode.REQUIRES_GRAD, f"Param {name} requires grad, please set torch.no_grad() to reduce memory usage.")
+                (
+                    LintCode.REQUIRES_GRAD,
+                    f"Param {name} requires grad, please set torch.no_grad() to reduce memory usage.",
+                )
             )
     for operator in jit.export_opnames(script_module):
         if "dropout" in operator:
-            lints.append((LintCode.DROPOUT, f"Operator {operator} exists, remove dropout or set the module to eval."))
+            lints.append(
+                (LintCode.DROPOUT, f"Operator {operator} exists, remove dropout or set the module to eval.")
+            )
         if "batch_norm" in operator:
-            lints.append((LintCode.BATCHNORM, f"Operator {operator} exists, fuse it with the convolution before."))
+            lints.append(
+                (LintCode.BATCHNORM, f"Operator {operator} exists, fuse it with the convolution before.")
+            )
     return [{"name": code.name, "message": message} for code, message in lints]

@@ -1,5 +1,6 @@
 """Compiled programs: the functions of `torch.jit` that make, read and write them."""
 
+import sys
 from collections.abc import Callable
 from typing import Any
 from warnings import warn
@@ -76,7 +77,7 @@ def script(
     # Libraries import torch.jit for its marks: they don't pay for the compiler.
     from tl_compiler.scripting.scripting import script as compile_program
 
-    return compile_program(obj)
+    return compile_program(obj, sys._getframe(1 + _frames_up).f_locals)
 
 
 class CompilationUnit:
@@ -303,7 +304,7 @@ def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics
 def run_frozen_optimizations(
     mod: Any, optimize_numerics: bool = True, preserved_methods: list[str] | None = None
 ) -> None:
-    """Changes nothing: a frozen module's constants are folded when it is frozen.
+    """Returns at once: a frozen module's constants are folded when it is frozen.
 
     Args:
         mod: the frozen module.
@@ -316,7 +317,7 @@ def run_frozen_optimizations(
 
 
 def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> Any:
-    """Returns the module frozen. Nothing else changes, as a program's operators are those of tl.
+    """Returns the module frozen. Its operators stay, as they are those of tl.
 
     Args:
         mod: the compiled module. A module in training mode is returned unchanged.

@@ -19,6 +19,26 @@ _WORDS = {"annotate": None, "unchecked_cast": "prim::unchecked_cast", "uninitial
           "fork": "prim::fork", "wait": "aten::wait"}  # fmt: skip
 
 
+def _type_text(kind: Type) -> str:
+    """A type as the intermediate representation writes it.
+
+    >>> _type_text(Type("List", (Type("Optional", (Type("int"),)),)))
+    'int?[]'
+    """
+    inner = [_type_text(a) for a in kind.arguments]
+    if kind.name == "List" and inner:
+        return f"{inner[0]}[]"
+    if kind.name == "Optional" and inner:
+        if kind.arguments[0].name == "Union":
+            return f"{inner[0][:-1]}, NoneType)"
+        return f"{inner[0]}?"
+    if kind.name == "Tuple":
+        return f"({', '.join(inner)})"
+    if kind.name == "Union":
+        return f"Union({', '.join(sorted(inner))})"
+    return f"{kind.name}({', '.join(inner)})" if inner else kind.name
+
+
 @dataclass
 class GraphNode:
     """An operator of a graph.
@@ -69,7 +89,7 @@ class Graph:
         for index, argument in enumerate(node.args.args):
             kind = owner if owner is not None and index == 0 else type_of(argument.annotation)
             self._names[argument.arg] = argument.arg
-            self._types[argument.arg] = str(kind)
+            self._types[argument.arg] = _type_text(kind)
         self._nodes: list[GraphNode] = []
         self._block(node.body, self._nodes)
 
@@ -101,7 +121,7 @@ class Graph:
         for index, argument in enumerate(self._node.args.args):
             end = f"={expression_text(defaults[index - first])}" if index >= first else ""
             arguments.append(f"{self._types[argument.arg]} {argument.arg}{end}")
-        return f"{self._node.name}({', '.join(arguments)}) -> {type_of(self._node.returns)}"
+        return f"{self._node.name}({', '.join(arguments)}) -> {_type_text(type_of(self._node.returns))}"
 
     def __str__(self) -> str:
         arguments = [f"%{a.arg} : {self._types[a.arg]}" for a in self._node.args.args]
@@ -241,12 +261,12 @@ class Graph:
             return "Tensor"
         declaration = self._program.declaration(self._types.get(source, ""))
         kind = declaration.attributes.get(name) if declaration is not None else None
-        return str(kind) if kind is not None else "Tensor"
+        return _type_text(kind) if kind is not None else "Tensor"
 
     def _call(self, node: ast.Call, into: list[GraphNode]) -> str:
         name = dotted_name(node.func) or ""
         if name in ("annotate", "unchecked_cast") and len(node.args) == 2:
-            inner, kind = self._value(node.args[1], into), str(type_of(node.args[0]))
+            inner, kind = self._value(node.args[1], into), _type_text(type_of(node.args[0]))
             if name == "annotate":
                 self._types[inner] = kind
                 return inner
@@ -278,12 +298,18 @@ class Graph:
                 self._program.result_type(f"{owner}.{node.func.attr}") if self._program is not None else None
             )
             return self._emit(
-                into, "prim::CallMethod", inputs, str(kind or "Tensor"), f'name="{node.func.attr}"'
+                into,
+                "prim::CallMethod",
+                inputs,
+                _type_text(kind or Type("Tensor")),
+                f'name="{node.func.attr}"',
             )
         inputs = [self._value(a, into) for a in arguments]
         kind = self._program.result_type(name) if self._program is not None else None
         own = name.rpartition(".")[2]
-        return self._emit(into, "prim::CallFunction", inputs, str(kind or "Tensor"), f'name="{own}"')
+        return self._emit(
+            into, "prim::CallFunction", inputs, _type_text(kind or Type("Tensor")), f'name="{own}"'
+        )
 
 
 def _walk(nodes: list[GraphNode], recurse: bool) -> Iterator[GraphNode]:

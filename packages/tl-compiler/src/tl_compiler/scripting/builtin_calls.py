@@ -12,7 +12,7 @@ import tl_core
 
 from ..script.printing import constant_text
 from ..script.types import Type
-from .operands import Items, ModuleValue, Operand, PythonValue, Value
+from .operands import Items, ModuleValue, Operand, PythonValue, SliceOperand, Value
 from .operator_types import BOOL, FLOAT, INT, NONE, STR, TENSOR, list_of, unify
 
 __all__ = ["BUILTINS"]
@@ -249,6 +249,14 @@ def _getattr(compiler: Any, arguments: list[Operand], keywords: dict[str, Operan
     return compiler.attribute(owner, name.constant, node)
 
 
+def _slice(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
+    del keywords
+    values: list[Value | None] = [None if v.type == NONE else v for v in compiler.values(arguments, node)]
+    if len(values) == 1:
+        values = [None, *values]
+    return SliceOperand([*values, *[None] * (3 - len(values))])
+
+
 def _type(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
     del keywords
     if isinstance(arguments[0], ModuleValue):
@@ -263,5 +271,6 @@ BUILTINS: dict[Any, Handler] = {
     all: _fold("all"), sorted: _operator("sorted"), round: _operator("round"), ord: _operator("ord"),
     chr: _operator("chr"), hex: _operator("hex"), oct: _operator("oct"), bin: _operator("bin"), hash: _operator("hash"),
     divmod: _operator("divmod"), pow: _operator("pow"), tl_core.device: _device, isinstance: _isinstance,
-    getattr: _getattr, type: _type, tl_core.Size: _list, math.floor: _operator("floor"), math.ceil: _operator("ceil"),
+    getattr: _getattr, type: _type, slice: _slice, tl_core.Size: _list, math.floor: _operator("floor"),
+    math.ceil: _operator("ceil"),
 }  # fmt: skip

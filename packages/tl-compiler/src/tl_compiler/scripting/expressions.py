@@ -86,6 +86,8 @@ class Expressions(Conditions):
         try:
             return PythonValue(self.source.scope(name), name)
         except KeyError:
+            if name in self.session.caller_names:
+                return PythonValue(self.session.caller_names[name], name)
             raise self.error(node, f"undefined value {name}") from None
 
     # ---- attributes

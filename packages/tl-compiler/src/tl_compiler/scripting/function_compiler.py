@@ -329,8 +329,10 @@ class _Names(dict[str, Any]):
 
     def __init__(self, compiler: FunctionCompiler) -> None:
         super().__init__()
-        self._find = compiler.source.scope
+        self._find, self._caller_names = compiler.source.scope, compiler.session.caller_names
 
     def __missing__(self, name: str) -> Any:
-        value = self._find(name)
-        return getattr(value, "__torch_class__", value)
+        try:
+            return self._find(name)
+        except KeyError:
+            return self._caller_names[name]

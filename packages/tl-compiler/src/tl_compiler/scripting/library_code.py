@@ -148,12 +148,12 @@ def module_source(module: Any, name: str) -> FunctionSource | None:
         name: the name of the method.
     """
     method = getattr(type(module), name, None)
-    where = getattr(method, "__module__", "") or ""
-    if method is not None and not where.startswith("tl_nn"):
+    scope = getattr(method, "__globals__", {})
+    if method is not None and not str(scope.get("__name__", "")).startswith("tl_nn"):
         return None
     for kind in type(module).__mro__:
         key = "RNN_" + module.nonlinearity.upper() if kind.__name__ == "RNN" else kind.__name__
-        if kind.__module__.startswith("tl_nn") and key in LAYERS:
+        if kind.__module__.startswith(("tl_nn", "torch.nn", "tl.nn")) and key in LAYERS:
             return _layer(key).get(name)
     return None
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..script.types import Type
 
-__all__ = ["UNSET", "Bound", "ModuleValue", "Operand", "PythonValue", "Value"]
+__all__ = ["UNSET", "Bound", "Items", "ModuleValue", "Operand", "PythonValue", "SliceOperand", "Value"]
 
 
 class _Unset:
@@ -89,6 +89,17 @@ class Bound(Operand):
 
     owner: Value | ModuleValue
     name: str
+
+
+@dataclass
+class SliceOperand(Operand):
+    """The bounds of a slice.
+
+    Attributes:
+        bounds: the first index, the last one and the step; None for a bound that isn't stated.
+    """
+
+    bounds: list[Value | None]
 
 
 @dataclass

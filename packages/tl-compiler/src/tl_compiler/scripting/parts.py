@@ -7,7 +7,7 @@ from typing import Any
 
 from ..script.printing import constant_text
 from ..script.types import Type
-from .operands import Items, ModuleValue, Operand, PythonValue, Value
+from .operands import Items, ModuleValue, Operand, PythonValue, SliceOperand, Value
 from .operator_types import INT, NONE, STR, TENSOR, list_of
 
 __all__ = ["Parts"]
@@ -15,6 +15,13 @@ __all__ = ["Parts"]
 
 class Parts:
     """The part of the compiler that compiles subscripts and iteration."""
+
+    def key_operand(self: Any, key: ast.expr, node: ast.AST) -> Operand:
+        """An index, or the bounds of a slice."""
+        if not isinstance(key, ast.Slice):
+            return self.expression(key)
+        parts = (key.lower, key.upper, key.step)
+        return SliceOperand([None if b is None else self.as_value(self.expression(b), node) for b in parts])
 
     def part(self: Any, owner: Operand, key: ast.expr, node: ast.expr) -> Operand:
         """A part of an operand."""
@@ -29,10 +36,11 @@ class Parts:
         value = self.as_value(owner, node)
         if value.type == TENSOR:
             return self.part_of_tensor(value, key, node)
-        if isinstance(key, ast.Slice):
-            return self.slice_of(value, key, node)
+        operand = self.key_operand(key, node)
+        if isinstance(operand, SliceOperand):
+            return self.slice_of(value, operand, node)
         fields = self.fields_of(value.type)
-        index = self.as_value(self.expression(key), node)
+        index = self.as_value(operand, node)
         if fields is not None:
             return self.field(value, fields, index, node)
         if self.session.method_signature(value.type, "__getitem__") is not None:
@@ -59,12 +67,9 @@ class Parts:
             return value.fields[at]
         return Value(f"({value.text})[{at}]", fields[at])
 
-    def slice_of(self: Any, value: Value, key: ast.Slice, node: ast.expr) -> Operand:
+    def slice_of(self: Any, value: Value, key: SliceOperand, node: ast.expr) -> Operand:
         """A slice of a list, a text or a tuple."""
-        bounds = [
-            None if b is None else self.as_value(self.expression(b), node)
-            for b in (key.lower, key.upper, key.step)
-        ]
+        bounds = key.bounds
         if value.type.name == "Tuple":
             constants = [None if b is None else b.constant for b in bounds]
             return self.tuple_of(self.spread(value)[slice(*constants)])
@@ -75,11 +80,10 @@ class Parts:
 
     def part_of_items(self: Any, owner: Items, key: ast.expr, node: ast.expr) -> Operand:
         """An element or a slice of operands that the compiler knows."""
-        if isinstance(key, ast.Slice):
-            bounds = [None if b is None else self.as_value(self.expression(b), node).constant
-                      for b in (key.lower, key.upper, key.step)]  # fmt: skip
-            return Items(owner.values[slice(*bounds)])
-        index = self.as_value(self.expression(key), node)
+        operand = self.key_operand(key, node)
+        if isinstance(operand, SliceOperand):
+            return Items(owner.values[slice(*(None if b is None else b.constant for b in operand.bounds))])
+        index = self.as_value(operand, node)
         if not index.is_known:
             raise self.error(
                 node,
@@ -136,11 +140,9 @@ class Parts:
                 tensors = self.padded_before_dots(tensors, text, operands, position)
                 if dim < 0 and any(isinstance(o, Value) and o.type == NONE for o in operands[position + 1 :]):
                     raise self.error(node, "None after Ellipsis isn't supported in an index: use unsqueeze")
-            elif isinstance(operand, ast.Slice):
-                bounds = [self.bound_text(b, node) for b in (operand.lower, operand.upper)]
-                step = (
-                    "1" if operand.step is None else self.as_value(self.expression(operand.step), node).text
-                )
+            elif isinstance(operand, SliceOperand):
+                bounds = [self.bound_text(b) for b in operand.bounds[:2]]
+                step = "1" if operand.bounds[2] is None else operand.bounds[2].text
                 if (bounds, step) != (["None", "None"], "1"):
                     text = f"torch.slice({text}, {dim}, {bounds[0]}, {bounds[1]}, {step})"
                 tensors.append((dim, "None"))
@@ -161,10 +163,10 @@ class Parts:
         """The operands of an index: slices stay as they are."""
         result: list[Any] = []
         for key in keys:
-            if isinstance(key, ast.Slice):
-                result.append(key)
+            operand = self.key_operand(key, node)
+            if isinstance(operand, SliceOperand):
+                result.append(operand)
                 continue
-            operand = self.expression(key)
             if _is_dots(operand):
                 result.append(operand)
                 continue
@@ -188,11 +190,10 @@ class Parts:
         del text, operands, position
         return tensors
 
-    def bound_text(self: Any, node: ast.expr | None, owner: ast.expr) -> str:
+    def bound_text(self: Any, value: Value | None) -> str:
         """A bound of a slice."""
-        if node is None:
+        if value is None:
             return "None"
-        value = self.as_value(self.expression(node), owner)
         return f"int({value.text})" if value.type == TENSOR else value.text
 
     def index_tensor(self: Any, value: Value) -> str:

@@ -16,13 +16,13 @@ from .session import Session
 __all__ = ["script", "script_class", "script_function", "script_module"]
 
 
-def script_function(function: Any) -> ScriptFunction:
+def script_function(function: Any, caller_names: dict[str, Any] | None = None) -> ScriptFunction:
     """Returns the compiled form of a function.
 
     Raises:
         RuntimeError: the function can't be compiled. The message points into its source.
     """
-    session = Session()
+    session = Session(caller_names)
     name = session.compile_function(function)
     return ScriptFunction(session.program, name, function)
 
@@ -40,20 +40,20 @@ def script_text(text: str) -> dict[str, ScriptFunction]:
     }
 
 
-def script_module(module: tl_nn.Module) -> Any:
+def script_module(module: tl_nn.Module, caller_names: dict[str, Any] | None = None) -> Any:
     """Returns the compiled form of a module, which shares the module's tensors.
 
     Raises:
         RuntimeError: a method can't be compiled.
     """
-    session = Session()
+    session = Session(caller_names)
     session.compile_module(module)
     return session.build_module(module)
 
 
-def script_class(kind: type) -> type:
+def script_class(kind: type, caller_names: dict[str, Any] | None = None) -> type:
     """Compiles a class, so that an error in it is raised now, and returns it. Programs make objects of it."""
-    Session().compile_class(kind)
+    Session(caller_names).compile_class(kind)
     kind.__torch_script_class__ = True  # type: ignore[attr-defined]
     return kind
 
@@ -74,12 +74,12 @@ def _defer(function: Any) -> ScriptFunction:
     return ScriptFunction(compile_now, "", function)
 
 
-def script(obj: Any) -> Any:
+def script(obj: Any, caller_names: dict[str, Any] | None = None) -> Any:
     """Returns the compiled form of a function, module or class. `tl_compiler.jit.script` describes the errors."""
     if isinstance(obj, (ScriptModule, ScriptFunction)):
         return obj
     if isinstance(obj, tl_nn.Module):
-        return script_module(obj)
+        return script_module(obj, caller_names)
     if inspect.isclass(obj):
         if issubclass(obj, tl_nn.Module):
             raise RuntimeError(
@@ -89,7 +89,7 @@ def script(obj: Any) -> Any:
         if _imports(obj):
             obj.__torch_script_class__ = True  # type: ignore[attr-defined]
             return obj
-        return script_class(obj)
+        return script_class(obj, caller_names)
     if inspect.isfunction(obj) or inspect.ismethod(obj):
-        return _defer(obj) if _imports(obj) else script_function(obj)
+        return _defer(obj) if _imports(obj) else script_function(obj, caller_names)
     raise RuntimeError(f"torch.jit.script takes a function, module or class, got {type(obj)}")

@@ -45,14 +45,18 @@ _CODED = (tl_core.dtype, tl_core.layout, tl_core.memory_format)
 class Session(ClassCompiler, ModuleCompiler, AttributeReader, ClassResolver):
     """Compiles what a program needs, each thing once.
 
+    Args:
+        caller_names: the local names of the caller of `script`, which annotations may use.
+
     Attributes:
         program: the `Program` that receives the definitions. Its code is a `Sources`.
     """
 
     jit_isinstance = staticmethod(jit_isinstance)
 
-    def __init__(self) -> None:
+    def __init__(self, caller_names: dict[str, Any] | None = None) -> None:
         self.program = Program(Sources())
+        self.caller_names = caller_names or {}
         self._functions: dict[int, tuple[Any, str, Signature | None]] = {}
         self._start_classes()
         self._start_modules()
@@ -117,7 +121,10 @@ class Session(ClassCompiler, ModuleCompiler, AttributeReader, ClassResolver):
             raise compiler.error(
                 node, f"the method {target.__qualname__} of an object of Python can't be compiled"
             )
-        return self._compile_once(target, lambda: source_of(target), program_name(target))
+        try:
+            return self._compile_once(target, lambda: source_of(target), program_name(target))
+        except RuntimeError as error:
+            raise compiler.source.called_from(error, target.__name__, node) from error.__cause__
 
     def _absorb_function(self, function: ScriptFunction) -> tuple[str, Signature]:
         name: str = absorb(self.program, function._program, function.qualified_name)

@@ -68,6 +68,15 @@ class FunctionSource:
         """An error about a place of the function."""
         return RuntimeError(f"\n{message}:\n{SourceRange(self, node).highlight()}")
 
+    def called_from(self, error: RuntimeError, name: str, node: ast.AST) -> RuntimeError:
+        """An error of a called function, with the line of the call."""
+        if type(error) is not RuntimeError:
+            return error
+        lines = SourceRange(self, node).highlight()
+        return RuntimeError(
+            f"{error}'{name}' is being compiled since it was called from '{self.name}'\n{lines}"
+        )
+
     def syntax_error(self, node: ast.AST, message: str = "") -> NotSupportedError:
         """An error about syntax that TorchScript lacks."""
         spot: Any = SourceRange(self, node)

@@ -25,6 +25,7 @@ from ..fx.node import Node
 from ..script.errors import TracerWarning
 from ..script.script_module import ScriptModule
 from ..script.tracing_state import record_in
+from ..symbolic.errors import GuardOnDataDependentSymNode
 from ..symbolic.shape_env import ShapeEnv
 from ..tracer.graphs import eliminate_dead
 from ..tracer.method_hook import MODULE_CALLS
@@ -305,7 +306,9 @@ def record(module: tl_nn.Module, function: Callable[..., Any], inputs: Any, warn
         recording = Recording(module, values, warns)
         try:
             recording.run(function, inputs)
-        except _ReadsValue:
+        except (_ReadsValue, GuardOnDataDependentSymNode):
+            if values:
+                raise
             continue
         return recording
     raise RuntimeError("the trace reads the value of a tensor that it doesn't know")

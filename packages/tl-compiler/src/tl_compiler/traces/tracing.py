@@ -13,6 +13,7 @@ import tl_nn
 from tl_core.pytree import tree_map
 from tl_core.testing.comparison import assert_close
 
+from ..fx.node import Node
 from ..script.errors import TracerWarning, TracingCheckError
 from ..script.script_function import ScriptFunction
 from ..script.script_module import TopLevelTracedModule, TracedModule
@@ -40,27 +41,26 @@ def _detach(value: Any) -> Any:
     return value.detach().clone().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
 
 
-def _is_plain(result: Any) -> bool:
-    return isinstance(result, (Tensor, tuple)) or result is None
+_CONTAINER = (
+    "Encountering a {} at the output of the tracer might cause the trace to be incorrect, this is only valid if the "
+    "container structure does not change based on the module's inputs. Consider using a constant container instead "
+    "(e.g. for `list`, use a `tuple` instead. for `dict`, use a `NamedTuple` instead). If you absolutely need this and "
+    "know the side effects, pass strict=False to trace() to allow this behavior."
+)
 
 
-def _check_containers(result: Any, strict: bool) -> None:
-    kind = "dict" if isinstance(result, dict) else "list" if isinstance(result, list) else None
-    if strict and kind is not None:
-        raise RuntimeError(
-            f"Encountering a {kind} at the output of the tracer might cause the trace to be incorrect, this is only "
-            "valid "
-            "if the container structure does not change based on the module's inputs. Consider using a constant "
-            "container "
-            "instead (e.g. for `list`, use a `tuple` instead. for `dict`, use a `NamedTuple` instead). If you "
-            "absolutely "
-            "need this and know the side effects, pass strict=False to trace() to allow this behavior."
-        )
+def _check_containers(result: Any, warns: bool) -> None:
+    """Warns of a list as the result, and raises an error for a dictionary."""
+    if isinstance(result, dict):
+        raise RuntimeError(_CONTAINER.format("dict"))
+    if isinstance(result, list) and warns and all(isinstance(item, Node) for item in result):
+        warnings.warn(_CONTAINER.format("list"), TracerWarning, stacklevel=6)
 
 
 def _record_run(module: Any, function: Any, inputs: Any, strict: bool, warns: bool = True) -> Recording:
     result = record(module, function, inputs, warns)
-    _check_containers(result.result, strict)
+    if strict:
+        _check_containers(result.result, warns)
     return result
 
 
