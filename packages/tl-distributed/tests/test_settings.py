@@ -66,8 +66,7 @@ def test_plain_modules_are_not_sharded():
     register_fsdp_forward_method(layer, "forward")
     assert not isinstance(layer, fsdp.FSDPModule)
     assert not any(isinstance(parameter, FlatParameter) for parameter in layer.parameters())
-    with pytest.raises(NotImplementedError, match="UnshardHandle"):
-        UnshardHandle().wait()
+    UnshardHandle().wait()  # a handle without a group waits for nothing
 
 
 def test_bindings_to_processors():

@@ -97,6 +97,8 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], kind: type[An
             plans.clear()
         if has_rule(func):  # else a block or a variable decides, which may change
             plans[plan_key] = plan
+    elif plan.moves or plan.is_random:  # a plain tensor may be among what moves
+        flat = [_distribute(value, mesh, kind, func, flat) for value in flat]
     if plan.is_random:
         return random_operators.call(func, args, kwargs, flat, plan, kind)
     return _run(func, args, kwargs, flat, plan, kind)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from tl_autograd.graph import current_graph_task_id
 from tl_core import Tensor
 
 __all__ = [
@@ -51,8 +52,11 @@ def implicit_replication() -> Iterator[None]:
 
 
 def is_implicit() -> bool:
-    """Whether plain tensors count as replicas."""
-    return _implicit.get()
+    """Whether plain tensors count as replicas.
+
+    They do in a backward pass, whose formulas create tensors such as zeros, which are equal on all ranks.
+    """
+    return _implicit.get() or current_graph_task_id() >= 0
 
 
 def gathers() -> bool:
