@@ -427,6 +427,11 @@ DYNAMIC: dict[str, tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = {
     "transformer": lengths("transformer", (5, 8)),
     "scan": lengths("scan", (3,)),
     "triangles": lengths("diagonals", (4,)),
+    "split_rows": (
+        lambda a: a.split(2, 1) + tl.split(a, [a.shape[0] - 2, 2], 0),
+        (real(3, 4),),
+        (real(7, 4),),
+    ),
     "flat": (lambda a: a.reshape(a.shape[0] // 1 * 4), (real(3, 4),), (real(7, 4),)),
     "sizes": (lambda a: a.sum() * a.shape[0] + max(a.shape[0], 2), (real(3, 4),), (real(7, 4),)),
     "arange": (lambda a: a + tl.arange(a.shape[0])[:, None], (real(3, 4),), (real(7, 4),)),

@@ -78,13 +78,13 @@ def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: A
     try:
         return trace_program(model, args, kwargs, shapes, (), False)
     except UserError as error:
-        ranges = _narrow(str(error), shapes)
+        ranges = _narrow_ranges(str(error), shapes)
         if ranges is None:
             raise
     return trace_program(model, args, kwargs, ranges, (), False)
 
 
-def _narrow(message: str, shapes: Any) -> Any:
+def _narrow_ranges(message: str, shapes: Any) -> Any:
     """The dynamic sizes with the ranges that an error suggests. None if it suggests none, or numbers."""
     if shapes is None or "Suggested fixes" not in message:
         return None

@@ -22,6 +22,24 @@ def optimize(model: Any) -> None:
 
     optimizer.optimize_ir(model)
     onnx_fusions.fuse(model)
+    _restore_types(model)
+
+
+def _restore_types(model: Any) -> None:
+    """Gives fused weights the element type of the input. The fusion of a norm computes bfloat16 in float32."""
+    import onnx_ir as ir
+
+    for node in model.graph.all_nodes():
+        if node.op_type not in ("Conv", "ConvTranspose", "Gemm") or node.inputs[0] is None:
+            continue
+        dtype = node.inputs[0].dtype
+        for value in node.inputs[1:]:
+            tensor = None if value is None else value.const_value
+            if tensor is not None and dtype is not None and tensor.dtype != dtype:
+                value.const_value = ir.tensor(
+                    tensor.numpy().astype(dtype.numpy()), dtype=dtype, name=value.name
+                )
+                value.dtype = dtype
 
 
 def convert(model: Any, opset: int) -> None:

@@ -15,6 +15,29 @@ def squeeze(op: Any, self: Any, dim: Any) -> Any:
     return op.Squeeze(self, axes) if axes else op.Identity(self)
 
 
+def _parts(op: Any, self: Any, sizes: list[Any], dim: int) -> list[Any]:
+    result = op.Split(self, sizes, axis=dim, _outputs=len(sizes))
+    return [result] if len(sizes) == 1 else list(result)
+
+
+@translates("aten::split.Tensor", "aten::split", "aten::unsafe_split.Tensor")
+def split(op: Any, self: Any, split_size: Any, dim: int = 0) -> Any:
+    """Parts of one size; the last one is smaller."""
+    count = len(op.meta)
+    sizes: list[Any] = [split_size] * (count - 1)
+    total = self.shape[dim]
+    if isinstance(total, int) and isinstance(split_size, int):
+        return _parts(op, self, [*sizes, total - split_size * (count - 1)], dim)
+    rest = op.Sub(op.size(self, dim), op.builder.vector([op.Mul(split_size, count - 1) if count > 1 else 0]))
+    return _parts(op, self, [*sizes, rest], dim)
+
+
+@translates("aten::split_with_sizes", "aten::split.sizes")
+def split_with_sizes(op: Any, self: Any, split_sizes: Any, dim: int = 0) -> Any:
+    """Parts of several sizes."""
+    return _parts(op, self, list(split_sizes), dim)
+
+
 @translates("aten::masked_select")
 def masked_select(op: Any, self: Any, mask: Any) -> Any:
     """The elements at which a mask is True."""

@@ -107,20 +107,20 @@ class Arguments:
                 continue
             value = self.plain(arguments[parameter.name])
             if self.is_complex and parameter.is_param():
-                value = self._pairs(value, arguments[parameter.name], parameter.name)
+                value = self._pair(value, arguments[parameter.name], parameter.name)
             if parameter.is_param():
                 result[parameter.name] = self._input(value, parameter, dtypes)
             elif value is not None:
                 result[parameter.name] = self._attribute(value)
         return result
 
-    def _pairs(self, value: Any, argument: Any, name: str) -> Any:
+    def _pair(self, value: Any, argument: Any, name: str) -> Any:
         """An argument of a function of complex numbers: real tensors and numbers become pairs."""
         if isinstance(argument, (list, tuple)):
-            meta = [a.meta.get("val") for a in argument if isinstance(a, Node)]
-            if not any(isinstance(m, tl_core.Tensor) and m.dim() for m in meta):
+            metas = [a.meta.get("val") for a in argument if isinstance(a, Node)]
+            if not any(isinstance(m, tl_core.Tensor) and m.dim() for m in metas):
                 return value  # sizes
-            return [self._pairs(v, a, name) for v, a in zip(value, argument, strict=True)]
+            return [self._pair(v, a, name) for v, a in zip(value, argument, strict=True)]
         dtype = result_dtype(self.node)
         if isinstance(value, _NUMBERS) and self._is_operand(name):
             kind = ir.DataType(onnx_dtype(dtype.to_real() if dtype.is_complex else dtype))
@@ -285,7 +285,7 @@ def accepts(signature: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> b
     named = {**dict(zip((p.name for p in signature.params), args, strict=False)), **kwargs}
     for parameter in signature.params:
         value = named.get(parameter.name)
-        is_typed = parameter.is_param() and isinstance(value, ir.Value) and value.type is not None
-        if is_typed and value.type not in parameter.type_constraint.allowed_types:
+        kind = value.type if parameter.is_param() and isinstance(value, ir.Value) else None
+        if kind is not None and kind not in parameter.type_constraint.allowed_types:
             return False
     return True

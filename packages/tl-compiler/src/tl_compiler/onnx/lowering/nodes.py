@@ -189,7 +189,12 @@ class GraphLowering:
     def _describe_result(self, node: Node, result: Any) -> Any:
         """The result as values of the builder, with type, shape and name of the node."""
         meta = node.meta.get("val")
-        if isinstance(meta, (tuple, list)) and isinstance(result, ir.Value) and not _is_sequence(result):
+        if (
+            isinstance(meta, (tuple, list))
+            and isinstance(result, ir.Value)
+            and len(meta) == 1
+            and not _is_sequence(result)
+        ):
             result = [result]
         if isinstance(result, Sequence) and not isinstance(result, (str, ir.Value)):
             metas = meta if isinstance(meta, (tuple, list)) else [None] * len(result)
