@@ -148,6 +148,15 @@ PROGRAMS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         lambda a: (a.isnan(), a.isinf(), a.isfinite(), a.nan_to_num(1.0)),
         (tl.tensor([1.0, float("nan"), float("inf")]),),
     ),
+    "nan_extremes": (
+        lambda a, b: (tl.fmax(a, b), tl.fmin(a, b)),
+        (tl.tensor([1.0, float("nan"), 3.0]), real(3)),
+    ),
+    "scaled_powers": (
+        lambda a, b: (tl.ldexp(a, b), tl.float_power(a.abs(), 1.5), tl.special.ndtr(a)),
+        (real(5), whole(5)),
+    ),
+    "inverses": (lambda a: (tl.erfinv(a), tl.copysign(a, -a), tl.isin(a, a[:2])), (unit(6),)),
     # reductions
     "sums": (lambda a: (a.sum(), a.sum(1), a.sum((0, 2), keepdim=True)), (real(2, 3, 4),)),
     "sum_dtypes": (lambda a: (a.sum(), a.sum(0, dtype=tl.float32), (a > 3).sum(1)), (whole(3, 4),)),
@@ -236,6 +245,15 @@ PROGRAMS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "write_index": (write_index, (real(3, 4), tl.tensor([2, 0]))),
     "slice_scatter": (lambda a: tl.slice_scatter(a, tl.zeros(2, 4), 0, 1, 3), (real(3, 4),)),
     "searchsorted": (lambda a: tl.bucketize(a, tl.tensor([-0.5, 0.0, 0.5])), (real(6),)),
+    "argwhere": (
+        lambda a: (tl.argwhere(a > 0), a.scatter(1, tl.tensor([[0], [1]]), 2.0, reduce="add")),
+        (real(2, 4),),
+    ),
+    "triangle_indices": (lambda a: (a[tl.tril_indices(3, 3)[0]], tl.logspace(0, 2, 4) + a[0]), (real(3, 4),)),
+    "index_fill": (
+        lambda a, i: (a.index_fill(1, i, 2.0), a.index_copy(1, i, a[:, :2]), a.take(i)),
+        (real(3, 4), tl.tensor([2, 0])),
+    ),
     # products
     "matmul": (lambda a, b: (a @ b, tl.mm(a, b), a.mv(b[:, 0])), (real(2, 3), real(3, 4))),
     "batched_matmul": (lambda a, b: (a @ b, tl.bmm(a, b)), (real(2, 3, 4), real(2, 4, 5))),
@@ -284,6 +302,13 @@ PROGRAMS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         lambda a: (
             F.interpolate(a, size=(7, 7), mode="bilinear", align_corners=True),
             F.interpolate(a, size=(8, 8), mode="bicubic"),
+        ),
+        (real(1, 2, 4, 4),),
+    ),
+    "upsample_exact": (
+        lambda a: (
+            F.interpolate(a, size=(7, 5), mode="nearest-exact"),
+            F.interpolate(a, scale_factor=1.5, mode="nearest-exact"),
         ),
         (real(1, 2, 4, 4),),
     ),

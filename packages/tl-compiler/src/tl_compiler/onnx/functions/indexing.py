@@ -106,3 +106,28 @@ def trace(op: Any, self: Any) -> Any:
     mask = op.CastLike(op.EyeLike(self, dtype=7), self)
     total = op.ReduceSum(op.Mul(self, mask), keepdims=0)
     return total if total.dtype == op.kind else op.Cast(total, to=int(op.kind))
+
+
+@translates("aten::argwhere")
+def argwhere(op: Any, self: Any) -> Any:
+    """The indices of the elements that are not zero, a row for each."""
+    return op.Transpose(op.NonZero(self), perm=[1, 0])
+
+
+@translates("aten::scatter.reduce", "aten::scatter.value_reduce")
+def scatter_reduce(
+    op: Any, self: Any, dim: int, index: Any, src: Any = None, reduce: str = "add", value: Any = None
+) -> Any:
+    """A tensor to whose elements others are added, or by which they are multiplied."""
+    source = src if value is None else value
+    if not hasattr(source, "const_value"):
+        source = op.Expand(op.like(source, self), op.Shape(index))
+    reduction = "mul" if reduce == "multiply" else "add"
+    return op.ScatterElements(self, index, source, axis=dim, reduction=reduction)
+
+
+@translates("aten::randperm")
+def randperm(op: Any, n: int, dtype: Any = None, **options: Any) -> Any:
+    """The numbers below n in random order: the order of random numbers."""
+    positions = op.TopK(op.RandomUniform(shape=[n], dtype=1), [n], axis=0, _outputs=2)[1]
+    return positions if op.kind == 7 else op.Cast(positions, to=int(op.kind))

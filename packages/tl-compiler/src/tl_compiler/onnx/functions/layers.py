@@ -154,3 +154,19 @@ def gelu(op: Any, self: Any, approximate: str = "none") -> Any:
     if op.lowering.table.opset >= 20:
         return op.later("Gelu", 20, self, approximate=approximate)
     return op.library("aten::gelu", self=self, approximate=approximate)
+
+
+@translates(*(f"aten::_upsample_nearest_exact{n}d{overload}" for n in (1, 2, 3) for overload in ("", ".vec")))
+def upsample_nearest_exact(op: Any, self: Any, output_size: Any = None, *scales: Any) -> Any:
+    """The nearest element, by the centers of elements."""
+    dims = len(op.meta.shape) - 2
+    if output_size is None:
+        factors = list(scales[0]) if scales and isinstance(scales[0], list) else list(scales)
+        sizes = [int(n * f) for n, f in zip(_static(self, dims), factors, strict=True)]
+    else:
+        sizes = list(output_size)
+    target = op.Concat(op.Shape(self, start=0, end=2), op.builder.vector(sizes), axis=0)
+    return op.Resize(
+        self, None, None, target,
+        mode="nearest", coordinate_transformation_mode="half_pixel", nearest_mode="round_prefer_ceil",
+    )  # fmt: skip

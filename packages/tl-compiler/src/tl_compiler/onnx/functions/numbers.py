@@ -94,3 +94,47 @@ def _position(op: Any, values: Any, boundaries: Any, out_int32: bool, right: boo
     elements = op.Unsqueeze(values, [-1])
     below = op.LessOrEqual(boundaries, elements) if right else op.Less(boundaries, elements)
     return op.ReduceSum(op.Cast(below, to=6 if out_int32 else 7), [-1], keepdims=0)
+
+
+def _extreme(op: Any, self: Any, other: Any, name: str) -> Any:
+    result = getattr(op, name)(self, other)
+    if not self.dtype.is_floating_point():
+        return result
+    return op.Where(op.IsNaN(self), other, op.Where(op.IsNaN(other), self, result))
+
+
+@translates("aten::fmax")
+def fmax(op: Any, self: Any, other: Any) -> Any:
+    """The greater of two numbers, one of which may be NaN."""
+    return _extreme(op, self, other, "Max")
+
+
+@translates("aten::fmin")
+def fmin(op: Any, self: Any, other: Any) -> Any:
+    """The smaller of two numbers, one of which may be NaN."""
+    return _extreme(op, self, other, "Min")
+
+
+@translates("aten::ldexp.Tensor")
+def ldexp(op: Any, self: Any, other: Any) -> Any:
+    """A number times a power of two."""
+    kind = int(op.kind)
+    power = op.Pow(op.Cast(op.constant(2.0), to=kind), op.Cast(other, to=kind))
+    return op.Mul(op.Cast(self, to=kind), power)
+
+
+@translates("aten::float_power.Tensor_Tensor", "aten::float_power.Tensor_Scalar", "aten::float_power.Scalar")
+def float_power(op: Any, self: Any, exponent: Any) -> Any:
+    """A power in double precision."""
+    base, power = (
+        op.Cast(v, to=11) if hasattr(v, "const_value") else op.builder.constant(float(v), op.kind)
+        for v in (self, exponent)
+    )
+    return op.Pow(base, power)
+
+
+@translates("aten::special_ndtr")
+def ndtr(op: Any, self: Any) -> Any:
+    """The distribution function of the standard normal distribution."""
+    scaled = op.Mul(self, op.constant(math.sqrt(0.5), self))
+    return op.Mul(op.Add(op.Erf(scaled), op.constant(1.0, self)), op.constant(0.5, self))

@@ -11,6 +11,8 @@ import onnx_ir as ir
 from onnxscript import OnnxFunction
 
 import tl_core
+from tl_core.operators.packets import OpOverload
+from tl_core.schemas.tags import Tag
 
 from ...fx.node import Node
 from ..dtypes import DTYPE_OF_ONNX
@@ -147,6 +149,8 @@ class GraphLowering:
             return CONTROL_FLOW[name](self, node)
         is_complex = _has_complex(node)
         function = self.table.of_node(node, is_complex)
+        if function is None and _is_constant(node):
+            return self.builder.initializer(model_tensor(node.target(*node.args, **node.kwargs), node.name))  # type: ignore[operator]
         if function is None:
             kind = " for complex tensors" if is_complex else ""
             raise NodeError(node, f"the operator has no translation to ONNX's operators{kind}")
@@ -365,6 +369,19 @@ def _has_complex(node: Node) -> bool:
         return isinstance(value, tl_core.Tensor) and value.dtype.is_complex
 
     return any(map(is_complex, (*node.args, *node.kwargs.values())))
+
+
+def _is_constant(node: Node) -> bool:
+    """Whether a node is a tensor that follows from numbers, such as the indices of a triangle."""
+    target: Any = node.target
+    meta = node.meta.get("val")
+    return (
+        isinstance(target, OpOverload)
+        and not node.all_input_nodes
+        and isinstance(meta, tl_core.Tensor)
+        and not meta.dtype.is_complex
+        and Tag.nondeterministic_seeded not in target.tags
+    )
 
 
 def _is_sequence(value: Any) -> bool:
