@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import shutil
 import subprocess
 import sys
@@ -199,6 +200,18 @@ def test_a_derivative_of_python(ops):
     assert x.grad.tolist() == [10.0, 10.0]
 
 
+def test_keys(ops):
+    assert ops.keyed(tl.ones(1)).item() == 1
+    assert ops.keyed(tl.ones(1, device="meta")).item() == 3
+    assert ops.keyed.default.has_kernel_for_dispatch_key("CPU")
+    assert not ops.keyed.default.has_kernel_for_dispatch_key("Meta")
+
+
+def test_a_kernel_for_autograd(ops):
+    pytest.importorskip("tl_autograd")
+    assert ops.keyed(tl.ones(1, requires_grad=True)).item() == 2
+
+
 def test_kernels_are_no_functions(ops):
     from tl_core.dispatch import registrations
 
@@ -216,6 +229,7 @@ def test_kernels_are_no_functions(ops):
         ("fails_inside", r"API call failed at stable_cpp.cpp, line 1: Dimension out of range .* but got 7"),
         ("calls_nothing", r"Could not find schema for aten::no_such_operator.out"),
         ("fails_in_chunks", "^chunk 50$"),
+        ("wrong_dtype", "tl has no element type with the number 77"),
         ("asks_cuda", "aoti_torch_get_current_cuda_stream: tl has no CUDA device"),
     ],
 )
@@ -292,8 +306,49 @@ def test_kernels_run_on_several_threads_of_python(ops):
 # ---- libraries -----------------------------------------------------------------------------------------------------
 def test_all_functions_are_there(ops):
     names = (Path(__file__).parent / "stable_functions.txt").read_text().split()
-    assert len(names) == 226
+    assert len(names) == 235
     assert [n for n in names if not hasattr(stable_abi._functions, n)] == []
+
+
+def test_objects_of_python(ops):
+    functions, out = stable_abi._functions, ctypes.c_void_p()
+
+    def call(name, *arguments):
+        return getattr(functions, name)(*arguments, ctypes.byref(out))
+
+    def result():
+        value = ctypes.cast(out, ctypes.py_object).value
+        ctypes.pythonapi.Py_DecRef(ctypes.py_object(value))
+        return value
+
+    class Named(tl.Tensor):
+        pass
+
+    t = tl.ones(2)
+    assert call("torch_tensor_from_pyobject", ctypes.py_object(t)) == 0
+    handle = ctypes.c_void_p(out.value)
+    assert call("torch_tensor_to_pyobject", handle, None) == 0 and result() is t
+    assert call("torch_tensor_to_pyobject", handle, ctypes.py_object(Named)) == 0
+    assert type(result()) is Named
+    flag = ctypes.c_bool()
+    assert functions.torch_has_storage(handle, ctypes.byref(flag)) == 0 and flag.value
+    functions.aoti_torch_delete_tensor_object(handle)
+    for value, is_tensor in ((t, True), (3, False)):
+        assert functions.torch_is_tensor_pyobject(ctypes.py_object(value), ctypes.byref(flag)) == 0
+        assert flag.value is is_tensor
+    assert call("torch_tensor_from_pyobject", ctypes.py_object("text")) == 1
+    number, index = ctypes.c_int32(), ctypes.c_int32()
+    for dtype in (tl.float64, tl.bfloat16, tl.bool):
+        assert functions.torch_dtype_from_pyobject(ctypes.py_object(dtype), ctypes.byref(number)) == 0
+        assert call("torch_dtype_to_pyobject", number) == 0 and result() is dtype
+    for wrong in ("text", None):
+        assert functions.torch_dtype_from_pyobject(ctypes.py_object(wrong), ctypes.byref(number)) == 1
+    device = tl.device("meta")
+    pair = ctypes.byref(number), ctypes.byref(index)
+    assert functions.torch_device_from_pyobject(ctypes.py_object(device), *pair) == 0 and number.value == 14
+    assert call("torch_device_to_pyobject", number, index) == 0 and result() == device
+    functions.torch_is_warn_always_enabled.restype = ctypes.c_bool
+    assert not functions.torch_is_warn_always_enabled()
 
 
 def test_other_libraries_bring_nothing(tmp_path):

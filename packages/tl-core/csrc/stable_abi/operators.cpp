@@ -95,11 +95,23 @@ struct Recent {
 // ---- calls ------------------------------------------------------------------------------------------------
 constexpr int kMaxRets = 16;
 
+// The words belong to the arena from here on, also where one of them is wrong.
+void take_all(Arena& arena, const Target& t, const Word* stack, TlValue* args) {
+  const size_t n = t.args.size();
+  size_t i = 0;
+  try {
+    for (; i < n; ++i) args[i] = arena.take(stack[i], t.args[i]);
+  } catch (...) {
+    while (++i < n) release_word(stack[i], t.args[i]);
+    throw;
+  }
+}
+
 void call_native(const Target& t, Word* stack) {
   Arena arena;
   TlValue args[64];
   const int n = static_cast<int>(t.args.size()), m = static_cast<int>(t.rets.size());
-  for (int i = 0; i < n; ++i) args[i] = arena.take(stack[i], t.args[static_cast<size_t>(i)]);
+  take_all(arena, t, stack, args);
   TlValue rets[kMaxRets];
   for (int i = 0; i < m; ++i) rets[i] = tagged(TL_NONE);
   check(api().op_call(t.native, args, n, rets, m));

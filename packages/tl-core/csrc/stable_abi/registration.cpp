@@ -74,10 +74,20 @@ void take_results(const TlOperatorInfo& info, const Word* stack, TlValue* rets, 
   }
 }
 
+void fill_stack(const TlOperatorInfo& info, const TlValue* args, int n, Word* stack) {
+  int i = 0;
+  try {
+    for (; i < n; ++i) stack[i] = word_of(args[i], slot_of(info.args[i]));
+  } catch (...) {
+    while (--i >= 0) release_word(stack[i], slot_of(info.args[i]));
+    throw;
+  }
+}
+
 void run(Kernel& kernel, const TlValue* args, int n, TlValue* rets, int m) {
   const TlOperatorInfo& info = kernel.operator_info();
   Word stack[80];
-  for (int i = 0; i < n; ++i) stack[i] = word_of(args[i], slot_of(info.args[i]));
+  fill_stack(info, args, n, stack);
   forget_failure();
   {
     const WithoutGil others_run(args, n);

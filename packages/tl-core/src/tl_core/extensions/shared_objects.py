@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 __all__ = ["SharedObject", "needs", "read"]
 
 _DYNAMIC, _LOAD = 2, 1  # types of segments
-_NEEDED, _HASH, _STRTAB, _SYMTAB, _GNU_HASH = 1, 4, 5, 6, 0x6FFFFEF5  # entries of the dynamic segment
+_NEEDED, _STRTAB, _SYMTAB = 1, 5, 6  # entries of the dynamic segment
+# Entries with addresses of tables: hashes, strings, relocations, code at start and end, versions. Tools move tables, so
+# any of them may follow the symbols.
+_TABLES = (4, 5, 7, 12, 13, 17, 23, 25, 26, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE)
 _WEAK = 2
 _SYMBOL = struct.Struct("<IBBHQQ")
 
@@ -107,10 +110,12 @@ def _read(data: mmap.mmap, with_symbols: bool) -> SharedObject:
     if _SYMTAB not in values or not with_symbols:
         return SharedObject(needed, (), frozenset())
     symbols = offset(values[_SYMTAB][0])
-    end = strings if strings > symbols else symbols + _SYMBOL.size * _count(data, values, offset)
+    end = _end_of_symbols(values, addresses, offset)
     undefined, defined = [], []
     for at in range(symbols + _SYMBOL.size, end - _SYMBOL.size + 1, _SYMBOL.size):
         name, info, _, section, _, _ = _SYMBOL.unpack_from(data, at)
+        if not name:
+            continue
         if section:
             defined.append(text(name))
         elif info >> 4 != _WEAK:
@@ -154,8 +159,11 @@ def _entries(data: mmap.mmap, start: int, size: int) -> Iterator[tuple[int, int]
         yield tag, value
 
 
-def _count(data: mmap.mmap, values: dict[int, list[int]], offset: object) -> int:
-    """The number of symbols, where the strings do not follow them."""
-    if _HASH in values:
-        return int(struct.unpack_from("<I", data, offset(values[_HASH][0]) + 4)[0])  # type: ignore[operator]
-    raise ValueError("no table of symbols with a known end")
+def _end_of_symbols(
+    values: dict[int, list[int]], addresses: list[tuple[int, int, int]], offset: Callable[[int], int]
+) -> int:
+    """Where the table after the symbols begins, or their segment ends."""
+    symbols = values[_SYMTAB][0]
+    (end,) = (start + size for start, size, _ in addresses if start <= symbols < start + size)
+    following = [address for tag in _TABLES for address in values.get(tag, ()) if symbols < address < end]
+    return offset(symbols) + min([end, *following]) - symbols

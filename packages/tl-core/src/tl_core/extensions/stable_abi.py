@@ -7,6 +7,7 @@ Their files name PyTorch's libraries as needed. tl has libraries with these name
 from __future__ import annotations
 
 import ctypes
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,9 @@ _LIBRARIES = (
     "libc10.so",
     "libc10_cuda.so",
 )
-# The runtime of CUDA, under the names that its versions have.
-_CUDART = ("libcudart.so.12", "libcudart.so.13")
+# CUDA's own, under the names that its versions have, for files that need one or PyTorch's libraries for CUDA.
+_CUDA_LIBRARIES = ("libcudart.so.12", "libcudart.so.13", "libnvrtc.so.12", "libnvrtc.so.13")
+_CUDA_NAMES = ("libcudart.", "libnvrtc.", "libtorch_cuda.", "libc10_cuda.")
 _NAMESPACES = ("2at", "3c10", "5torch", "6caffe2", "7c10_cuda")  # of PyTorch's C++, as symbols spell them
 
 _functions: ctypes.PyDLL | None = None
@@ -68,9 +70,8 @@ def prepare(path: str | Path) -> bool:
     file = shared_objects.read(path)
     assert file is not None
     functions = _start()
-    for name in _CUDART:
-        if name in file.needed:
-            _open(folder() / name)
+    if any(name.startswith(_CUDA_NAMES) for name in file.needed):
+        _start_cuda()
     _check_symbols(path, file, functions)
     return True
 
@@ -147,6 +148,12 @@ def _start() -> ctypes.PyDLL:
         raise ImportError("the functions of PyTorch's stable interface cannot start")
     _functions = functions
     return functions
+
+
+@functools.cache
+def _start_cuda() -> None:
+    for name in _CUDA_LIBRARIES:
+        _open(folder() / name)
 
 
 def _foreign_library() -> str | None:

@@ -130,6 +130,25 @@ void twice(Word* stack, uint64_t, uint64_t) {
   stack[0] = inner[0];
 }
 
+// keyed(Tensor x) -> Tensor: which kernel it was
+template <int Key>
+void keyed(Word* stack, uint64_t, uint64_t) {
+  const Owned x(stack[0]);
+  Tensor* number;
+  check(aoti_torch_scalar_to_tensor_float64(Key, &number));
+  stack[0] = word(number);
+}
+
+// wrong_dtype(Tensor x) -> Tensor: an argument whose number no element type has; what follows is given back
+void wrong_dtype(Word* stack, uint64_t, uint64_t) {
+  Word* dtype;
+  check(torch_new_stable_ivalue(&dtype));
+  *dtype = 77;
+  Word inner[6] = {stack[0], word(dtype), 0, 0, 0, 0};
+  check(torch_call_dispatcher("aten::empty_like", "", inner, 0));
+  stack[0] = inner[0];
+}
+
 // add_one_(Tensor(a!) x) -> Tensor(a!)
 void add_one(Word* stack, uint64_t, uint64_t) {
   void* data;
@@ -301,6 +320,8 @@ constexpr const char* kSchemas[] = {
     "warns(Tensor x) -> ()",
     "asks_cuda(Tensor x) -> ()",
     "no_kernel(Tensor x) -> Tensor",
+    "keyed(Tensor x) -> Tensor",
+    "wrong_dtype(Tensor x) -> Tensor",
 };
 
 struct Implementation {
@@ -329,6 +350,11 @@ constexpr Implementation kLate[] = {
     {"CPU", "facts", facts},
     {"CPU", "warns", warns},
     {"CPU", "asks_cuda", asks_cuda},
+    {"CPU", "keyed", keyed<1>},
+    {"Autograd", "keyed", keyed<2>},
+    {"CompositeExplicitAutograd", "keyed", keyed<3>},
+    {"XPU", "keyed", keyed<4>},
+    {"CPU", "wrong_dtype", wrong_dtype},
 };
 
 void implement(const Implementation& i) {
