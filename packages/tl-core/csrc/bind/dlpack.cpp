@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "bind/dlpack_structs.h"
 #include "bind/error.h"
 #include "dispatch/value.h"
 #include "ops/shared/known_values.h"
@@ -14,37 +15,8 @@
 namespace tl::bind {
 
 namespace {
-// ---- the structures of the specification ------------------------------------------------------------------
-struct DlDevice {
-  int32_t type;
-  int32_t index;
-};
-struct DlDataType {
-  uint8_t code;
-  uint8_t bits;
-  uint16_t lanes;
-};
-struct DlTensor {
-  void* data;
-  DlDevice device;
-  int32_t ndim;
-  DlDataType dtype;
-  int64_t* shape;
-  int64_t* strides;  // in elements; NULL: dense rows
-  uint64_t byte_offset;
-};
-struct Unversioned {
-  DlTensor tensor;
-  void* ctx;
-  void (*deleter)(Unversioned* self);
-};
-struct Versioned {
-  uint32_t major, minor;
-  void* ctx;
-  void (*deleter)(Versioned* self);
-  uint64_t flags;
-  DlTensor tensor;
-};
+using Unversioned = DlUnversioned;
+using Versioned = DlVersioned;
 enum : uint64_t { kReadOnly = 1, kCopied = 2 };
 enum : int32_t { kCpu = 1, kPinnedHost = 3 };
 constexpr uint32_t kMajor = 1, kMinor = 1;
@@ -106,7 +78,7 @@ DlTensor described(const Tensor& t, std::vector<int64_t>& dims) {
 }
 
 template <class Managed>
-PyObject* give(const Tensor& t, uint64_t flags) {
+std::unique_ptr<Given<Managed>> given_for(const Tensor& t, uint64_t flags) {
   check_is_no_batch(t, "the memory");
   check_inside_storage(*t.impl());
   auto given = std::make_unique<Given<Managed>>();
@@ -119,6 +91,12 @@ PyObject* give(const Tensor& t, uint64_t flags) {
     given->managed.minor = kMinor;
     given->managed.flags = flags;
   }
+  return given;
+}
+
+template <class Managed>
+PyObject* give(const Tensor& t, uint64_t flags) {
+  auto given = given_for<Managed>(t, flags);
   PyRef capsule = checked(PyCapsule_New(&given->managed, kName<Managed>, drop_unused<Managed>));
   given.release();
   return capsule.release();
@@ -176,12 +154,15 @@ Tensor adopt(Managed* managed, bool read_only) {
   return on_storage(std::move(storage), dtype, sizes, strides, 0);
 }
 
-Tensor take_versioned(PyObject* capsule) {
-  auto* managed = static_cast<Versioned*>(PyCapsule_GetPointer(capsule, kName<Versioned>));
+Tensor adopt_known(Versioned* managed) {
   if (managed->major > kMajor)
     refuse("from_dlpack: the array speaks DLPack ", managed->major, ".", managed->minor,
            ", this version knows ", kMajor, ".x");
-  Tensor t = adopt(managed, managed->flags & kReadOnly);
+  return adopt(managed, managed->flags & kReadOnly);
+}
+
+Tensor take_versioned(PyObject* capsule) {
+  Tensor t = adopt_known(static_cast<Versioned*>(PyCapsule_GetPointer(capsule, kName<Versioned>)));
   checked(PyCapsule_SetName(capsule, kUsedName<Versioned>));
   return t;
 }
@@ -193,7 +174,7 @@ Tensor take_unversioned(PyObject* capsule) {
 }
 }  // namespace
 
-PyObject* to_dlpack(const Tensor& t, bool versioned, bool copied) {
+void check_exportable(const Tensor& t) {
   const DType d = t.dtype();
   if (is_stored_only(d) && !is_floating(d)) refuse("the type ", dtype_name(d), " is not supported by DLPack");
   if (t.is_sparse()) refuse("Can't export tensors with layout other than torch.strided");
@@ -202,6 +183,32 @@ PyObject* to_dlpack(const Tensor& t, bool versioned, bool copied) {
   if (!t.device().is_cpu())
     refuse("a tensor on the device '", device_name(t.device()),
            "' cannot be exported through DLPack: use .cpu() first");
+}
+
+DlVersioned* export_versioned(const Tensor& t) {
+  check_exportable(t);
+  return &given_for<Versioned>(t, t.storage()->read_only ? kReadOnly : uint64_t{0}).release()->managed;
+}
+
+void describe(const Tensor& t, DlTensor& out) {
+  check_exportable(t);
+  check_is_no_batch(t, "the memory");
+  check_inside_storage(*t.impl());
+  int64_t* sizes = t.impl()->dims;
+  out = {t.data(), {kCpu, 0}, static_cast<int32_t>(t.dim()), described(t.dtype()), sizes, sizes + t.dim(), 0};
+}
+
+Tensor import_versioned(DlVersioned* managed) { return adopt_known(managed); }
+
+Tensor empty_like_prototype(const DlTensor& prototype) {
+  if (prototype.device.type != kCpu)
+    refuse("a tensor on a device of type ", prototype.device.type, " cannot be allocated");
+  return empty(IntSpan(prototype.shape, static_cast<size_t>(prototype.ndim)),
+               {dtype_of(prototype.dtype), {}});
+}
+
+PyObject* to_dlpack(const Tensor& t, bool versioned, bool copied) {
+  check_exportable(t);
   const bool read_only = t.storage()->read_only;
   if (read_only && !versioned)
     refuse(

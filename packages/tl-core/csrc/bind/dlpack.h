@@ -3,6 +3,7 @@
 
 #include <Python.h>
 
+#include "bind/dlpack_structs.h"
 #include "tensor/tensor.h"
 
 namespace tl::bind {
@@ -12,5 +13,11 @@ namespace tl::bind {
 PyObject* to_dlpack(const Tensor& t, bool versioned, bool copied);
 // A tensor on the capsule's memory, which it takes over.
 Tensor from_dlpack(PyObject* capsule);
+
+// The same without capsules. `describe` borrows sizes and strides from the tensor.
+DlVersioned* export_versioned(const Tensor& t);
+Tensor import_versioned(DlVersioned* managed);
+void describe(const Tensor& t, DlTensor& out);
+Tensor empty_like_prototype(const DlTensor& prototype);
 
 }  // namespace tl::bind
