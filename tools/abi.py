@@ -1,14 +1,18 @@
-"""`python -m tools.abi diff|freeze`: the C interface as it was promised, beside the header as it is.
+"""`python -m tools.abi diff|freeze`: the C interface as it was promised, beside the headers as they are.
 
-`packages/tl-core/abi/v1.txt` records every entry of the table `TlApi` (order, name, type, since), every structure and
-every constant that crosses the interface. `diff` fails when the header says anything else. `freeze` writes the file;
-once its first line says `state frozen`, it refuses to change, move or take away what stands there: a new entry goes to
-the end, under a new minor version.
+`packages/tl-core/abi/v1.txt` records every entry of every table (order, name, type, since), every structure, constant
+and macro that crosses the packages. `diff` fails when the headers say anything else. `freeze` writes the file; once its
+first line says `state frozen`, it refuses to change, move or take away what stands there: a new entry goes to the end,
+under a new minor version, and inside `#if TL_API_TARGET >= MINOR`.
+
+While the state is draft, `freeze` also writes a digest of the record into `tl/python.h`. An extension whose digest is
+another one than the core's is not imported.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import re
 import sys
 from dataclasses import dataclass
@@ -17,12 +21,29 @@ from pathlib import Path
 from tools.packages import ROOT
 
 CORE = ROOT / "packages" / "tl-core"
-HEADERS = [CORE / "include" / "tl" / name for name in ("c_api.h", "program.h")]
+HEADERS = [
+    CORE / "include" / "tl" / f"{name}.h"
+    for name in (
+        "c_api",
+        "program",
+        "python",
+        "rules",
+        "recording",
+        "extension",
+        "view_flags",
+        "sparse_gradient",
+    )
+]
 RECORD = CORE / "abi" / "v1.txt"
 STRUCTURE = re.compile(r"typedef struct (\w+) \{(.*?)\n?\} \1;", re.DOTALL)
 ENUMERATION = re.compile(r"enum (?:\w+ )?\{([^}]*)\}", re.DOTALL)
 FUNCTION = re.compile(r"typedef ([^;{}]*?)\(\*(\w+)\)(\([^;]*\));", re.DOTALL)
-LOOSE = {"enum", "typedef"}  # groups without an order
+MACRO = re.compile(r"^#define (TL_\w+)(\([^)]*\))?[ \t]+(\S.*)$", re.MULTILINE)
+DIGEST = re.compile(r"(#define TL_API_DIGEST UINT64_C\()0x[0-9a-f]+(\))")
+TARGET = re.compile(r"^#if TL_API_TARGET >= (\d+)\n(.*?)^#endif", re.MULTILINE | re.DOTALL)
+# Versions and the digest of the record itself.
+UNRECORDED = {"TL_API_MINOR", "TL_API_DIGEST", "TL_API_DRAFT", "TL_API_TARGET"}
+LOOSE = {"enum", "typedef", "macro"}  # groups without an order
 POINTER = re.compile(r"^(.*?)\(\*\s*(\w+)\)\s*(\(.*\))$")
 
 
@@ -88,11 +109,18 @@ def constants(body: str) -> list[tuple[str, str]]:
 
 def parse(text: str) -> list[tuple[str, str, str]]:
     """(group, name, type) of everything in a header that crosses the interface."""
-    text = without_comments(text)
+    text = without_comments(text).replace("\\\n", " ")
+    macros = [
+        ("macro", name, " ".join(f"{parameters} {value}".split()))
+        for name, parameters, value in MACRO.findall(text)
+        if name not in UNRECORDED
+    ]
+    text = re.sub(r"^#[^\n]*", "", text, flags=re.MULTILINE)
     found = [(name, *field) for name, body in STRUCTURE.findall(text) for field in fields(body)]
     found += [("enum", *c) for body in ENUMERATION.findall(text) for c in constants(body)]
     flat = [(" ".join(part.split()) for part in f) for f in FUNCTION.findall(text)]
-    return found + [("typedef", name, f"{result} (*){arguments}") for result, name, arguments in flat]
+    functions = [("typedef", name, f"{result} (*){arguments}") for result, name, arguments in flat]
+    return found + functions + macros
 
 
 def minor_of(text: str) -> int:
@@ -101,6 +129,43 @@ def minor_of(text: str) -> int:
     if stated is None:
         raise ValueError("c_api.h does not define TL_API_MINOR")
     return int(stated[1])
+
+
+def unhidden(now: list[Entry], headers: list[Path]) -> list[str]:
+    """Entries of newer minors that an extension for an older one sees, in words."""
+    hidden: dict[tuple[str, str], int] = {}
+    for header in headers:
+        text = without_comments(header.read_text()) if header.exists() else ""
+        whole = {(group, name) for group, name, _ in parse(text)}
+        for minor in sorted({int(m) for m, _ in TARGET.findall(text)}):
+            rest = TARGET.sub(lambda match, minor=minor: "" if int(match[1]) == minor else match[0], text)
+            hidden |= dict.fromkeys(whole - {(group, name) for group, name, _ in parse(rest)}, minor)
+    return [
+        f"seen by all: {e} stands outside of #if TL_API_TARGET >= {e.since}"
+        for e in now
+        if e.since and e.group not in LOOSE and hidden.get((e.group, e.name), 0) != e.since
+    ]
+
+
+def digest(entries: list[Entry]) -> str:
+    """A number for a draft: what an extension and the core must agree on."""
+    text = "\n".join(f"{e.group} {e.name} {e.type}" for e in entries)
+    return f"0x{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def stated_digest(headers: list[Path]) -> str | None:
+    """The digest that the headers state; None without one."""
+    for header in headers:
+        if header.exists() and (match := DIGEST.search(header.read_text())):
+            return match[0].partition("UINT64_C(")[2].rstrip(")")
+    return None
+
+
+def write_digest(headers: list[Path], value: str) -> None:
+    """Writes the digest into the header that states it."""
+    for header in headers:
+        if header.exists() and DIGEST.search(text := header.read_text()):
+            header.write_text(DIGEST.sub(rf"\g<1>{value}\g<2>", text))
 
 
 def read(record: Path) -> tuple[str, list[Entry]]:
@@ -182,15 +247,18 @@ def main(arguments: list[str] | None = None, headers: list[Path] = HEADERS, reco
     state, recorded = read(record)
     now = current(recorded, headers)
     if options.action == "diff":
-        found = differences(recorded, now)
+        found = differences(recorded, now) + unhidden(now, headers)
+        if (stated := stated_digest(headers)) not in (None, digest(now)):
+            found.append(f"digest: the headers state {stated}, their entries give {digest(now)}")
         print(
             "\n".join([*found, f"{len(now)} entries, {len(found)} differences from {record.name} ({state})"])
         )
         return 1 if found else 0
-    if state == "frozen" and (broken := broken_promises(recorded, now)):
+    if state == "frozen" and (broken := broken_promises(recorded, now) + unhidden(now, headers)):
         print("\n".join(["refused, the interface is frozen:", *broken]), file=sys.stderr)
         return 1
     write(record, "frozen" if options.final else state, now)
+    write_digest(headers, digest(now))
     print(f"{record.name}: {len(now)} entries")
     return 0
 

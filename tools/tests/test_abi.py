@@ -105,9 +105,49 @@ def test_a_frozen_interface_refuses(bench, capsys, change, words):
 
 def test_a_frozen_interface_grows_at_its_end(bench):
     bench.run("freeze", "--final")
-    bench.header_is(minor=1, more="  int (*third)(void);\n")
+    bench.header_is(minor=1, more="#if TL_API_TARGET >= 1\n  int (*third)(void);\n#endif\n")
     assert bench.run("freeze") == 0
+    assert bench.run("diff") == 0
     lines = bench.record.read_text().splitlines()
     assert "TlApi third 1.1 int (*)(void)" in lines
     assert "TlApi second 1.0 void* (*)(void)" in lines
     assert "state frozen" in lines
+
+
+def test_an_entry_of_a_newer_minor_is_hidden(bench, capsys):
+    bench.run("freeze", "--final")
+    for more in ("  int (*third)(void);\n", "#if TL_API_TARGET >= 2\n  int (*third)(void);\n#endif\n"):
+        bench.header_is(minor=1, more=more)
+        assert bench.run("freeze") == 1
+        assert "seen by all: TlApi third 1.1" in capsys.readouterr().err
+
+
+def test_macros_are_recorded(bench, capsys):
+    bench.header_is(more="")
+    text = bench.header.read_text() + "#define TL_BIT (1 << 3)\n#define TL_PAIR(a, b) \\\n  ((a) + (b))\n"
+    bench.header.write_text(text)
+    assert bench.run("freeze") == 0
+    lines = bench.record.read_text().splitlines()
+    assert "macro TL_BIT 1.0 (1 << 3)" in lines
+    assert "macro TL_PAIR 1.0 (a, b) ((a) + (b))" in lines
+    bench.header.write_text(text.replace("1 << 3", "1 << 4"))
+    assert bench.run("diff") == 1
+    assert "changed: macro TL_BIT" in capsys.readouterr().out
+
+
+def test_a_draft_has_a_digest(bench, capsys):
+    line = "#define TL_API_DIGEST UINT64_C(0x0)\n"
+    bench.header.write_text(bench.header.read_text() + line)
+    assert bench.run("freeze") == 0
+    first = bench.header.read_text()
+    assert line not in first and bench.run("diff") == 0
+    bench.header.write_text(first.replace("void* (*second)(void)", "void* (*second)(int x)"))
+    assert bench.run("diff") == 1
+    assert "digest: the headers state" in capsys.readouterr().out
+    assert bench.run("freeze") == 0 and bench.run("diff") == 0
+    assert abi.stated_digest([bench.header]) != abi.DIGEST.search(first)[0]
+
+
+def test_all_headers_are_recorded():
+    folder = abi.HEADERS[0].parent
+    assert {h.name for h in abi.HEADERS} == {h.name for h in folder.glob("*.h")}

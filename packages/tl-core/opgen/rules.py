@@ -183,7 +183,9 @@ def rules_cpp(rows: list[Row]) -> str:
     ]
     lines += ["const TlRule kTable[] = {", *(f"    {_entry(rule, i)}," for i, rule in enumerate(table))]
     lines += ["};", "}  // namespace", "extern const TlRules kRules;"]
-    lines += [f"const TlRules kRules = {{sizeof(TlRules), {len(table)}, kTable}};"]
+    lines += [
+        f"const TlRules kRules = {{sizeof(TlRules), TL_API_MAJOR, TL_API_MINOR, sizeof(TlRule), {len(table)}, kTable}};"
+    ]
     return "\n".join([*lines, "}  // namespace tl", ""])
 
 

@@ -49,11 +49,16 @@ def load(path: Path) -> ModuleType:
 
 def older_headers(folder: Path) -> str:
     """The headers as they were before the table's last entries were added."""
+    return changed_headers(folder, "c_api.h", r"(int \(\*num_threads\)\(void\);).*?(\n\} TlApi;)", r"\1\2")
+
+
+def changed_headers(folder: Path, name: str, pattern: str, replacement: str) -> str:
+    """The folder of a copy of the headers, one of which has another text where a pattern matches."""
     include = folder / "include"
     shutil.copytree(Path(tl_core.get_include()) / "tl", include / "tl")
-    header = include / "tl" / "c_api.h"
+    header = include / "tl" / name
     text = header.read_text()
-    shorter = re.sub(r"(int \(\*num_threads\)\(void\);).*?(\n\} TlApi;)", r"\1\2", text, flags=re.DOTALL)
-    assert shorter != text
-    header.write_text(shorter)
+    other = re.sub(pattern, replacement, text, flags=re.DOTALL)
+    assert other != text
+    header.write_text(other)
     return str(include)

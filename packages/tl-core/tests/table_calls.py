@@ -80,37 +80,44 @@ def _capsule(name: str) -> int:
 
 
 class Table:
-    """The entries of TlApi by name; the order is that of the record."""
+    """The entries of a table by name; the order is that of the record.
 
-    def __init__(self) -> None:
-        get_api = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32)(_capsule("api_v1"))
-        names = [line.split()[1] for line in RECORD.read_text().splitlines() if line.startswith("TlApi ")]
-        assert names[:4] == ["struct_size", "major", "minor", "error_set"]
-        slots = ctypes.cast(get_api(1, 0), ctypes.POINTER(ctypes.c_void_p))
-        self._entries = {name: slots[2 + i] for i, name in enumerate(names[3:])}
+    Args:
+        structure: its type in the headers.
+        address: where it is.
+    """
+
+    def __init__(self, structure: str, address: int) -> None:
+        start = f"{structure} "
+        names = [line.split()[1] for line in RECORD.read_text().splitlines() if line.startswith(start)]
+        assert names[:3] == ["struct_size", "major", "minor"]
+        slots = ctypes.cast(address, ctypes.POINTER(ctypes.c_void_p))
+        self.entries = {name: slots[2 + i] for i, name in enumerate(names[3:])}
 
     def entry(self, name: str, result: Any, *arguments: Any) -> Any:
         """A function of the table."""
-        return ctypes.PYFUNCTYPE(result, *arguments)(self._entries[name])
+        return ctypes.PYFUNCTYPE(result, *arguments)(self.entries[name])
 
 
-_table = Table()
-op_at = _table.entry("op_at", ctypes.c_void_p, ctypes.c_size_t)
-op_count = _table.entry("op_count", ctypes.c_size_t)
-op_find = _table.entry("op_find", ctypes.c_void_p, ctypes.c_char_p)
-op_info = _table.entry("op_info", ctypes.POINTER(OperatorInfo), ctypes.c_void_p)
+_get_api = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32)(_capsule("api_v1"))
+core = Table("TlApi", _get_api(1, 0))
+extension = Table("TlExtension", _capsule("extension_v1"))
+op_at = core.entry("op_at", ctypes.c_void_p, ctypes.c_size_t)
+op_count = core.entry("op_count", ctypes.c_size_t)
+op_find = core.entry("op_find", ctypes.c_void_p, ctypes.c_char_p)
+op_info = core.entry("op_info", ctypes.POINTER(OperatorInfo), ctypes.c_void_p)
 _CALL = (ctypes.c_void_p, ctypes.POINTER(Value), ctypes.c_int, ctypes.POINTER(Value), ctypes.c_int)
-op_call = _table.entry("op_call", ctypes.c_int, *_CALL)
-op_call_on_host = _table.entry("op_call_on_host", ctypes.c_int, *_CALL)
-op_call_below = _table.entry("op_call_below", ctypes.c_int, _CALL[0], ctypes.c_int, *_CALL[1:])
-error_kind = _table.entry("error_kind", ctypes.c_int)
-error_message = _table.entry("error_message", ctypes.c_char_p)
-error_clear = _table.entry("error_clear", None)
-value_release = _table.entry("value_release", None, ctypes.POINTER(Value))
+op_call = core.entry("op_call", ctypes.c_int, *_CALL)
+op_call_on_host = core.entry("op_call_on_host", ctypes.c_int, *_CALL)
+op_call_below = core.entry("op_call_below", ctypes.c_int, _CALL[0], ctypes.c_int, *_CALL[1:])
+error_kind = core.entry("error_kind", ctypes.c_int)
+error_message = core.entry("error_message", ctypes.c_char_p)
+error_clear = core.entry("error_clear", None)
+value_release = core.entry("value_release", None, ctypes.POINTER(Value))
 
 _keep: list[Any] = []
 _unwrap = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(
-    ctypes.cast(_capsule("python_v1"), ctypes.POINTER(ctypes.c_void_p))[4]
+    Table("TlPython", _capsule("python_v1")).entries["unwrap"]
 )
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from extension_build import build, load, older_headers
+from extension_build import build, changed_headers, load, older_headers
 
 import tl_core as tl
 
@@ -58,6 +58,26 @@ print(plain_c.cube(ones * 2).sum().item(), plain_c.checked_sum(ones))
 """
     done = in_fresh_process(tmp_path, program)
     assert (done.stdout, done.stderr) == ("40000.0 5000.0\n", "")
+
+
+def test_an_extension_of_another_draft_is_refused(tmp_path):
+    include = changed_headers(
+        tmp_path, "python.h", r"TL_API_DIGEST UINT64_C\(0x[0-9a-f]+\)", "TL_API_DIGEST UINT64_C(0x7)"
+    )
+    file = build("plain_c", tmp_path, include=include)
+    message = r"compiled with headers of another draft .* \(0{15}7\) than the installed core \([0-9a-f]{16}\)"
+    with pytest.raises(ImportError, match=message):
+        load(file)
+
+
+def test_a_longer_table_is_refused(tmp_path):
+    longer = r"int (*frames)(const void** out, int n);\n  void* newer[4];"
+    include = changed_headers(tmp_path, "python.h", r"int \(\*frames\)\(const void\*\* out, int n\);", longer)
+    file = build("plain_c", tmp_path, include=include)
+    with pytest.raises(
+        ImportError, match=r"reads \d+ bytes of the table tl_core\._C\.python_v1 .* has \d+ bytes"
+    ):
+        load(file)
 
 
 # ---- an operator -----------------------------------------------------------------------------------------------------

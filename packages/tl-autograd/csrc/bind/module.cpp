@@ -91,20 +91,17 @@ PyModuleDef kModule = {
     PyModuleDef_HEAD_INIT, "tl_autograd._C", nullptr, -1, kFunctions, nullptr, nullptr, nullptr, nullptr};
 
 void connect() {
-  auto get_api = reinterpret_cast<TlGetApi>(PyCapsule_Import(TL_API_CAPSULE, 0));
-  if (!get_api) throw PythonError();
-  bridge = static_cast<const TlPython*>(PyCapsule_Import(TL_PYTHON_CAPSULE, 0));
-  if (!bridge) throw PythonError();
+  bridge = tl_import_python();
+  api = bridge ? tl_import_api(TL_API_TARGET) : nullptr;
+  if (!api) throw PythonError();
   g_frames = bridge->frames;
-  set_transform_rules(static_cast<const TlRules*>(PyCapsule_Import(TL_RULES_CAPSULE, 0)));
-  if (!transform_rules()) throw PythonError();
-  set_recording_table(static_cast<const TlRecording*>(PyCapsule_Import(TL_RECORDING_CAPSULE, 0)));
-  if (PyErr_Occurred()) throw PythonError();
-  api = get_api(TL_API_MAJOR, TL_API_MINOR);
-  if (!api) {
-    bridge->raise_pending();
-    throw PythonError();
-  }
+  const auto* rules = static_cast<const TlRules*>(tl_import_table(TL_RULES_CAPSULE, sizeof(TlRules)));
+  if (!rules) throw PythonError();
+  set_transform_rules(rules);
+  const auto* recording =
+      static_cast<const TlRecording*>(tl_import_table(TL_RECORDING_CAPSULE, sizeof(TlRecording)));
+  if (!recording) throw PythonError();
+  set_recording_table(recording);
 }
 }  // namespace
 

@@ -20,7 +20,10 @@ const TlRules* g_rules = nullptr;
 const TlRule* row_of(const TlOperator* functional) {
   static const auto* table = [] {
     auto* found = new std::unordered_map<std::string_view, const TlRule*>;
-    for (int i = 0; g_rules && i < g_rules->n; ++i) (*found)[g_rules->rules[i].op] = &g_rules->rules[i];
+    for (int i = 0; g_rules && i < g_rules->n; ++i) {
+      const TlRule* rule = tl_rule(g_rules, i);
+      (*found)[rule->op] = rule;
+    }
     return found;
   }();
   const auto it = table->find(api->op_info(functional)->name);

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "bind/dlpack_exchange.h"
 #include "bind/error.h"
 #include "bind/overridable.h"
 #include "bind/override.h"
@@ -81,7 +82,7 @@ void add_python_api(PyObject* module) {
   g_table = {sizeof(TlPython), TL_API_MAJOR,     TL_API_MINOR,  g_tensor_type,       api_wrap,
              api_unwrap,       api_wrapper,      raise_pending, pending_from_python, api_from_value,
              api_to_value,     api_scratch_free, api_dtype,     api_device,          api_extend,
-             tl_python_frames};
+             tl_python_frames, TL_API_DIGEST};
   PyRef python = checked(PyCapsule_New(&g_table, TL_PYTHON_CAPSULE, nullptr));
   checked(PyModule_AddObjectRef(module, "python_v1", python.get()));
   PyRef api = checked(PyCapsule_New(reinterpret_cast<void*>(c_abi::get_api), TL_API_CAPSULE, nullptr));
@@ -91,6 +92,7 @@ void add_python_api(PyObject* module) {
   PyRef extension =
       checked(PyCapsule_New(const_cast<TlExtension*>(c_abi::get_extension()), TL_EXTENSION_CAPSULE, nullptr));
   checked(PyModule_AddObjectRef(module, "extension_v1", extension.get()));
+  add_dlpack_exchange();
 }
 
 }  // namespace tl::bind

@@ -237,7 +237,8 @@ void table_begin(int kind, const char* name, int64_t sequence, const TlValue* ar
 }
 void table_end(const TlOpenEvent* event) { end_event({static_cast<Event*>(event->event), event->block}); }
 
-const TlRecording kTable = {table_begin, table_end, set_sequence_source};
+const TlRecording kTable = {sizeof(TlRecording), TL_API_MAJOR, TL_API_MINOR,
+                            table_begin,         table_end,    set_sequence_source};
 
 void add_table(py::module_& m) {
   PyRef table = checked(PyCapsule_New(const_cast<TlRecording*>(&kTable), TL_RECORDING_CAPSULE, nullptr));

@@ -72,6 +72,8 @@ bool has_memory(const TlValue& v) {
   return v.tag == TL_COMPLEX || v.tag == TL_STRING || v.tag >= TL_BOOL_LIST;
 }
 
+bool is_list_of_values(const TlValue& v) { return v.tag == TL_SCALAR_LIST || v.tag == TL_STRING_LIST; }
+
 size_t list_bytes(const TlValue& v) {
   switch (v.tag) {
     case TL_COMPLEX:
@@ -130,14 +132,18 @@ void retain(const TlValue& v) {
 }  // namespace
 
 TlValue owned_copy(const TlValue& v) {
-  TL_CHECK(v.tag != TL_OBJECT && v.tag != TL_SCALAR_LIST && v.tag != TL_STRING_LIST, Type,
-           "a value with the tag ", static_cast<int>(v.tag), " cannot be copied as a result");
+  TL_CHECK(v.tag != TL_OBJECT, Type, "a value with the tag ", static_cast<int>(v.tag),
+           " cannot be copied as a result");
   TlValue out = v;
   if (has_memory(v)) {
     const size_t bytes = list_bytes(v);
     void* memory = bytes ? allocate(bytes) : nullptr;
     if (bytes) std::memcpy(memory, v.u.p, bytes);
     out.u.p = memory;
+  }
+  if (is_list_of_values(v)) {
+    auto* items = static_cast<TlValue*>(const_cast<void*>(out.u.p));
+    for (uint32_t i = 0; i < v.len; ++i) items[i] = owned_copy(items[i]);
   }
   retain(v);
   return out;
@@ -152,6 +158,9 @@ void release(TlValue& v) {
     auto* list = static_cast<TensorImpl* const*>(v.u.p);
     for (uint32_t i = 0; i < v.len; ++i)
       if (list[i]) list[i]->release();
+  } else if (is_list_of_values(v)) {
+    auto* items = static_cast<TlValue*>(const_cast<void*>(v.u.p));
+    for (uint32_t i = 0; i < v.len; ++i) release(items[i]);
   }
   if (has_memory(v) && v.u.p) deallocate(const_cast<void*>(v.u.p), list_bytes(v));
   v = none();

@@ -77,8 +77,8 @@ using namespace tl::stable;
 // Called once, before any other function here. 0, or -1 with a Python exception.
 TL_STABLE int tl_stable_abi_start(void) {
   g_python = tl_import_python();
-  g_api = g_python ? tl_import_api(TL_API_MINOR) : nullptr;
-  g_extension = g_api ? static_cast<const TlExtension*>(PyCapsule_Import(TL_EXTENSION_CAPSULE, 0)) : nullptr;
+  g_api = g_python ? tl_import_api(TL_API_TARGET) : nullptr;
+  g_extension = g_api ? tl_import_extension() : nullptr;
   return g_extension ? 0 : -1;
 }
 

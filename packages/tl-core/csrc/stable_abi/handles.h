@@ -1,7 +1,6 @@
 // The types of PyTorch's stable C functions, over the C interface of tl: handles of tensors, and failures.
 #pragma once
 
-#include <tl/extension.h>
 #include <tl/python.h>
 
 #include <cstdint>

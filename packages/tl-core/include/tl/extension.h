@@ -1,6 +1,6 @@
-/* What extensions need beside tensors and operators: the facts of a tensor in one call, random generators.
- * A third table, in the capsule `tl_core._C.extension_v1`; the conventions of `tl/c_api.h` hold for every
- * entry. */
+/* What extensions need beside tensors and operators: the facts of a tensor in one call, random generators,
+ * warnings, modes, and the registration of kernels that can be taken back. A third table, in the capsule
+ * `tl_core._C.extension_v1`; the conventions of `tl/c_api.h` hold for every entry. */
 #ifndef TL_EXTENSION_H
 #define TL_EXTENSION_H
 
@@ -16,7 +16,8 @@ extern "C" {
  * entry must outlive the process. */
 #define TL_KERNEL_CAPSULE "tl_core.kernel"
 
-/* The facts of a tensor, as they are at the call. Sizes and strides are borrowed from the tensor. */
+/* The facts of a tensor, as they are at the call. Sizes and strides are borrowed from the tensor. This struct
+ * never grows: more facts come with another entry. */
 typedef struct TlView {
   void* data; /* first element, or NULL (meta, empty) */
   const int64_t* sizes;
@@ -32,12 +33,55 @@ typedef struct TlExtension {
   size_t struct_size;
   uint32_t major, minor;
 
+  /* The sizes of structures of the core that readers get in arrays or by pointer: what they step by. */
+  size_t argument_info_size; /* TlArgInfo */
+  size_t operator_info_size; /* TlOperatorInfo */
+
+  /* tensors */
   void (*tensor_view)(const TlTensor* t, TlView* out);
 
+  /* random generators, of the CPU */
+  TlGenerator* (*generator_default)(void);         /* borrowed */
+  TlGenerator* (*generator_create)(uint64_t seed); /* owned */
   void (*generator_retain)(TlGenerator* g);
   void (*generator_release)(TlGenerator* g);         /* accepts NULL */
   int64_t (*generator_device)(const TlGenerator* g); /* TL_DEVICE_OF */
+  void (*generator_seed)(TlGenerator* g, uint64_t seed);
+  uint64_t (*generator_initial_seed)(const TlGenerator* g);
+  /* The next n numbers of 64 random bits, drawn under the generator's lock. */
+  void (*generator_draw)(TlGenerator* g, uint64_t* out, size_t n);
+  size_t (*generator_state_bytes)(void);
+  void (*generator_get_state)(const TlGenerator* g, void* bytes);
+  int (*generator_set_state)(TlGenerator* g, const void* bytes, size_t size);
+
+  /* A UserWarning. -1 with the pending error if a filter turns it into one. */
+  int (*warn)(const char* message);
+
+  /* modes of the thread */
+  void (*set_inference_mode)(int on);
+  int (*autocast_enabled)(int device_type);   /* 1, 0; -1 with an error for an unknown device */
+  int64_t (*autocast_dtype)(int device_type); /* TL_DTYPE_OF; -1 with an error for an unknown device */
+
+  /* operators that come and go */
+  /* The kernel for a device from now on; `previous` (may be NULL) gets the one before. An entry with call ==
+   * NULL: there is none. */
+  int (*kernel_exchange)(const TlOperator* op, int device_type, TlLayerEntry entry, TlLayerEntry* previous);
+  /* What a layer does with one operator, whoever the layer belongs to; call == NULL: it falls through. */
+  int (*layer_entry_set)(const TlOperator* op, int layer, TlLayerEntry entry, TlLayerEntry* previous);
+  int (*layer_entry_drop)(const TlOperator* op, int layer); /* the layer's own entry again */
+  int (*layer_entry_get)(const TlOperator* op, int layer, TlLayerEntry* out);
+  int (*op_set_composite)(const TlOperator* op, int on); /* it differentiates through its parts */
+  int (*op_remove)(const TlOperator* op); /* an operator of `op_register`; its name is free again */
+
+  /* A number for `slot_get` and `slot_set` that nobody else gets; the name says whose it is. -1 with a
+   * ValueError if the name has a number already, with a RuntimeError if no number is left. */
+  int (*slot_key)(const char* name);
 } TlExtension;
+
+/* Argument or result i of an operator, for a reader whose TlArgInfo may be shorter than the core's. */
+static inline const TlArgInfo* tl_argument(const TlExtension* extension, const TlArgInfo* infos, int i) {
+  return (const TlArgInfo*)((const char*)infos + (size_t)i * extension->argument_info_size);
+}
 
 #ifdef __cplusplus
 }

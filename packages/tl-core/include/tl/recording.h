@@ -20,6 +20,9 @@ typedef struct TlOpenEvent {
 /* Nothing is noted unless the thread's operators are: bit TL_LAYER_OBSERVE of `thread_included`. An event
  * ends on the thread that began it. */
 typedef struct TlRecording {
+  size_t struct_size;
+  uint32_t major, minor;
+
   void (*begin)(int kind, const char* name, int64_t sequence, const TlValue* args, int n_args,
                 TlOpenEvent* out); /* sequence: of the node; -1: none */
   void (*end)(const TlOpenEvent* event);

@@ -68,9 +68,16 @@ typedef struct TlRule {
 
 typedef struct TlRules {
   size_t struct_size;
+  uint32_t major, minor;
+  size_t rule_size; /* of one rule as the core was compiled: what readers step by */
   int n;
   const TlRule* rules;
 } TlRules;
+
+/* Rule i, for a reader whose TlRule may be shorter than the core's. */
+static inline const TlRule* tl_rule(const TlRules* rules, int i) {
+  return (const TlRule*)((const char*)rules->rules + (size_t)i * rules->rule_size);
+}
 
 #ifdef __cplusplus
 }

@@ -33,7 +33,7 @@ inline const TlPython& python() { return *detail::bridge; }
 
 // Fetches both tables; false with a Python exception set. `min_minor` is the newest minor whose entries are
 // used.
-inline bool load(uint32_t min_minor) {
+inline bool load(uint32_t min_minor = TL_API_TARGET) {
   detail::bridge = tl_import_python();
   detail::table = detail::bridge ? tl_import_api(min_minor) : nullptr;
   return detail::table != nullptr;
