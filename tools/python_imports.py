@@ -40,6 +40,8 @@ OPERATORS = (
     "_add_bytes",
     "_quantize_bytes",
     "_dequantize_bytes",
+    "_weight_int",
+    "_convert_weight_to_int4pack_for_cpu",
 )
 
 # The folder of names that exist for other people's programs.

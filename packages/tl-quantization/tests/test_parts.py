@@ -492,3 +492,19 @@ def test_equal_quantized_tensors_have_equal_quantizers():
         zero = tq.quantize_per_channel(ones * 0, scales, zeros * 0, 0, tq.quint8)
         assert not tl.equal(each, tq.quantize_per_channel(x, *settings, tq.quint8))
         assert tl.equal(zero, zero)
+
+
+@pytest.mark.parametrize("dtype", [tq.qint8, tl.float16], ids=str)
+def test_the_state_of_a_dynamic_layer_has_the_entries_and_versions_of_pytorch(dtype):
+    model = tq.quantize_dynamic(nn.Sequential(nn.Linear(4, 3)), {nn.Linear}, dtype=dtype)
+    state = model.state_dict()
+    assert sorted(state) == [
+        "0._packed_params._packed_params", "0._packed_params.dtype", "0.scale", "0.zero_point",
+    ]  # fmt: skip
+    assert state._metadata["0._packed_params"]["version"] == 3 and state._metadata["0"]["version"] == 4
+    weight, bias = state["0._packed_params._packed_params"]
+    assert weight.dtype is (tq.qint8 if dtype is tq.qint8 else tl.float32) and bias.dtype is tl.float32
+    other = tq.quantize_dynamic(nn.Sequential(nn.Linear(4, 3)), {nn.Linear}, dtype=dtype)
+    other.load_state_dict(state)
+    x = tl.randn(2, 4)
+    assert tl.equal(other(x), model(x))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .quantizer import *
     from .stubs import *
     from .tensor import *
+    from .weight_only import *
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
@@ -191,6 +192,7 @@ __getattr__, __dir__, __all__ = attach(
         ),
         "quantizer": ("PerChannel", "PerTensor", "Quantizer"),
         "stubs": ("DeQuantStub", "QuantStub", "QuantWrapper"),
+        "weight_only": ("WeightOnlyLinear", "quantize_weights"),
         "tensor": ("QuantizedTensor", "implements", "integers_of", "made_of"),
     },
     ["nn"],

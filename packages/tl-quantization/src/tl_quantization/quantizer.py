@@ -62,9 +62,9 @@ class PerTensor:
 
     def requantized(self, x: Tensor) -> Tensor:
         """`clamp(round(x * (1 / scale)) + zero_point)`, the rule of operators that compute with quantized tensors."""
-        return self.shifted(x.to(tl_core.float32) * self._inverse)
+        return self.integers_of_steps(x.to(tl_core.float32) * self._inverse)
 
-    def shifted(self, steps: Tensor) -> Tensor:
+    def integers_of_steps(self, steps: Tensor) -> Tensor:
         """`clamp(round(steps) + zero_point)`: the integers of numbers in units of the scale."""
         return _saturate(steps.round().to(tl_core.float64) + self.zero_point, self.dtype, 0)
 

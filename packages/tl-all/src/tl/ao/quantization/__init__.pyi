@@ -8,6 +8,7 @@ from tl_quantization import qconfig_mapping as qconfig_mapping
 from tl_quantization import qparams as qparams
 from tl_quantization import quantizer as quantizer
 from tl_quantization import tensor as tensor
+from tl_quantization import weight_only as weight_only
 from tl_quantization.dtypes import QScheme as QScheme
 from tl_quantization.dtypes import bounds as bounds
 from tl_quantization.dtypes import is_quantized_dtype as is_quantized_dtype
@@ -221,6 +222,8 @@ from tl_quantization.tensor import QuantizedTensor as QuantizedTensor
 from tl_quantization.tensor import implements as implements
 from tl_quantization.tensor import integers_of as integers_of
 from tl_quantization.tensor import made_of as made_of
+from tl_quantization.weight_only import WeightOnlyLinear as WeightOnlyLinear
+from tl_quantization.weight_only import quantize_weights as quantize_weights
 
 from ...ao import nn as nn
 from . import fake_quantize as fake_quantize

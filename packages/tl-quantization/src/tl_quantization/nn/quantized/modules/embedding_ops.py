@@ -13,7 +13,7 @@ from ....functions import quantize_per_channel
 from ....qconfig import float_qparams_weight_only_qconfig
 from ....quantizer import PerChannel, PerTensor
 from ....tensor import integers_of
-from .utils import WeightedQuantizedModule, numbers_of, quantized_weight, weight_observer
+from .utils import WeightedQuantizedModule, numbers_of, pop_entries, quantized_weight, weight_observer
 
 __all__ = ["Embedding", "EmbeddingBag"]
 
@@ -67,6 +67,25 @@ class Embedding(WeightedQuantizedModule):
         if tuple(numbers_of(w).shape) != shape:
             raise ValueError(f"weight must have shape {shape}, but got {tuple(w.shape)}")
         self.set_weight_bias(w, None)
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        destination[prefix + "_packed_params.dtype"] = self._weight.dtype
+        destination[prefix + "_packed_params._packed_weight"] = self._weight
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing: Any,
+        unexpected: Any,
+        errors: Any,
+    ) -> None:
+        """Reads the entries that PyTorch writes: the table and its type."""
+        entries = pop_entries(state_dict, f"{prefix}_packed_params.", ("dtype", "_packed_weight"), missing)
+        if entries is not None:
+            self.set_weight(entries[1])
 
     def forward(self, indices: Tensor) -> Tensor:
         """The rows at the indices, as float32."""

@@ -144,7 +144,7 @@ class QFunctional(OutputScale):
         factors = [tl_core.tensor(s, dtype=tl_core.float32) for s in (x.q_scale(), y.q_scale(), self.scale)]
         product = (first * second).to(tl_core.float32) * (factors[0] * factors[1] * factors[2].reciprocal())
         quantizer = PerTensor(self.scale, self.zero_point, x.dtype)
-        return self.activation_post_process(made_of(quantizer.shifted(product), quantizer))
+        return self.activation_post_process(made_of(quantizer.integers_of_steps(product), quantizer))
 
     def mul_scalar(self, x: Any, y: float) -> Any:
         """`x * y` with a number, which changes scale and zero point only."""

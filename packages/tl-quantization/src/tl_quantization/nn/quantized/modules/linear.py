@@ -32,6 +32,8 @@ class LinearPackedParams(Module):
         dtype (dtype): `qint8`, or float16 for weights that are only halved.
     """
 
+    _version = 3  # of the state: entries `dtype` and `_packed_params`, as in PyTorch
+
     def __init__(self, dtype: Any = qint8) -> None:
         super().__init__()
         self.dtype = dtype
@@ -55,7 +57,10 @@ class LinearPackedParams(Module):
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
         destination[prefix + "dtype"] = self.dtype
-        destination[prefix + "_packed_params"] = self._weight_bias()
+        weight, bias = self._weight_bias()
+        # Files have the halved weight as float32, as PyTorch's do.
+        stored = weight if self.dtype is qint8 else weight.to(tl_core.float32)
+        destination[prefix + "_packed_params"] = (stored, bias)
 
     def _load_from_state_dict(
         self,
@@ -70,7 +75,7 @@ class LinearPackedParams(Module):
         entries = pop_entries(state_dict, prefix, ("dtype", "_packed_params"), missing)
         if entries is not None:
             self.dtype, (weight, bias) = entries
-            self.set_weight_bias(weight, bias)
+            self.set_weight_bias(weight if self.dtype is qint8 else weight.to(tl_core.float16), bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """`x` itself."""
@@ -108,6 +113,8 @@ class Linear(OutputScale):
         >>> layer(tq.quantize_per_tensor(tl_core.tensor([[1.0, 1.0]]), 0.1, 0, tq.quint8)).dequantize()
         tensor([[4.]])
     """
+
+    _version = 3
 
     def __init__(self, in_features: int, out_features: int, bias_: bool = True, dtype: Any = qint8) -> None:
         super().__init__()

@@ -65,6 +65,8 @@ class Linear(static.Linear):
         torch.Size([4, 2])
     """
 
+    _version = 4
+
     def __init__(self, in_features: int, out_features: int, bias_: bool = True, dtype: Any = qint8) -> None:
         super().__init__(in_features, out_features, bias_, dtype)
         self.version = 4
