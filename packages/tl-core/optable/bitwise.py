@@ -49,7 +49,7 @@ ROWS = [
         example=">>> tl.logical_xor(tl.tensor([0, 1]), tl.tensor([2, 3]))\ntensor([ True, False])",
     ),
     Binary(
-        "bitwise_and",
+        "bitwise_and", number_first=True,
         dtypes="bool int",
         out_name="bitwise_and.Tensor_out",
         core=True, array_api="bitwise_and",
@@ -60,7 +60,7 @@ ROWS = [
         example=">>> tl.bitwise_and(tl.tensor([6, 5]), 3)\ntensor([2, 1])",
     ),
     Binary(
-        "bitwise_or",
+        "bitwise_or", number_first=True,
         dtypes="bool int",
         out_name="bitwise_or.Tensor_out",
         core=True, array_api="bitwise_or",
@@ -71,7 +71,7 @@ ROWS = [
         example=">>> tl.bitwise_or(tl.tensor([6, 5]), 3)\ntensor([7, 7])",
     ),
     Binary(
-        "bitwise_xor",
+        "bitwise_xor", number_first=True,
         dtypes="bool int",
         out_name="bitwise_xor.Tensor_out",
         core=True, array_api="bitwise_xor",

@@ -13,10 +13,12 @@ namespace tl::bind {
 namespace {
 // The row that serves `a + b`, looked up once.
 struct Entry {
-  const char* op;         // "add.Tensor"
-  const char* method;     // of Tensor, for overrides
-  const char* reflected;  // the same with the tensor on the right
+  const char* op;                     // "add.Tensor"
+  const char* method;                 // of Tensor, for overrides
+  const char* reflected;              // the same with the tensor on the right
+  const char* with_number = nullptr;  // the row for a number on the left, where the first takes tensors alone
   const Operator* row = nullptr;
+  const Operator* row_with_number = nullptr;
 };
 enum Language {
   Add,
@@ -62,14 +64,14 @@ Entry g_language[LanguageCount] = {
     {"mul.Tensor", "mul", "mul"},
     {"div.Tensor", "div", "__rtruediv__"},
     {"floor_divide", "__floordiv__", "__rfloordiv__"},
-    {"remainder.Tensor", "remainder", "__rmod__"},
-    {"pow.Tensor_Tensor", "pow", "__rpow__"},
+    {"remainder.Tensor", "remainder", "__rmod__", "remainder.Scalar_Tensor"},
+    {"pow.Tensor_Tensor", "pow", "__rpow__", "pow.Scalar"},
     {"matmul", "matmul", "__rmatmul__"},
     {"bitwise_and.Tensor", "__and__", "__rand__"},
     {"bitwise_or.Tensor", "__or__", "__ror__"},
     {"bitwise_xor.Tensor", "__xor__", "__rxor__"},
-    {"bitwise_left_shift.Tensor", "__lshift__", "__rlshift__"},
-    {"bitwise_right_shift.Tensor", "__rshift__", "__rrshift__"},
+    {"bitwise_left_shift.Tensor", "__lshift__", "__rlshift__", "bitwise_left_shift.Scalar_Tensor"},
+    {"bitwise_right_shift.Tensor", "__rshift__", "__rrshift__", "bitwise_right_shift.Scalar_Tensor"},
     {"neg", "neg", nullptr},
     {"abs", "abs", nullptr},
     {"bitwise_not", "__invert__", nullptr},
@@ -98,6 +100,13 @@ const Operator& language(Language which) {
   Entry& e = g_language[which];
   if (!e.row) e.row = &operator_named(e.op);
   return *e.row;
+}
+
+const Operator& language_with_number(Language which) {
+  Entry& e = g_language[which];
+  if (!e.with_number) return language(which);
+  if (!e.row_with_number) e.row_with_number = &operator_named(e.with_number);
+  return *e.row_with_number;
 }
 
 // The function an override is told is a method of Tensor, so the tensor comes first, also where it stands on
@@ -152,7 +161,7 @@ PyObject* binary(PyObject* a, PyObject* b) noexcept {
         if (is_number_over_half(which, values)) [[unlikely]]
           return multiply_reciprocal(a, values + 1);
         for (int i = 2; i < op.info.n_args; ++i) values[i] = op.defaults[i];
-        return call_language(op, values);
+        return call_language(values[0].tag == TL_TENSOR ? op : language_with_number(which), values);
       },
       static_cast<PyObject*>(nullptr));
 }
