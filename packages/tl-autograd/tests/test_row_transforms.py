@@ -245,7 +245,10 @@ def test_at_most_twenty_five_rows_loop_and_the_guide_lists_them():
 
     loops = {rule.row.name for rule in rules(list(ROWS.values())) if rule.batch_kind == "LOOP"}
     assert loops == {
-        "_attention_dropout_mask", "_distances_backward", "_embedding_bag", "_fractional_max_pool",
-        "_recurrent_layer", "_recurrent_layer_backward", "argwhere", "bincount", "embedding_renorm_",
-        "histogram.bin_ct", "histogram.bins_tensor", "masked_select", "nonzero_static", "repeat_interleave.Tensor",
+        "_add_bytes", "_attention_dropout_mask", "_convert_weight_to_int4pack_for_cpu",
+        "_dequantize_bytes", "_distances_backward", "_embedding_bag", "_fractional_max_pool",
+        "_int8_convolution", "_int8_linear", "_int8_linear_dynamic", "_int8_recurrent_layer", "_pack_int8",
+        "_quantize_bytes", "_recurrent_layer", "_recurrent_layer_backward", "_weight_int4pack_mm_for_cpu",
+        "_weight_int8pack_mm", "argwhere", "bincount", "embedding_renorm_", "histogram.bin_ct",
+        "histogram.bins_tensor", "masked_select", "nonzero_static", "repeat_interleave.Tensor",
     }  # fmt: skip

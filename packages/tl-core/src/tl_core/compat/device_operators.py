@@ -266,35 +266,6 @@ def _convolutions() -> Iterator[Row]:
         )
 
 
-# ---- weights of four bits, two in a byte
-def _pack(self: Tensor, innerKTiles: int) -> Tensor:
-    if self.dtype is not tl_core.int32 or self.ndim != 2:
-        raise RuntimeError("_convert_weight_to_int4pack_for_cpu: expects a matrix of int32")
-    if innerKTiles not in (2, 4, 8):
-        raise RuntimeError(f"innerKTiles need to be 2, 4, or 8, got {innerKTiles}")
-    return (self[:, ::2] | self[:, 1::2] << 4).to(tl_core.uint8)
-
-
-def _int4_product(self: Tensor, mat2: Tensor, qGroupSize: int, qScaleAndZeros: Tensor) -> Tensor:
-    numbers = tl_core.stack([mat2 & 15, mat2 >> 4], -1).flatten(1).float() - 8
-    scales, zeros = (t.T.repeat_interleave(qGroupSize, 1) for t in qScaleAndZeros.unbind(-1))
-    weight = (numbers * scales + zeros).to(self.dtype)
-    return (self.float() @ weight.float().T).to(self.dtype)
-
-
-def _int8_product(self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
-    return (self.float() @ mat2.float().T * scales.float()).to(self.dtype)
-
-
-def _weights() -> Iterator[Row]:
-    yield "_convert_weight_to_int4pack_for_cpu(Tensor self, int innerKTiles) -> Tensor", _pack
-    yield (
-        "_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor",
-        _int4_product,
-    )
-    yield "_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor", _int8_product
-
-
 # ---- layouts of oneDNN, bags
 _BAG = (
     "Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, "
@@ -323,4 +294,4 @@ def _further_rows() -> Iterator[Row]:
 
 def rows() -> list[Row]:
     """The schemas and functions."""
-    return [*_attention(), *_norms(), *_convolutions(), *_weights(), *_further_rows()]
+    return [*_attention(), *_norms(), *_convolutions(), *_further_rows()]
