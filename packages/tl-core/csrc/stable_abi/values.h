@@ -1,7 +1,7 @@
 // Values in 64 bits, as PyTorch's stable functions pass them, and values of the C interface.
 #pragma once
 
-#include <deque>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,13 +36,14 @@ class Arena {
   TlValue take_list(std::unique_ptr<List> list, const Slot& slot);
   TlValue take_tensors(const List& list, bool optional);
 
+  // Lists, which take no memory while they are empty.
   std::vector<TlTensor*> tensors_;
-  std::deque<std::vector<int64_t>> ints_;
-  std::deque<std::vector<double>> floats_;
-  std::deque<std::vector<uint8_t>> bools_;
-  std::deque<std::vector<TlTensor*>> lists_;
-  std::deque<std::vector<TlValue>> values_;
-  std::deque<std::unique_ptr<String>> strings_;
+  std::list<std::vector<int64_t>> ints_;
+  std::list<std::vector<double>> floats_;
+  std::list<std::vector<uint8_t>> bools_;
+  std::list<std::vector<TlTensor*>> lists_;
+  std::list<std::vector<TlValue>> values_;
+  std::list<std::unique_ptr<String>> strings_;
   std::vector<TlGenerator*> generators_;
 };
 
