@@ -3,6 +3,7 @@
 import io
 import unittest
 import warnings
+from typing import ClassVar
 
 import pytest
 
@@ -255,3 +256,47 @@ def test_exported_graphs_of_calls_with_defaults():
 
     graph, _ = dynamo.export(g)(tl.ones(2))
     assert graph(tl.zeros(2)).tolist() == [1.0, 1.0]
+
+
+class Owner:
+    sizes: ClassVar = [1, 2]
+
+    def __init__(self):
+        self.table = {"a": 2}
+
+
+def test_reasons_of_recompiles(caplog):
+    owner, gain = Owner(), 1.0
+
+    def f(x, n=3):
+        return x * gain + owner.table["a"] + len(owner.sizes) + n
+
+    def without_gradients():
+        with tl.no_grad():
+            compiled(tl.ones(2))
+
+    def change():
+        nonlocal gain
+        gain = 2.0
+
+    changes = {
+        "tensor 'args_0' size mismatch at index 0. expected 2, actual 3": lambda: compiled(tl.ones(3)),
+        "tensor 'args_0' stride mismatch at index 0. expected 1, actual 2": lambda: compiled(tl.ones(4)[::2]),
+        "args_0: expected torch.float32, got torch.float64": lambda: compiled(tl.ones(2).double()),
+        "gain: expected '1.0', got '2.0'": lambda: (change(), compiled(tl.ones(2))),
+        "owner_table_a: expected 2, got 5": lambda: (owner.table.update(a=5), compiled(tl.ones(2))),
+        "owner_sizes: expected 2, got 3": lambda: (setattr(Owner, "sizes", [1, 2, 3]), compiled(tl.ones(2))),
+        "a setting of the thread differs": without_gradients,
+    }
+    for reason, call in changes.items():
+        compiled = compiler.compile(f, backend="eager", dynamic=False)
+        compiled(tl.ones(2))
+        with dynamo.config.patch(error_on_recompile=True), pytest.raises(RecompileError) as error:
+            call()
+        assert reason in str(error.value)
+    compiled = compiler.compile(f, backend="eager")
+    compiled(tl.ones(2))
+    with caplog.at_level("INFO", "torch._dynamo"):
+        compiled(tl.ones(3))
+    assert "f is compiled again: tensor 'args_0' size mismatch" in caplog.text
+    Owner.sizes = [1, 2]

@@ -92,6 +92,7 @@ class CompiledFunction:
     def __init__(self, function: Callable[..., Any], settings: Settings) -> None:
         self.function, self.settings = function, settings
         self.entries: dict[Any, list[_Entry]] = {}
+        self.last_key: Any = None
         self.history = History()
         self.compiles = 0
         self.calls = 0
@@ -154,19 +155,40 @@ class CompiledFunction:
             if stance == "fail_on_recompile" and (self.entries or self.calls > 1):
                 raise RecompileError(
                     "Detected recompile when torch.compile stance is 'fail_on_recompile': no graph of "
-                    f"{_name_of(self.function)} holds for this call"
+                    f"{_name_of(self.function)} holds for this call: {self._difference(args, kwargs, key, state)}"
                 )
+            if self.entries and config.error_on_recompile:
+                raise RecompileError(
+                    f"{_name_of(self.function)} would be compiled again (error_on_recompile): "
+                    f"{self._difference(args, kwargs, key, state)}"
+                )
+            if self.entries and _log.isEnabledFor(logging.INFO):
+                difference = self._difference(args, kwargs, key, state)
+                _log.info("%s is compiled again: %s", _name_of(self.function), difference)
             if self._at_limit() or self._changes_each_call():
                 return None
             with compilation():
                 entry = self._compile(backend, args, kwargs, state)
             self.entries.setdefault(key, []).insert(0, entry)
+            self.last_key = key
             match = self._match(key, state)
         else:
             self.changing = 0
         if match is not None and match.entry.reason is not None:
             self._report(match.entry.reason)
         return match
+
+    def _difference(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any, state: State) -> str:
+        """Why the latest graph doesn't hold for a call."""
+        from .recompile_reasons import key_difference, size_difference
+
+        if key in self.entries:
+            return size_difference(state, self.entries[key][0].guards)
+        if self.last_key is None:
+            return "there is no graph yet"
+        if key[-1] != self.last_key[-1]:
+            return key_difference(self.function, args, kwargs, self.last_key[-1])
+        return "the backend or a setting of the thread differs"
 
     def _match(self, key: Any, state: State) -> _Match | None:
         for entry in self.entries.get(key, ()):
@@ -204,8 +226,6 @@ class CompiledFunction:
 
     # ---- a new entry
     def _compile(self, backend: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> _Entry:
-        if self.entries and config.error_on_recompile:
-            raise RecompileError(f"{_name_of(self.function)} would be compiled again: error_on_recompile")
         owners = [*state.pinned, backend]
         counters["frames"]["total"] += 1
         self.history.note(state)
@@ -270,7 +290,7 @@ class CompiledFunction:
         self.entries.clear()
         self.parts.reset()
         self.failures = 0
-        self.unproved = None
+        self.unproved = self.last_key = None
         self.checked.clear()
         self.history.clear()
         self.compiles = self.calls = self.changing = 0

@@ -38,7 +38,7 @@ from .function_annotations import REFUSE, SUBSTITUTE, Mark, mark_of
 from .purity import is_ours, is_pure, is_standard, root_of
 from .state import ABSENT, State, Unprovable
 
-__all__ = ["state_of"]
+__all__ = ["state_of", "trail_of"]
 
 Tensor = tl_core.Tensor
 _LIMIT = 200_000  # tokens of a key; beyond that it would take longer to compare than to run
@@ -54,7 +54,33 @@ def state_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> St
     Raises:
         Unprovable: something in it is of a kind that the walk doesn't know.
     """
-    walk = _Walk()
+    return _walk(function, args, kwargs).state(("args_", *kwargs))
+
+
+def trail_of(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], list[tuple[int, str]]]:
+    """The key of the state of a call, and which part of it describes which object.
+
+    Args:
+        function: what is called.
+        args, kwargs: its arguments.
+
+    Returns:
+        The key, and for each object the index of its first token and its name.
+
+    Raises:
+        Unprovable: something in it is of a kind that the walk doesn't know.
+    """
+    trail: list[tuple[int, str]] = []
+    walk = _walk(function, args, kwargs, trail)
+    return tuple(walk.tokens), trail
+
+
+def _walk(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], trail: list[tuple[int, str]] | None = None
+) -> _Walk:
+    walk = _Walk(trail)
     walk.visit(function, "self" if isinstance(function, (tl_nn.Module, types.MethodType)) else "fn")
     for i, value in enumerate(args):
         walk.argument(value, f"args_{i}")
@@ -63,7 +89,7 @@ def state_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> St
         walk.tokens.append(name)
         walk.argument(value, name)
     walk.settle()
-    return walk.state(("args_", *kwargs))
+    return walk
 
 
 _SIMPLE = (bool, int, str, range, bytes, type(None), type(Ellipsis), type(NotImplemented), tl_core.dtype,
@@ -79,7 +105,8 @@ _PLAIN_TENSORS = (Tensor, tl_nn.Parameter)
 class _Walk:
     """Visits objects and describes them."""
 
-    def __init__(self) -> None:
+    def __init__(self, trail: list[tuple[int, str]] | None = None) -> None:
+        self.trail = trail
         self.tokens: list[Any] = []
         self.ids: dict[int, int] = {}
         self.objects: list[Any] = []
@@ -150,6 +177,8 @@ class _Walk:
             path: what to call it.
         """
         kind = type(x)
+        if self.trail is not None:
+            self.trail.append((len(self.tokens), path))
         if kind in _SIMPLE:
             self.tokens += (kind, x)
             return
