@@ -176,3 +176,14 @@ def test_texts_of_sizes_make_no_wrong_result():
     compiled = compiler.compile(lambda x, n: (x + n, f"{n}", str(x.shape[0])), backend="eager", dynamic=True)
     for n in (3, 4):
         assert compiled(tl.ones(n), n)[1:] == (str(n), str(n))
+
+
+def test_calls_with_changes_alone():
+    counter, log = CompileCounter(), []
+
+    def f(x):
+        log.append(compiler.is_compiling())
+        return x
+
+    compiled, x = compiler.compile(f, backend=counter, fullgraph=True), tl.ones(1)
+    assert compiled(x) is x and log == [True] and counter.frame_count == 0

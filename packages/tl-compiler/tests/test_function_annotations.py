@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+import tl_autograd
 import tl_core as tl
 from tl_compiler import compiler
 from tl_compiler.compat import dynamo
@@ -174,3 +175,34 @@ def test_calls_of_other_threads_go_to_the_function():
         assert f(1) == "handled" and f.__code__ in codes
     assert results == [1] and f(1) == 1
     assert function_annotations.mark_of(f) is None
+
+
+def test_objects_among_the_arguments_of_an_autograd_function(backend):
+    class Scale(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x, thing):
+            return x * thing.factor
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad, None
+
+    class Thing:
+        factor = 3
+
+    thing = Thing()
+    with pytest.raises(Unsupported, match=r"Scale, an autograd\.Function, gets a Thing"):
+        compiler.compile(lambda x: Scale.apply(x, thing), backend=backend, fullgraph=True)(tl.ones(2))
+    assert compiler.compile(lambda x: Scale.apply(x, thing), backend=backend)(tl.ones(2)).tolist() == [
+        3.0,
+        3.0,
+    ]
+
+
+def test_objects_whose_attributes_raise(backend):
+    class Strict:
+        def __getattr__(self, name):
+            raise KeyError(name)
+
+    strict = Strict()
+    assert compiler.compile(lambda x, s: x + 1, backend=backend)(tl.ones(2), strict).tolist() == [2.0, 2.0]

@@ -16,15 +16,12 @@ from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 from .breaks import ForbiddenCall
 from .function_annotations import ALLOW, CONSTANT, FORBID, NONSTRICT, SUBSTITUTE, Mark
 from .function_hooks import plain_copy
+from .recipes import NODE_ARGUMENTS
 from .watch import pause_watch, stop_here
 
 __all__ = ["handlers_of"]
 
 _VALUES = (tl_core.Tensor, SymInt, SymFloat, SymBool)
-_CONSTANTS = (
-    bool, int, float, complex, str, bytes, type(None), tl_core.dtype, tl_core.device, tl_core.layout,
-    tl_core.memory_format, slice, type(Ellipsis),
-)  # fmt: skip
 
 
 def handlers_of(mode: Any, marked: dict[FunctionType, Mark]) -> dict[FunctionType, Callable[..., Any]]:
@@ -42,7 +39,7 @@ def handlers_of(mode: Any, marked: dict[FunctionType, Mark]) -> dict[FunctionTyp
 
 def _allow(mode: Any, function: Any, plain: Any, mark: Mark, /, *args: Any, **kwargs: Any) -> Any:
     for leaf in pytree.tree_leaves((args, kwargs)):
-        if not isinstance(leaf, (*_VALUES, *_CONSTANTS)):
+        if not isinstance(leaf, NODE_ARGUMENTS):
             raise mode.fail(f"{function.__qualname__}, a node of graphs, gets a {type(leaf).__name__}")
     values, keywords = pytree.tree_map_only(tl_core.Tensor, mode.values.fake_of, (args, kwargs))
     with pause_watch(), disable_current_modes(), mode.fake_mode or contextlib.nullcontext():

@@ -234,13 +234,15 @@ class CompiledFunction:
             graph = self._capture(args, kwargs, state, dynamic_sizes)
         except Break as reason:
             return _Entry(SizeGuards(state), None, None, reason.without_frames(), owners)
-        if graph.is_empty:
+        if graph.is_empty and not graph.effects:
             return _Entry(graph.guards, None, None, None, owners)
         self.compiles += 1
-        counters["stats"]["unique_graphs"] += 1
-        counters["stats"]["calls_captured"] += graph.call_count
         counters["frames"]["ok"] += 1
         self.changing = self.changing + 1 if graph.effects else 0
+        if graph.is_empty:  # a call with changes alone, for which the backend has no work
+            return _Entry(graph.guards, graph, graph.graph_module.forward, None, owners)
+        counters["stats"]["unique_graphs"] += 1
+        counters["stats"]["calls_captured"] += graph.call_count
         try:
             run = _call_backend(backend, graph.graph_module, graph.arguments(state), self.settings.options)
         except BackendCompilerFailed:

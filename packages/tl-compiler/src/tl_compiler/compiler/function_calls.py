@@ -12,6 +12,7 @@ from tl_core.pytree import tree_leaves
 
 from ..tracer.method_hook import FUNCTION_CALLS
 from ..tracer.whole_calls import recorded_whole
+from .recipes import NODE_ARGUMENTS
 
 __all__ = ["functions_are_nodes"]
 
@@ -28,6 +29,9 @@ def functions_are_nodes(mode: Any) -> AbstractContextManager[None]:
 def _record(mode: Any, apply: Any, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     if kwargs:
         raise mode.fail(f"{cls.__name__}.apply has arguments by keyword")
+    for leaf in tree_leaves(args):
+        if not isinstance(leaf, NODE_ARGUMENTS):
+            raise mode.fail(f"{cls.__name__}, an autograd.Function, gets a {type(leaf).__name__}")
 
     def run(*values: Any) -> Any:
         with FUNCTION_CALLS.handle(None):  # functions that it applies are its own

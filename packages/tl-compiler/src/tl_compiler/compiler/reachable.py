@@ -126,9 +126,8 @@ class _Walk:
         self.cells: dict[int, tuple[Any, Any]] = {}
         self.stored: dict[str, None] = {}  # names of attributes that the code assigns
         self.words: dict[str, None] = {"forward": None}  # names of attributes that the code has
-        self.owners: list[
-            tuple[Any, str]
-        ] = []  # modules and classes, of which only attributes with such names count
+        # Modules and classes, of which only attributes with such names count.
+        self.owners: list[tuple[Any, str]] = []
         self.builtins: list[Any] = []
         self.calls_back = False
         self.marked: dict[types.FunctionType, Mark] = {}
@@ -141,11 +140,11 @@ class _Walk:
         """
         for code in self.codes:
             self._refuse_words(code)
-        key, contents, attributes = tuple(self.tokens), self.contents, self.attributes
+        key = tuple(self.tokens)
         return State(
             key, self.tensors, self.names, self.sizes, self.numbers, argument_names, self.ids, self.codes, self.refused,
-            contents, attributes, self.slots, self.variables, list(self.cells.values()), self.objects, self.pinned,
-            self.marked,
+            self.contents, self.attributes, self.slots, self.variables, list(self.cells.values()), self.objects,
+            self.pinned, self.marked,
         )  # fmt: skip
 
     def _refuse_words(self, code: CodeType) -> None:
@@ -427,7 +426,7 @@ class _Walk:
             self.identity(x)
         elif isinstance(x, tl_nn.Module):
             self._instance(x, path)
-        elif hasattr(x, "_torchdynamo_orig_callable") and is_ours(kind.__module__):
+        elif is_ours(kind.__module__) and hasattr(x, "_torchdynamo_orig_callable"):
             self.visit(x._torchdynamo_orig_callable, path)
         elif is_ours(kind.__module__):
             self._own(x, path)

@@ -22,6 +22,9 @@ CONSTANTS = (
     tl_core.memory_format, type(Ellipsis), type(NotImplemented), range,
 )  # fmt: skip
 
+NODE_ARGUMENTS = (*CONSTANTS, tl_core.Tensor, SymInt, SymFloat, SymBool, slice)
+"""The leaves of the arguments of a node, which code of graphs can have."""
+
 Recipe = tuple[str, Any]
 """How to get an object: a kind, and what the kind needs.
 
