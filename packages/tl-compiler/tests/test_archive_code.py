@@ -207,6 +207,9 @@ def test_an_absent_operator_raises_when_it_is_called():
         "@x\ndef f():\n  pass",
         "while True:\n  pass\nelse:\n  pass",
         "return self.forward(x)",
+        "return ops.python.stays_0(x)",
+        "break",
+        "continue\nreturn x",
     ],
 )
 def test_hostile_code_is_refused(body):

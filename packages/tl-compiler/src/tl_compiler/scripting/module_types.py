@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 import typing
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from ..jit.decorations import Attribute
 from ..script.types import Type
 from .annotations import UnknownType, type_of_annotation, type_of_value
 
-__all__ = ["ModuleFacts", "annotations_of", "facts_of", "key_of"]
+__all__ = ["ModuleFacts", "annotations_of", "class_attribute", "facts_of", "key_of"]
 
 _OWN = frozenset(dir(tl_nn.Module())) | {"training"}
 _CONSTANT_KINDS = (int, float, bool, str, type(None), tl_core.dtype, tl_core.device, tl_core.layout)
@@ -62,6 +61,25 @@ def _is_final(annotation: Any) -> bool:
     return annotation is typing.Final or typing.get_origin(annotation) is typing.Final
 
 
+def class_attribute(kind: type, name: str) -> Any:
+    """Returns an attribute as a class or one of its bases holds it, or None. No descriptor is called.
+
+    Example:
+        >>> isinstance(class_attribute(tl_nn.Linear, "forward"), staticmethod)
+        False
+    """
+    for base in kind.__mro__:
+        if name in vars(base):
+            return vars(base)[name]
+    return None
+
+
+def _class_names(kind: type) -> list[str]:
+    """The names that a class of a module and its bases define beside those of every module."""
+    names = {n: None for base in kind.__mro__ if base is not object for n in vars(base)}
+    return [n for n in names if n not in _OWN and not n.startswith("__")]
+
+
 def facts_of(module: tl_nn.Module, resolver: Any) -> ModuleFacts:
     """Returns what the class of a module declares.
 
@@ -79,11 +97,9 @@ def facts_of(module: tl_nn.Module, resolver: Any) -> ModuleFacts:
     constants = {*getattr(module, "__constants__", ()), *(n for n, a in annotations.items() if _is_final(a))}
     tables = {*facts.parameters, *facts.buffers, *facts.modules}
     own = [n for n in vars(module) if n not in _OWN]
-    inherited = [n for n in dir(type(module)) if n not in _OWN and not n.startswith("__") and n not in own]
-    for name in (*own, *inherited):
-        if name not in tables and not (
-            name in inherited and isinstance(inspect.getattr_static(module, name, None), property)
-        ):
+    for name in (*own, *(n for n in _class_names(type(module)) if n not in own)):
+        is_property = name not in own and isinstance(class_attribute(type(module), name), property)
+        if name not in tables and not is_property:
             _add(facts, module, name, annotations, constants, resolver)
     return facts
 
@@ -105,7 +121,7 @@ def _add(
         facts.constants[name] = value
         return
     if callable(value) and not isinstance(value, (tl_nn.Module, type)) and not hasattr(value, "_declaration"):
-        static = inspect.getattr_static(type(module), name, None)
+        static = class_attribute(type(module), name)
         if name in vars(module) or isinstance(static, staticmethod):
             facts.functions[name] = value
         return

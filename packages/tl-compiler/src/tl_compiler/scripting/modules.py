@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +16,7 @@ from ..script.sources import program_name
 from ..script.types import Type
 from .function_compiler import FunctionCompiler
 from .library_code import module_source
-from .module_types import ModuleFacts, annotations_of, facts_of, key_of
+from .module_types import ModuleFacts, annotations_of, class_attribute, facts_of, key_of
 from .operands import Bound, Items, ModuleValue, Operand, PythonValue, Value
 from .operator_types import BOOL, NONE, STR, TENSOR
 from .signatures import Signature
@@ -150,7 +149,7 @@ class ModuleCompiler:
                 f"{facts.failed[name]}. Its type was inferred; try adding a type annotation for the "
                 "attribute.)",
             )
-        static = inspect.getattr_static(type(owner.module), name, None)
+        static = class_attribute(type(owner.module), name)
         if isinstance(static, property):
             return compiler.call_module(owner, name, [], {}, node)
         if callable(getattr(owner.module, name, None)) or module_source(owner.module, name) is not None:
@@ -251,7 +250,7 @@ class ModuleCompiler:
         if name in kind.open:
             raise RuntimeError(f"function '{name}' is called recursively. Recursive calls are not supported")
         owner = ModuleValue("self", kind.module, kind.name)
-        function = inspect.getattr_static(type(kind.module), name, None)
+        function = class_attribute(type(kind.module), name)
         function = function.fget if isinstance(function, property) else getattr(kind.module, name, None)
         modifier = get_torchscript_modifier(function)
         kind.open.add(name)
@@ -345,10 +344,13 @@ def _entry_points(module: Any) -> list[str]:
     own = forward is not None and forward is not tl_nn.Module.forward and not isinstance(module, containers)
     if own and get_torchscript_modifier(forward) in (FunctionModifiers.DEFAULT, FunctionModifiers.EXPORT):
         names.append("forward")
-    for name in dir(type(module)):
-        function = inspect.getattr_static(type(module), name, None)
-        if getattr(function, "_torchscript_modifier", None) == FunctionModifiers.EXPORT and name != "forward":
-            names.append(name)
+    exported = {
+        name
+        for base in type(module).__mro__
+        for name, function in vars(base).items()
+        if getattr(function, "_torchscript_modifier", None) == FunctionModifiers.EXPORT
+    }
+    names += sorted(exported - {"forward"})
     return names
 
 
