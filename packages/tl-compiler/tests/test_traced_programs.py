@@ -213,3 +213,23 @@ def test_keywords_and_methods_of_objects():
     assert program(y=tl.ones(1), x=tl.ones(1)).item() == 0
     model = Perceptron()
     assert jit.trace(model.forward, tl.ones(2, 8))(tl.ones(3, 8)).shape == (3, 2, 2)
+
+
+def test_examples_that_are_the_same_tensor():
+    x = tl.ones(2)
+    program = jit.trace(lambda a, b: a - b * 2, (x, x))
+    assert program(tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0])).tolist() == [-5, -6]
+
+    class Sum(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Parameter(tl.ones(2))
+            self.b = self.a
+
+        def forward(self, x):
+            return self.a + x * self.b
+
+    model = Sum()
+    for example in (model.a, model.a.detach()):
+        program = jit.trace(model, example)
+        assert program(tl.tensor([3.0, 4.0])).tolist() == [4, 5]

@@ -55,7 +55,9 @@ class ScriptFunction:
                 setattr(self, name, getattr(python, name, None))
         own = qualified_name.rpartition(".")[2]
         self.__name__ = self.__qualname__ = getattr(python, "__name__", own) if python is not None else own
-        self.__wrapped__ = self._torchdynamo_inline = python
+        self._python = self._torchdynamo_inline = python
+        if python is not None:
+            self.__wrapped__ = python
 
     # ---- the program
     @property
@@ -90,12 +92,12 @@ class ScriptFunction:
         try:
             return self._program.function(self.qualified_name)
         except Exception as error:
-            if not deferred or self.__wrapped__ is None:
+            if not deferred or self._python is None:
                 raise
             warnings.warn(
                 f"{self.__name__} can't be compiled and runs as Python. {error}", ScriptWarning, stacklevel=3
             )
-            return self.__wrapped__
+            return self._python
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self  # a function on a class takes no self, as in PyTorch

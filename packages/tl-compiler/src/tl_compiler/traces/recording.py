@@ -128,6 +128,7 @@ class Recording:
         self.graph = self.tracer.graph
         self.state = ModuleState(module)
         self.inputs: list[Node] = []
+        self._examples: list[Tensor] = []  # which live as long as their fakes
         self.result: Any = None  # the result, with nodes in the place of tensors
         self.constants: dict[Node, Tensor] = {}
         self.attributes: dict[
@@ -172,7 +173,10 @@ class Recording:
         if not isinstance(value, Tensor):
             return value
         name = f"input_{len(self.inputs)}"
-        fake = self._fake(value, name)
+        # An object of its own: two inputs, or an input and a parameter, may be the same tensor.
+        own = value.detach().requires_grad_(value.requires_grad)
+        self._examples.append(own)
+        fake = self._fake(own, name)
         node = self.graph.placeholder(name)
         node.meta["val"] = fake
         self.inputs.append(node)
