@@ -92,6 +92,30 @@ def test_rules_of_programs(ranks):
     REGISTERED.pop(operator)
 
 
+def test_a_wrong_rule_is_noticed_at_the_first_call(ranks):
+    @tl.library.custom_op("shards::half", mutates_args=())
+    def half(x: tl.Tensor) -> tl.Tensor:
+        return x / 2
+
+    @half.register_fake
+    def _(x):
+        return tl.empty_like(x)
+
+    operator = tl.ops.shards.half.default
+    register_sharding(operator)(lambda x: [([Replicate()], [Shard(0)])])
+
+    def body(rank):
+        mesh = dist.init_device_mesh("cpu", (2,))
+        x = distribute_tensor(tl.arange(4.0), mesh, [Shard(0)])
+        with pytest.raises(
+            RuntimeError, match=r"shards.half.default: a rank's part has the size \(2,\).*is \(4,\)"
+        ):
+            operator(x)
+
+    ranks(2, body)
+    REGISTERED.pop(operator)
+
+
 def test_plain_tensors_beside_distributed_ones(ranks):
     def body(rank):
         mesh = dist.init_device_mesh("cpu", (2,))

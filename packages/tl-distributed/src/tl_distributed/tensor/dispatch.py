@@ -87,6 +87,7 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], kind: type[An
     plans = mesh._plans
     plan_key = tuple(key)
     plan = plans.get(plan_key)
+    is_new = plan is None
     if plan is None:
         if func._schema.is_mutable and (outs := _outs(func, kwargs)):
             return _call_with_outs(func, args, kwargs, outs, kind)
@@ -101,7 +102,23 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], kind: type[An
         flat = [_distribute(value, mesh, kind, func, flat) for value in flat]
     if plan.is_random:
         return random_operators.call(func, args, kwargs, flat, plan, kind)
-    return _run(func, args, kwargs, flat, plan, kind)
+    result = _run(func, args, kwargs, flat, plan, kind)
+    if is_new and plan.results is not None and not plan.is_data_dependent:
+        _check_sizes(func, result, kind)
+    return result
+
+
+def _check_sizes(func: Any, results: Any, kind: type[Any]) -> None:
+    """Compares the parts of a plan's first results with their layouts: a wrong rule must not go unseen."""
+    for value in tree_flatten(results)[0]:
+        if isinstance(value, kind):
+            spec = value._spec
+            expected = compute_local_shape(spec.shape, spec.mesh, spec.placements)
+            if tuple(value._local_tensor.shape) != expected:
+                raise RuntimeError(
+                    f"{func}: a rank's part has the size {tuple(value._local_tensor.shape)}, and {spec.placements} of "
+                    f"{tuple(spec.shape)} is {expected}; the operator's rule of placements is wrong"
+                )
 
 
 def _add(value: Any, flat: list[Any], key: list[Any], kind: type[Any], mesh: Any) -> Any:
