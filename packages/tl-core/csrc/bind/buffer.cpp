@@ -15,6 +15,7 @@
 #include "ops/shared/copy.h"
 #include "ops/shared/known_values.h"
 #include "ops/shared/warn.h"
+#include "tensor/pending.h"
 #include "tensor/shrunk.h"
 
 namespace tl::bind {
@@ -173,6 +174,7 @@ void move_to_buffer(Storage& storage, PyObject* o) {
            " can't lie on memory of the CPU");
   TL_CHECK(fresh->bytes == storage.bytes && !fresh->read_only, Value, "a storage of ", storage.bytes,
            " bytes needs a writable buffer of that size, got one of ", fresh->bytes);
+  expose(storage);
   if (storage.bytes) std::memcpy(fresh->data, storage.data, storage.bytes);
   take_memory(storage, *fresh);
 }
@@ -219,6 +221,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
         TL_CHECK(format, Type, "Got unsupported ScalarType ", scalar_type_name(t.dtype()));
         TL_CHECK((flags & PyBUF_STRIDES) == PyBUF_STRIDES || t.is_contiguous(), Value,
                  "the tensor is not contiguous, and the reader asked for no strides");
+        expose(t);
         auto* dims = new Py_ssize_t[2 * t.dim() + 1];
         for (int64_t d = 0; d < t.dim(); ++d) {
           dims[d] = t.size(d);

@@ -10,6 +10,7 @@
 #include "dispatch/value.h"
 #include "ops/shared/known_values.h"
 #include "tensor/geometry.h"
+#include "tensor/pending.h"
 #include "tensor/shrunk.h"
 
 namespace tl::bind {
@@ -81,6 +82,7 @@ template <class Managed>
 std::unique_ptr<Given<Managed>> given_for(const Tensor& t, uint64_t flags) {
   check_is_no_batch(t, "the memory");
   check_inside_storage(*t.impl());
+  expose(t);
   auto given = std::make_unique<Given<Managed>>();
   given->tensor = t;
   given->managed.tensor = described(t, given->dims);

@@ -58,6 +58,7 @@
 #include "ops/shared/warn.h"
 #include "tensor/device_registry.h"
 #include "tensor/geometry.h"
+#include "tensor/pending.h"
 #include "tensor/weak_storages.h"
 
 namespace py = pybind11;
@@ -398,6 +399,12 @@ py::object storage_facts(py::object o) {
                         s->read_only, s->resizable);
 }
 
+uintptr_t storage_address(py::object o) {
+  Storage* s = stored(o).storage();
+  expose(*s);
+  return reinterpret_cast<uintptr_t>(s->data);
+}
+
 py::object memory_of(py::object o) {
   const Tensor& t = stored(o);
   const int64_t span = span_bytes(t.sizes(), t.strides(), t.itemsize());
@@ -424,6 +431,7 @@ void swap_tensor_contents(py::object a, py::object b) {
 
 void add_storages(py::module_& m) {
   m.def("_storage_facts", storage_facts);
+  m.def("_storage_address", storage_address);
   m.def("_memory_of", memory_of);
   m.def("_with_storage", with_storage);
   m.def("_set_storage", [](py::object o, py::object from) {

@@ -14,6 +14,7 @@
 #include "bind/types.h"
 #include "ops/shared/known_values.h"
 #include "tensor/geometry.h"
+#include "tensor/pending.h"
 
 namespace tl::bind {
 
@@ -61,6 +62,7 @@ PyObject* data_ptr(PyObject* o, PyObject*) {
       [&] {
         const Tensor& t = tensor_of(o);
         if (!is_hollow(t)) check_has_memory(t);
+        expose(t);
         // No element, no address; nor has one what stands for others.
         return PyLong_FromVoidPtr(says_empty(o) || is_hollow(t) ? nullptr : t.data());
       },

@@ -10,7 +10,9 @@
 #include "dispatch/operator.h"
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
+#include "ops/shared/loop_recorder.h"
 #include "tensor/device_registry.h"
+#include "tensor/pending.h"
 #include "tensor/slots.h"
 #include "tensor/view_origin.h"
 #include "tensor/weak.h"
@@ -65,7 +67,20 @@ int64_t tensor_numel(const TlTensor* t) { return impl(t)->numel; }
 int64_t tensor_dtype(const TlTensor* t) { return dtype_to_abi(impl(t)->dtype); }
 int64_t tensor_device(const TlTensor* t) { return device_to_abi(impl(t)->device); }
 int tensor_layout(const TlTensor* t) { return static_cast<int>(impl(t)->layout); }
-void* tensor_data(const TlTensor* t) { return impl(t)->data(); }
+// Who asks may write: what waits for the elements reads them first.
+[[gnu::cold]] void* opened_data(const TensorImpl& t) {
+  void* data = nullptr;
+  guarded([&] {
+    open_to_writes(*t.storage);
+    data = t.data();
+  });
+  return data;
+}
+void* tensor_data(const TlTensor* t) {
+  const TensorImpl& x = *impl(t);
+  const bool waits = x.storage && x.storage->bits.load(std::memory_order_relaxed) & kDeferBit;
+  return waits ? opened_data(x) : x.data();
+}
 int tensor_is_contiguous(const TlTensor* t) { return impl(t)->has(TensorImpl::Contiguous); }
 
 TlTensor* tensor_empty(int ndim, const int64_t* sizes, int64_t dtype, int64_t device) {
@@ -252,6 +267,10 @@ int op_call_below(const TlOperator* op, int layer, const TlValue* args, int n_ar
     return refuse_call(op, args, n_args, rets, n_rets);
   return call_below(*op, layer, args, n_args, rets, n_rets);
 }
+int op_call_past(const TlOperator* op, int layer, const TlValue* args, int n_args, TlValue* rets,
+                 int n_rets) {
+  return call_past(*op, layer, args, n_args, rets, n_rets);
+}
 void value_release(TlValue* v) { release(*v); }
 int value_own(const TlValue* v, TlValue* out) {
   return guarded([&] { *out = owned_copy(*v); });
@@ -293,6 +312,41 @@ int api_parallel_for(int64_t begin, int64_t end, int64_t grain, void (*body)(voi
       if (pending_error().kind != ErrorKind::None) throw_pending();
     });
   });
+}
+
+// ---- work that waits --------------------------------------------------------------------------------------
+int deferral_install(const TlDeferral* deferral) {
+  return guarded([&] {
+    TL_CHECK(deferral->struct_size >= sizeof(TlDeferral), Value, "TlDeferral.struct_size is ",
+             deferral->struct_size, ", too small");
+    set_deferral(*deferral);
+  });
+}
+TlTensor* tensor_pending(int ndim, const int64_t* sizes, const int64_t* strides, int64_t dtype, void* ctx) {
+  const auto n = static_cast<size_t>(ndim);
+  return made(
+      [&] { return pending_tensor(IntSpan(sizes, n), IntSpan(strides, n), dtype_from_abi(dtype), ctx); });
+}
+void* tensor_pending_ctx(const TlTensor* t) {
+  return impl(t)->storage ? pending_ctx(*impl(t)->storage) : nullptr;
+}
+TlTensor* storage_lock(const void* storage) {
+  StoragePtr s = lock_storage(*static_cast<Storage*>(const_cast<void*>(storage)));
+  if (!s) return nullptr;
+  return made([&] { return on_storage(std::move(s), DType::UInt8, {}, {}, 0); });
+}
+int tensor_provide(TlTensor* t, TlTensor* source) {
+  return guarded([&] { provide(*impl(t)->storage, *impl(source)->storage); });
+}
+int tensor_is_exposed(const TlTensor* t) {
+  const Storage* s = impl(t)->storage;
+  return s && s->exposed.load(std::memory_order_relaxed);
+}
+int op_loops(const TlOperator* op, const TlValue* args, int n_args, TlValue* rets, int n_rets,
+             TlLoopVisit visit, void* user) {
+  int found = -1;
+  guarded([&] { found = record_loops(*op, args, n_args, rets, n_rets, visit, user); });
+  return found;
 }
 
 constexpr TlApi kApi = {
@@ -372,6 +426,14 @@ constexpr TlApi kApi = {
     tensor_alias_as,
     tensor_assume,
     common_dtype,
+    deferral_install,
+    tensor_pending,
+    tensor_pending_ctx,
+    storage_lock,
+    tensor_provide,
+    tensor_is_exposed,
+    op_loops,
+    op_call_past,
 };
 }  // namespace
 

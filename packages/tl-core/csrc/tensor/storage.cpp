@@ -9,6 +9,7 @@
 #include "base/memory_history.h"
 #include "base/size_class.h"
 #include "tensor/device_registry.h"
+#include "tensor/pending.h"
 #include "tensor/weak_storages.h"
 
 namespace tl {
@@ -66,7 +67,8 @@ StoragePtr storage_with_own_data(size_t bytes, Device device) {
 }
 
 void free_data(Storage& s) {
-  if (!s.data || has_data_in_block(s)) return;
+  if (!s.data && !drop_pending(s)) return;
+  if (has_data_in_block(s)) return;
   if (s.free) {
     s.free(s.free_ctx, s.data, s.bytes);
   } else {
@@ -103,10 +105,20 @@ StoragePtr adopt_storage(void* data, size_t bytes, Device device, void (*free)(v
   storage->free = free;
   storage->free_ctx = ctx;
   storage->resizable = false;
+  storage->exposed.store(true, std::memory_order_relaxed);
   return storage;
 }
 
+void* detach_memory(Storage& s) {
+  if (!has_data_in_block(s)) return std::exchange(s.data, nullptr);
+  void* const data = allocate(s.bytes);
+  note_allocated(data, s.bytes);
+  std::memcpy(data, s.data, s.bytes);
+  return data;
+}
+
 void take_memory(Storage& s, Storage& from) {
+  if (!from.data) settle(from);
   if (memory_is_watched()) note_end(s);
   free_data(s);
   s.data = std::exchange(from.data, nullptr);
@@ -120,6 +132,7 @@ void resize_storage(Storage& s, size_t bytes) {
   TL_CHECK(s.resizable, Runtime,
            "Trying to resize storage that is not resizable: its memory belongs to another library");
   if (bytes == s.bytes) return;
+  open_to_writes(s);
   if (s.device.is_meta()) {
     s.bytes = bytes;
     return;

@@ -22,6 +22,7 @@ struct Storage {
   bool read_only = false;
   bool resizable = true;
   std::atomic<bool> has_weak_number{false};  // weak_storages.h
+  std::atomic<bool> exposed{false};          // pending.h
   uint32_t block_bytes = 0;  // of the block the storage lies in; data of few bytes follow there
 
   void destroy();
@@ -33,8 +34,14 @@ StoragePtr new_storage(size_t bytes, Device device);
 // Memory that belongs to somebody else until `free(ctx, data, bytes)`.
 StoragePtr adopt_storage(void* data, size_t bytes, Device device, void (*free)(void*, void*, size_t),
                          void* ctx);
+// The storage's memory, which is the caller's to free as the storage would. Small data are copied out of the
+// block in which the storage lies.
+void* detach_memory(Storage& storage);
 // Gives up its own memory for that of `from`, which has none afterwards.
 void take_memory(Storage& storage, Storage& from);
+// Of a storage without memory: computes it, if it has only waited for that. Whether there is any now; raises
+// what goes wrong.
+bool settle(Storage& storage);
 // Grows or shrinks, keeping what fits.
 void resize_storage(Storage& storage, size_t bytes);
 

@@ -74,7 +74,7 @@ struct TensorImpl {
   IntSpan sizes() const { return {dims, ndim}; }
   IntSpan strides() const { return {dims + ndim, ndim}; }
   void* data() const {
-    if (!storage || !storage->data) return nullptr;
+    if (!storage || (!storage->data && !settle(*storage))) return nullptr;
     // Not the sum of a pointer and a number: without elements, the offset may lie anywhere.
     return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(storage->data) +
                                    static_cast<uintptr_t>(wrapped_mul(offset, item_size(dtype))));

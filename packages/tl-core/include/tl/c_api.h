@@ -168,7 +168,8 @@ typedef enum TlLayer {
   TL_LAYER_CHECK = 10,  /* looks at results: numerics */
   TL_LAYER_SPARSE = 11, /* tensors without strides: the core's own */
   TL_LAYER_STORED = 12, /* element types that few operators take: the core's own */
-  TL_LAYER_COUNT = 16,
+  TL_LAYER_DEFER = 13,  /* elementwise work that waits for its neighbours; three of the core's own follow */
+  TL_LAYER_COUNT = 17,
 } TlLayer;
 
 /* What a layer does with one operator; call == NULL: it falls through. */
@@ -280,6 +281,47 @@ typedef struct TlDeviceDef {
 } TlDeviceDef;
 
 typedef struct TlThreadState TlThreadState; /* a snapshot of a thread's modes */
+
+/* ---- work that waits ------------------------------------------------------------------------------------ */
+
+/* One loop over the elements of an operator that works element by element, as its kernel would run it. */
+typedef void (*TlElementLoop)(char* const* data, const int64_t* strides, int64_t n0, int64_t n1,
+                              const void* params);
+
+enum { TL_LOOP_INPUTS = 3, TL_LOOP_OPERANDS = 4, TL_LOOP_PARAMS = 64 };
+
+/* Operand 0 is the output, the inputs follow. An input comes from a tensor among the arguments, from the
+ * output of a loop of the same call, or is a number. */
+enum { TL_FROM_ARGUMENT = 0, TL_FROM_LOOP = 1, TL_FROM_NUMBER = 2 };
+typedef struct TlLoopOperand {
+  int source;         /* TL_FROM_…; 0 for the output */
+  int index;          /* of the argument, in the order of `args` with lists counted one by one, or the loop */
+  int64_t dtype;      /* in memory: TL_DTYPE_OF */
+  int64_t loop_dtype; /* as the loop reads or writes it; the type of a number too */
+  int ndim;           /* the geometry, relative to the source's; a number has none */
+  const int64_t* sizes;
+  const int64_t* strides;
+  int64_t offset;
+  TlElementLoop convert; /* between the two types, n1 rows of n0 elements; NULL where they are the same */
+  char number[16];
+} TlLoopOperand;
+
+typedef struct TlLoop {
+  const char* name; /* of the function: "add"; lives as long as the process */
+  TlElementLoop run;
+  int n_inputs;
+  TlLoopOperand operands[TL_LOOP_OPERANDS];
+  char params[TL_LOOP_PARAMS]; /* the numbers that `run` is given */
+} TlLoop;
+typedef int (*TlLoopVisit)(void* user, const TlLoop* loop);
+
+/* Who computes the memory of pending tensors. Each is called on any thread, with or without the GIL. */
+typedef struct TlDeferral {
+  size_t struct_size;
+  int (*settle)(void* ctx);         /* somebody asks for the memory: gives it by `tensor_provide` */
+  void (*drop)(void* ctx);          /* nobody holds the tensor any more */
+  int (*open)(const void* storage); /* somebody may write to a storage that pending work reads */
+} TlDeferral;
 
 /* ---- the table ----------------------------------------------------------------------------------------- */
 
@@ -400,6 +442,29 @@ typedef struct TlApi {
   /* The element type (TL_DTYPE_OF) to which an elementwise operator promotes these tensors and numbers;
    * TL_NONE counts for nothing. -1 with an error if they have no common type. */
   int64_t (*common_dtype)(const TlValue* values, int n_values);
+
+  /* Work that waits, for the package that installs the layer `defer`. */
+  int (*deferral_install)(const TlDeferral* deferral);
+  /* A tensor on the CPU without memory: `ctx` is handed to the functions of the deferral. */
+  TlTensor* (*tensor_pending)(int ndim, const int64_t* sizes, const int64_t* strides, int64_t dtype,
+                              void* ctx);         /* owned */
+  void* (*tensor_pending_ctx)(const TlTensor* t); /* NULL: the tensor has its memory */
+  /* A tensor on the storage, owned; NULL, without an error, if its last holder is letting it go. */
+  TlTensor* (*storage_lock)(const void* storage);
+  /* Gives the pending storage of `t` the memory of `source`, whose storage is left without; counts as no
+   * write. */
+  int (*tensor_provide)(TlTensor* t, TlTensor* source);
+  /* Whether the memory's address has been handed out, or is another library's: it changes unseen. */
+  int (*tensor_is_exposed)(const TlTensor* t);
+  /* The loops of a call over these arguments, in their order. Nothing is computed: `rets` come out as
+   * references, TL_INT: the index of a loop, or -1 - i for the i-th argument itself. 0, or 1 without an error
+   * if the call is not made of such loops alone, or -1 with the error that the call would raise. With `args`
+   * NULL: whether the operator ever is. */
+  int (*op_loops)(const TlOperator* op, const TlValue* args, int n_args, TlValue* rets, int n_rets,
+                  TlLoopVisit visit, void* user);
+  /* As `op_call_below`, but what is called inside meets every layer: for a layer that only looks on. */
+  int (*op_call_past)(const TlOperator* op, int layer, const TlValue* args, int n_args, TlValue* rets,
+                      int n_rets);
 
   /* Appended entries go here; `abi/v1.txt` records the order. */
 } TlApi;

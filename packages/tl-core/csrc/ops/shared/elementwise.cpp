@@ -14,6 +14,7 @@
 #include "kernels/cpu/loops/staging.h"
 #include "ops.h"
 #include "ops/shared/copy.h"
+#include "ops/shared/loop_recorder.h"
 #include "ops/shared/warn.h"
 #include "tensor/geometry.h"
 
@@ -230,7 +231,11 @@ class Plan : ElementwisePlan {
     if (divides_integers(def_, common_) && device_.is_cpu() && checked_numel(shape_))
       check_divisor(args_[def_.n_inputs - 1], common_);
     choose_out();
-    if (out_.is_meta() || !out_.numel()) return out_;
+    if (out_.is_meta()) {
+      if (LoopRecorder* recorder = loop_recorder()) record(*recorder);
+      return out_;
+    }
+    if (!out_.numel()) return out_;
     if (out_arg_ && computed_ != common_ && out_.dtype() != def_.output(common_))
       return compute_and_convert();
     compute();
@@ -323,9 +328,46 @@ class Plan : ElementwisePlan {
     }
   }
 
+  // The type in which the loop reads an input, and that of a number before it.
+  DType read_as(int i) const {
+    return is_condition(def_, i) ? DType::Bool : is_exact(i) ? DType::Float32 : computed_;
+  }
+  DType number_type(int i) const {
+    return is_condition(def_, i) ? DType::Bool : is_exact(i) ? DType::Float32 : common_;
+  }
+
+  // On meta: what `compute` would run. Left out is what reads elements first, or writes to an argument.
+  void record(LoopRecorder& recorder) {
+    TlLoop loop{};
+    loop.name = def_.name;
+    loop.run = loop_;
+    loop.n_inputs = def_.n_inputs;
+    static_assert(sizeof params_.bytes == sizeof loop.params && kMaxInputs == TL_LOOP_INPUTS);
+    std::memcpy(loop.params, params_.bytes, sizeof loop.params);
+    bool runs = !out_arg_ && !divides_integers(def_, common_);
+    runs &= describe(loop.operands[0], def_.output(computed_), out_.dtype(), true);
+    const Tensor* inputs[kMaxInputs] = {};
+    for (int i = 0; i < def_.n_inputs && runs; ++i) {
+      TlLoopOperand& operand = loop.operands[i + 1];
+      if (is_tensor(i)) inputs[i] = &tensor(i);
+      runs &= !is_tensor(i) || !is_wrapped(i);
+      runs &= describe(operand, read_as(i), is_tensor(i) ? tensor(i).dtype() : number_type(i), false);
+      if (!is_tensor(i)) Scalar::from(args_[i]).store(number_type(i), operand.number);
+    }
+    runs ? recorder.note(loop, out_, inputs) : recorder.refuse();
+  }
+
+  static bool describe(TlLoopOperand& operand, DType in_loop, DType in_memory, bool is_out) {
+    operand.dtype = dtype_to_abi(in_memory);
+    operand.loop_dtype = dtype_to_abi(in_loop);
+    if (in_loop == in_memory) return true;
+    operand.convert = is_out ? cpu::cast_loop(in_memory, in_loop) : cpu::cast_loop(in_loop, in_memory);
+    return operand.convert != nullptr;
+  }
+
   void add_input(LoopNest& nest, int i) {
-    const DType needs = is_condition(def_, i) ? DType::Bool : is_exact(i) ? DType::Float32 : computed_;
-    DType has = is_condition(def_, i) ? DType::Bool : is_exact(i) ? DType::Float32 : common_;
+    const DType needs = read_as(i);
+    DType has = number_type(i);
     if (is_tensor(i)) {
       const Tensor& t = input(i);
       has = t.dtype();
@@ -338,11 +380,13 @@ class Plan : ElementwisePlan {
   }
 
   // Where the loop computes in a wider type, the common one comes first: it may round or wrap an element.
-  const Tensor& input(int i) {
+  bool is_wrapped(int i) const {
     const Tensor& t = tensor(i);
-    const bool is_wrapped = t.dim() == 0 || !is_integral(t.dtype(), true) || !is_integral(common_, true);
-    if (computed_ == common_ || is_exact(i) || is_condition(def_, i) || !is_wrapped) return t;
-    return converted_[i] = to_dtype(t, common_);
+    if (computed_ == common_ || is_exact(i) || is_condition(def_, i) || t.dtype() == common_) return false;
+    return t.dim() == 0 || !is_integral(t.dtype(), true) || !is_integral(common_, true);
+  }
+  const Tensor& input(int i) {
+    return is_wrapped(i) ? converted_[i] = to_dtype(tensor(i), common_) : tensor(i);
   }
 
   void stage(int operand, DType has, DType needs) {

@@ -5,6 +5,7 @@
 #include "dispatch/thread_state.h"
 #include "ops.h"
 #include "tensor/hollow.h"
+#include "tensor/pending.h"
 #include "tensor/tensor.h"
 #include "tl/rules.h"
 
@@ -26,7 +27,7 @@ inline bool may_be_differentiated(const Tensor& t) {
 // Whether no layer wants calls with this tensor: an operator made of others may do without them.
 inline bool is_plain(const Tensor& t) {
   const ThreadLocals& thread = thread_locals();
-  return !((t->all_bits() | included_layers(thread)) & ~thread.excluded) &&
+  return !((t->all_bits() | included_layers(thread)) & ~(thread.excluded | kDeferBit)) &&
          (t.device().is_cpu() || t.is_meta());
 }
 // Raises where the memory of a tensor is asked for that has none, or only an example's.

@@ -123,7 +123,7 @@ class UntypedStorage:
         """The address of the first byte."""
         if self._has_no_memory:
             raise RuntimeError("data_ptr(): the storage of a tensor that stands for others has no memory")
-        return _C._storage_facts(self._tensor)[0]
+        return _C._storage_address(self._tensor)
 
     def nbytes(self) -> int:
         """The number of bytes."""
