@@ -1,7 +1,7 @@
 """`torch.compiler`: functions as graphs that are handed to a backend, and marks for that.
 
-There is no code generator yet: with the default backend functions and modules run as they are. A backend of a program's
-own gets the graphs of its functions, and what it returns is run.
+With the default backend, functions and modules run as Python, and their elementwise operators compute together. A
+backend of a program's own gets the graphs of its functions, and what it returns is run.
 """
 
 from __future__ import annotations

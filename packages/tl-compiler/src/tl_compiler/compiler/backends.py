@@ -8,7 +8,7 @@ from typing import Any
 
 from .warn_once import warn_once
 
-__all__ = ["InvalidBackend", "is_absent", "list_backends", "lookup_backend", "register_backend"]
+__all__ = ["InvalidBackend", "is_absent", "is_default", "list_backends", "lookup_backend", "register_backend"]
 
 CompilerFn = Callable[..., Callable[..., Any]]
 
@@ -25,7 +25,7 @@ _registered: dict[str, tuple[CompilerFn, tuple[str, ...]]] = {}
 # What programs name, and what is not there.
 _ABSENT = {
     "cudagraphs": "there are no CUDA graphs",
-    "inductor": "there is no code generator yet",
+    "inductor": "tl's compiler takes functions, not graphs",
     "onnxrt": "ONNX Runtime isn't connected",
     "openxla": "XLA isn't connected",
     "tvm": "TVM isn't connected",
@@ -83,6 +83,19 @@ def is_absent(backend: Any) -> bool:
         (True, False)
     """
     return backend is None or (isinstance(backend, str) and backend in _ABSENT and backend not in _registered)
+
+
+def is_default(backend: Any) -> bool:
+    """Whether a backend is the name of tl's own compiler, which no program has registered for another.
+
+    Args:
+        backend: its name, or a function.
+
+    Example:
+        >>> is_default("inductor"), is_default("eager")
+        (True, False)
+    """
+    return backend is None or (backend == "inductor" and backend not in _registered)
 
 
 def lookup_backend(compiler_fn: Any) -> CompilerFn:

@@ -9,8 +9,7 @@ from typing import Any, TypeVar, overload
 import tl_nn
 from tl_nn.optimized_module import OptimizedModule
 
-from .backends import is_absent, lookup_backend
-from .warn_once import warn_once
+from .backends import lookup_backend
 
 __all__ = ["compile"]
 
@@ -64,8 +63,11 @@ def compile(
     A call becomes a graph only if the graph computes the same result. It runs eagerly if the value of a tensor decides,
     if the function has effects that no graph can repeat, or if its state isn't known in full. In such a call each
     outermost module that can become a graph does, so that the backend gets several graphs. `torch._dynamo.explain` and
-    `TORCH_LOGS=dynamo` give the reasons. An autograd.Function is one node of a graph. There is no code generator yet:
-    with the default backend everything runs eagerly, and a warning says so once.
+    `TORCH_LOGS=dynamo` give the reasons. An autograd.Function is one node of a graph.
+
+    With the default backend there is no graph. The function runs as Python, whatever decides in it. Its elementwise
+    operators on 1,024 elements or more wait until something needs their results, and compute together in one pass over
+    the elements. The results are the same bits. `mode`, `options` and `dynamic` have no effect.
 
     Args:
         model: the function or module; without it, the result is a decorator.
@@ -123,8 +125,6 @@ def _finish(model: Any, settings: tuple[Any, ...], disable: bool) -> Any:
         raise AssertionError(f"A callable function is expected as model, but {type(model)} is provided.")
     if disable or hasattr(model, "_torchdynamo_disable"):
         return model
-    if is_absent(settings[0]):
-        warn_once("tl.compile: tl has no compiler yet; what it is given runs eagerly")
     if isinstance(model, OptimizedModule):
         model = model._orig_mod
     if isinstance(model, tl_nn.Module):

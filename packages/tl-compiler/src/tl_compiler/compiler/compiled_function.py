@@ -17,8 +17,9 @@ from tl_core.dispatch.modes import is_compiling
 from tl_core.pytree import tree_leaves
 from tl_nn.modules.lazy import LazyModuleMixin
 
+from .._C import run as run_in_region
 from . import dynamo_config as config
-from .backends import is_absent, lookup_backend
+from .backends import is_absent, is_default, lookup_backend
 from .break_errors import raises_on_break
 from .breaks import Break
 from .call_sizes import NO_SYMBOLS, History, SizeGuards, Wishes, wishes
@@ -91,6 +92,7 @@ class CompiledFunction:
 
     def __init__(self, function: Callable[..., Any], settings: Settings) -> None:
         self.function, self.settings = function, settings
+        self.runs_in_region = is_default(settings.backend) and not settings.fullgraph
         self.entries: dict[Any, list[_Entry]] = {}
         self.last_key: Any = None
         self.history = History()
@@ -106,6 +108,13 @@ class CompiledFunction:
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         stance = current()
+        if (
+            self.runs_in_region
+            and stance.name != "force_eager"
+            and stance.backend is None
+            and not config.disable
+        ):
+            return run_in_region(self.function, args, kwargs)
         backend = stance.backend if stance.backend is not None else self.settings.backend
         if stance.name == "force_eager" or config.disable or is_compiling() or is_observed():
             return self.function(*args, **kwargs)
@@ -113,7 +122,7 @@ class CompiledFunction:
             self._say_absent(backend)
             if self.settings.fullgraph:
                 self._check_values(args, kwargs)
-            return self.function(*args, **kwargs)
+            return run_in_region(self.function, args, kwargs)
         if self.is_lazy:
             self.is_lazy = _has_lazy_parts(self.function)
             if self.is_lazy:
@@ -134,7 +143,8 @@ class CompiledFunction:
             return self.function(*args, **kwargs)
 
     def _say_absent(self, backend: Any) -> None:
-        warn_once("tl.compile: tl has no compiler yet; what it is given runs eagerly")
+        if not is_default(backend):
+            warn_once(f"tl.compile: there is no backend {backend!r}; tl's own compiles what it is given")
 
     # ---- which entry
     def _look_up(

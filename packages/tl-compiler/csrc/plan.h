@@ -1,0 +1,30 @@
+// A program's plan: its groups, and a pass for each. The plans of programs that were met are kept.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "pass.h"
+
+namespace tl::compiler {
+
+class Plan {
+ public:
+  Plan(std::vector<Step> steps, std::vector<int> wanted);
+  Plan(const Plan&) = delete;
+
+  // The memory of the wanted results; throws where there is none.
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs);
+
+ private:
+  std::vector<Step> steps_;
+  std::vector<int> wanted_;
+  Division division_;
+  std::vector<Pass> passes_;  // one a group
+};
+
+// The plan for a program, of this thread. `key` says all that the program consists of; where it is empty, the
+// plan is not kept. The plan is good until the next call.
+Plan& plan_for(const Program& program, const std::vector<int>& wanted, std::vector<uint64_t> key);
+
+}  // namespace tl::compiler

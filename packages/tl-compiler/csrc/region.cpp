@@ -1,0 +1,146 @@
+// The layer `defer`: calls that are loops over elements wait, what others read is computed first.
+#include "region.h"
+
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+namespace tl::compiler {
+
+namespace {
+struct Thread {
+  int depth = 0;           // of regions
+  bool suspended = false;  // inside a kernel, which reads what it calls
+  std::shared_ptr<Batch> batch;
+};
+Thread& thread() {
+  thread_local Thread t;
+  return t;
+}
+
+struct Entry {
+  const TlOperator* op;
+  bool has_loops, is_view;
+  const TlOperator*
+      overwrites;  // the functional form, where that has loops and this one writes to its first argument
+  uint64_t written;
+};
+
+template <class F>
+void each_tensor(const TlValue* args, int n_args, F f) {
+  for (int i = 0; i < n_args; ++i) {
+    if (args[i].tag == TL_TENSOR) f(args[i].u.t, i);
+    if (args[i].tag != TL_TENSOR_LIST) continue;
+    auto* list = static_cast<TlTensor* const*>(args[i].u.p);
+    for (uint32_t k = 0; k < args[i].len; ++k)
+      if (list[k]) f(list[k], i);
+  }
+}
+
+// Before a call that does not wait: what it reads is computed, and what waits for what it writes.
+void settle_arguments(const Entry& e, const TlValue* args, int n_args) {
+  each_tensor(args, n_args, [&](TlTensor* t, int i) {
+    if (!is_awaited(t)) return;
+    const bool writes = e.written >> (i < 63 ? i : 63) & 1;
+    if (e.is_view && !writes) return;
+    if (const PendingStep pending_step = pending_step_of(t); pending_step.batch) pending_step.batch->settle();
+    if (writes) open_storage(api->tensor_storage_id(t));
+  });
+}
+
+bool wait(Thread& t, const Entry& e, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  if (!t.batch) t.batch = std::make_shared<Batch>();
+  Batch::Added added = t.batch->add(e.op, args, n_args, rets, n_rets);
+  if (added == Batch::Added::Closed) {
+    std::exchange(t.batch, std::make_shared<Batch>())->settle();
+    added = t.batch->add(e.op, args, n_args, rets, n_rets);
+  }
+  return added == Batch::Added::Yes;
+}
+
+// A write over all of a result that waits is one more step.
+bool overwrite(Thread& t, const Entry& e, const TlValue* args, int n_args, TlValue* rets) {
+  if (!t.batch || args[0].tag != TL_TENSOR) return false;
+  if (t.batch->overwrite(e.overwrites, args, n_args) != Batch::Added::Yes) return false;
+  api->tensor_retain(args[0].u.t);
+  rets[0] = args[0];
+  return true;
+}
+
+class Suspension {
+ public:
+  explicit Suspension(Thread& t) : t_(t), before_(std::exchange(t.suspended, true)) {}
+  ~Suspension() { t_.suspended = before_; }
+  Suspension(const Suspension&) = delete;
+
+ private:
+  Thread& t_;
+  bool before_;
+};
+
+int on_call(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  const Entry& e = *static_cast<const Entry*>(ctx);
+  Thread& t = thread();
+  try {
+    if (t.depth && !t.suspended) {
+      if (e.has_loops && wait(t, e, args, n_args, rets, n_rets)) return 0;
+      if (e.overwrites && overwrite(t, e, args, n_args, rets)) return 0;
+    }
+    settle_arguments(e, args, n_args);
+  } catch (...) {
+    return pending_from_exception();
+  }
+  const Suspension suspension(t);
+  return api->op_call_past(e.op, TL_LAYER_DEFER, args, n_args, rets, n_rets);
+}
+
+// Such as `zeros_like`, which read a geometry.
+bool reads_no_elements(std::string_view name) {
+  const std::string_view base = name.substr(0, name.find('.'));
+  return base.ends_with("_like") || base.starts_with("new_");
+}
+
+bool has_loops(const TlOperator* op) {
+  return api->op_loops(op, nullptr, 0, nullptr, api->op_info(op)->n_rets, nullptr, nullptr) == 0;
+}
+
+int bind(void*, const TlOperator* op, TlLayerEntry* out) {
+  const TlOperatorInfo& info = *api->op_info(op);
+  if (info.is_composite || (reads_no_elements(info.name) && info.variant == TL_FUNCTIONAL)) return 0;
+  uint64_t written = 0;
+  for (int i = 0; i < info.n_args; ++i)
+    if (info.args[i].written) written |= uint64_t{1} << (i < 63 ? i : 63);
+  const TlOperator* const overwrites =
+      info.variant == TL_INPLACE && info.n_rets == 1 ? info.functional : nullptr;
+  auto* entry = new Entry{op, has_loops(op), info.is_view != 0, nullptr, written};  // as long as the operator
+  if (overwrites && overwrites != op && has_loops(overwrites)) entry->overwrites = overwrites;
+  *out = {on_call, entry};
+  return 0;
+}
+}  // namespace
+
+Region::Region() {
+  if (thread().depth++ == 0) api->thread_include(kDeferBit, 1);
+}
+
+Region::~Region() {
+  Thread& t = thread();
+  if (--t.depth != 0) return;
+  api->thread_include(kDeferBit, 0);
+  t.batch.reset();
+}
+
+void Region::settle() {
+  Thread& t = thread();
+  if (t.depth == 1 && t.batch) std::exchange(t.batch, nullptr)->settle();
+}
+
+void install() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    check(api->deferral_install(&deferral()));
+    check(api->layer_install(TL_LAYER_DEFER, bind, nullptr));
+  });
+}
+
+}  // namespace tl::compiler
