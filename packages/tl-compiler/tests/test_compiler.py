@@ -90,16 +90,17 @@ def test_decorators(quiet):
     assert inspect.signature(second).parameters.keys() == {"x"}
 
 
-def test_it_is_said_once():
+def test_a_backend_that_is_not_there_is_named_once():
     with pytest.warns(
-        UserWarning, match=r"tl\.compile: tl has no compiler yet; what it is given runs eagerly"
+        UserWarning, match=r"tl\.compile: there is no backend 'tvm'; tl's own compiles"
     ) as said:
-        compiler.compile(double)
+        assert compiler.compile(double, backend="tvm")(1) == 2
     assert said[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         compiler.compile(double)(1)
         compiler.compile()(double)(1)
+        compiler.compile(double, backend="tvm")(1)
 
 
 @pytest.mark.parametrize("options", [{"backend": "eager"}, {"backend": "aot_eager"}, {"disable": True}])
