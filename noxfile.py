@@ -352,8 +352,8 @@ def judge(session: nox.Session, reports: Path, failed: list[str]) -> None:
 
 def run_sanitized(session: nox.Session, kind: str, options: dict[str, str], *arguments: str) -> None:
     """The native packages' tests with sanitizers; a report of theirs fails the session, whatever the tests say."""
-    native = ("tl-core", "tl-autograd", "tl-distributed")
-    install(session, ["tl-distributed"], dict.fromkeys(native, "test"), sanitize=kind)
+    native = ("tl-core", "tl-autograd", "tl-distributed", "tl-compiler")
+    install(session, ["tl-distributed", "tl-compiler"], dict.fromkeys(native, "test"), sanitize=kind)
     session.install("pytest-xdist>=3.2")
     environment, reports = sanitizers(session, kind, options)
     failed = []

@@ -140,6 +140,8 @@ def compiler() -> None:
     import tl_compiler.fx
     import tl_core
     import tl_nn
+    from tl_compiler import _C
+    from tl_compiler.compiler import compile  # noqa: A004
 
     class Model(tl_nn.Module):
         def forward(self, x: tl_core.Tensor) -> tl_core.Tensor:
@@ -147,6 +149,9 @@ def compiler() -> None:
 
     graph = tl_compiler.fx.symbolic_trace(Model())
     assert graph(tl_core.tensor([-1.0, 1.0])).tolist() == [1.0, 2.0]
+    before = _C.counters()["operators"]
+    assert compile(Model())(tl_core.full((2048,), -1.0)).sum().item() == 2048.0
+    assert _C.counters()["operators"] == before + 2
 
 
 @smoke("tl-utils")
