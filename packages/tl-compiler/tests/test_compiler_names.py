@@ -119,6 +119,29 @@ def test_an_input_with_a_derivative_that_is_written():
     assert out.tolist() == [3.0, 3.0] and y.tolist() == [2.0, 2.0] and x.grad.tolist() == [2.0, 2.0]
 
 
+def test_results_without_derivatives_of_aot_eager():
+    def f(x):
+        y = x * 2
+        return y, y.detach()
+
+    first, second = compiler.compile(f, backend="aot_eager")(tl.ones(2, requires_grad=True))
+    assert first.requires_grad and not second.requires_grad
+
+
+def test_a_write_to_a_value_that_the_backward_pass_needs():
+    weight = tl.ones(3, requires_grad=True)
+
+    def f(x):
+        y = x * weight
+        x.add_(1)
+        return y
+
+    out = compiler.compile(f, backend="aot_eager")(tl.ones(3))
+    assert out.tolist() == [1.0] * 3
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+
+
 def test_traces_of_graphs_draw_no_random_numbers():
     f = compiler.compile(lambda x: x + tl.rand(3), backend="aot_eager")
     tl.manual_seed(0)

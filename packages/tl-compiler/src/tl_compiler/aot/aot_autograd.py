@@ -150,9 +150,14 @@ class _Compiled:
         examples = [p.detach().requires_grad_(p.requires_grad) for p in primals]
         differ = [o.requires_grad for o in outputs]
         tangents = [_ones_like(o) for o, d in zip(outputs, differ, strict=True) if d]
-        joint = make_fx(functools.partial(self._joint, differ), self.settings.decompositions, "fake")(
-            examples, tangents
-        )
+        trace = make_fx(functools.partial(self._joint, differ), self.settings.decompositions, "fake")
+        try:
+            joint = trace(examples, tangents)
+        except RuntimeError as error:
+            if "modified by an inplace operation" not in str(error):
+                raise
+            _log.info("the function writes to a value that its backward pass needs, so it runs as it is")
+            return self._results
         _name_inputs(joint, len(primals))
         forward, backward = self.settings.partition_fn(
             joint, [*examples, *tangents], num_fwd_outputs=len(outputs)
@@ -237,7 +242,9 @@ def _function(
         @staticmethod
         def forward(ctx: Any, *primals: Any) -> Any:
             results = run(*primals)
-            outputs, saved = tuple(results[:count]), results[count:]
+            saved = results[count:]
+            # A result without a derivative may be the same tensor as one with a derivative.
+            outputs = tuple(o if d else o.detach() for o, d in zip(results[:count], differ, strict=True))
             ctx.save_for_backward(*saved)
             ctx.mark_non_differentiable(*(o for o, d in zip(outputs, differ, strict=True) if not d))
             return outputs
