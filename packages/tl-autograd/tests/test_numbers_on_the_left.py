@@ -20,8 +20,8 @@ def test_recorded(name):
     if name != "floordiv":
         width = 1e-6
         (gradient,) = grad(result.sum(), x)
-        slopes = [(function(0.5, v + width) - function(0.5, v - width)) / (2 * width) for v in (2.0, 3.0)]
-        assert gradient.tolist() == pytest.approx(slopes, rel=1e-6, abs=1e-8)
+        derivatives = [(function(0.5, v + width) - function(0.5, v - width)) / (2 * width) for v in (2.0, 3.0)]
+        assert gradient.tolist() == pytest.approx(derivatives, rel=1e-6, abs=1e-8)
 
 
 @pytest.mark.parametrize("name", FLOATS)
