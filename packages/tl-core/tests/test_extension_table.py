@@ -203,7 +203,7 @@ def test_entries_of_layers_are_set_and_taken_back(operator):
     assert drop(operator, layer) == 0
     get(operator, layer, ctypes.byref(now))
     assert now.call == before.call
-    for call in (lambda: drop(operator, 16), lambda: set_entry(operator, -1, LayerEntry(), None)):
+    for call in (lambda: drop(operator, 17), lambda: set_entry(operator, -1, LayerEntry(), None)):
         assert call() == -1
         assert pending()[0] == 2
 
@@ -244,11 +244,11 @@ for name in (b"one", b"two", b"one", b"", None, b"three", b"four"):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
-        "13 0 ",
         "14 0 ",
+        "15 0 ",
         "-1 2 slot_key: 'one' has a key already",
         "-1 2 slot_key: a name is needed",
         "-1 2 slot_key: a name is needed",
-        "15 0 ",
+        "16 0 ",
         "-1 1 slot_key: all 3 keys are in use, there is none for 'four'",
     ]

@@ -125,7 +125,7 @@ int op_remove(const TlOperator* op) {
 
 // ---- slots ------------------------------------------------------------------------------------------------
 // The numbers of layers that tl has no use for.
-constexpr int kFirstKey = TL_LAYER_STORED + 1;
+constexpr int kFirstKey = TL_LAYER_DEFER + 1;
 
 int slot_key(const char* name) {
   static std::mutex mutex;
