@@ -349,8 +349,8 @@ def test_what_cannot_be_sharded(ranks):
             (lambda: fully_shard(nn.ModuleList([nn.Linear(2, 2)])), ValueError, "do not implement forward"),
             (
                 lambda: fully_shard(nn.Linear(2, 2), reshard_after_forward=2),
-                NotImplementedError,
-                "is not there yet",
+                ValueError,
+                "must be a divisor of",
             ),
             (
                 lambda: fully_shard(nn.Linear(2, 3), shard_placement_fn=lambda p: Shard(1)),
@@ -401,3 +401,21 @@ def test_large_parameters_are_gathered_in_their_memory(ranks, monkeypatch):
         )
 
     ranks(2, body)
+
+
+def test_larger_pieces_between_the_passes(ranks):
+    def body(rank):
+        model = shard_layers(built(), reshard_after_forward=2)
+        group = model[0]._state().group
+        x, y = next(batches(rank))
+        loss = ((model(x) - y) ** 2).mean()
+        assert not group.is_whole and [piece.numel() for piece in group._larger_pieces] == [18, 4]
+        loss.backward()
+        assert not group._larger_pieces and not group.is_whole
+        np.testing.assert_allclose(
+            train(shard_layers(built(), reshard_after_forward=2), rank, 5),
+            train(DistributedDataParallel(built()), rank, 5),
+            rtol=1e-5,
+        )
+
+    ranks(4, body)

@@ -29,13 +29,13 @@ START = tl.randn(5, 4, generator=DRAWN)
 GRADIENTS = [tl.randn(5, 4, generator=DRAWN) for _ in range(3)]
 
 
-def steps(name, options, index):
+def steps(name, options, distribute):
     """The parameter after three steps, and the norms of its gradients."""
-    parameter = nn.Parameter(index(START))
+    parameter = nn.Parameter(distribute(START))
     optimizer = getattr(optim, name)([parameter], lr=0.1, **OPTIMIZERS[name], **options)
     norms = []
     for gradient in GRADIENTS:
-        parameter.grad = index(gradient)
+        parameter.grad = distribute(gradient)
         norms.append(nn.utils.clip_grad_norm_([parameter], 1.0, foreach=options.get("foreach")))
         optimizer.step()
     return [parameter, *norms]
@@ -54,11 +54,11 @@ def test_steps_of_whole_tensors(ranks, name):
         mesh = dist.init_device_mesh("cpu", (2,))
         for placement in (Shard(0), Shard(1), Replicate()):
 
-            def index(tensor, placement=placement):
+            def distribute(tensor, placement=placement):
                 return distribute_tensor(tensor.clone(), mesh, [placement])
 
             for options, references in zip(variants, expected, strict=True):
-                values = steps(name, options, index)
+                values = steps(name, options, distribute)
                 assert values[0].placements == (placement,)
                 for value, reference in zip(values, references, strict=True):
                     whole = value.full_tensor() if isinstance(value, DTensor) else value

@@ -248,7 +248,7 @@ def fully_shard(
         module: the module, or several that compute one after the other.
         mesh: the ranks; with two dimensions, the first one has copies of the pieces. All ranks by default.
         reshard_after_forward: whether the forward pass frees the parameters at its end; by default for all modules but
-            the outermost.
+            the outermost. A number of ranks keeps pieces for so many ranks until the backward pass.
         shard_placement_fn: takes a parameter and returns the dimension to cut as a `Shard`, or None for the first one.
         mp_policy: the types in which the module computes.
         offload_policy: pieces are in the memory of the CPU in any case.
@@ -259,7 +259,7 @@ def fully_shard(
 
     Raises:
         ValueError: the module computes nothing itself, or has been sharded, or the mesh has more than two dimensions.
-        NotImplementedError: `reshard_after_forward` is a number of ranks.
+        NotImplementedError: a parameter would be cut unevenly along another dimension than the first.
 
     Example:
         >>> import tl_core, tl_nn, tl_distributed as dist
@@ -272,10 +272,6 @@ def fully_shard(
     """
     modules = [module] if isinstance(module, Module) else list(module)
     _check_modules(modules)
-    if reshard_after_forward is not None and not isinstance(reshard_after_forward, bool):
-        raise NotImplementedError(
-            f"fully_shard: reshard_after_forward={reshard_after_forward} is not there yet; write True or False"
-        )
     if mesh is None:
         if not is_initialized():
             init_process_group()
@@ -285,10 +281,24 @@ def fully_shard(
     for parameter, owners in _owners(modules, ignored_params or set()).values():
         placement = None if shard_placement_fn is None else shard_placement_fn(parameter)
         parameters.append(ShardedParameter(parameter, owners, layout, placement or Shard(0), mp_policy))
-    ModuleState(modules, ParameterGroup(parameters, layout), mp_policy, reshard_after_forward)
+    smaller = None
+    if reshard_after_forward is not None and not isinstance(reshard_after_forward, bool):
+        smaller, reshard_after_forward = _smaller_layout(layout, reshard_after_forward), True
+    ModuleState(modules, ParameterGroup(parameters, layout, smaller), mp_policy, reshard_after_forward)
     for each in modules:
         each.__class__ = _sharded_class(type(each))  # type: ignore[arg-type]
     return module
+
+
+def _smaller_layout(layout: MeshLayout, ranks: int) -> MeshLayout:
+    """The ranks among which parameters are cut between the forward and the backward pass."""
+    if not 1 < ranks < layout.shard_size or layout.shard_size % ranks:
+        raise ValueError(
+            f"reshard_after_forward={ranks} must be a divisor of the shard mesh size {layout.shard_size}, neither "
+            "1 nor this size"
+        )
+    mesh = layout.mesh
+    return MeshLayout(DeviceMesh(mesh.device_type, mesh.mesh.reshape(-1, ranks)))
 
 
 def _check_modules(modules: Sequence[Module]) -> None:

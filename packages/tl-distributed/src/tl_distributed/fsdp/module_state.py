@@ -146,7 +146,7 @@ class ModuleState:
                 job.order.append(self)
         if is_end:
             if self.reshards_after_forward:
-                self.group.reshard()
+                self.group.reshard_after_forward()
             self.phase = Phase.IDLE
         return output if self.policy.output_dtype is None else _cast(output, self.policy.output_dtype)
 

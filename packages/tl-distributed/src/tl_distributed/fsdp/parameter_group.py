@@ -26,9 +26,14 @@ class ParameterGroup:
     Args:
         parameters: the parameters.
         layout: the ranks among which they are cut.
+        smaller: the ranks among which they are cut between the forward and the backward pass; None for all.
     """
 
-    def __init__(self, parameters: Sequence[ShardedParameter], layout: MeshLayout):
+    def __init__(
+        self, parameters: Sequence[ShardedParameter], layout: MeshLayout, smaller: MeshLayout | None = None
+    ):
+        self.smaller = smaller
+        self._larger_pieces: list[Tensor] = []  # of the whole parameters, for the backward pass
         self.parameters, self.layout = list(parameters), layout
         self.is_whole = False
         self.reduces, self.all_reduces, self.reshards_after_backward = True, True, True
@@ -48,6 +53,9 @@ class ParameterGroup:
         """Starts to gather the parameters, unless they are whole or on their way."""
         if self.is_whole or self._gathers:
             return
+        if self._larger_pieces:
+            self._gather_larger_pieces()
+            return
         for parameter in self.parameters:
             parameter.adopt()
         count = self.layout.shard_size
@@ -62,6 +70,13 @@ class ParameterGroup:
                 work = collectives.all_gather_into_tensor(block, own, self.layout.shard_group, async_op=True)
             self._gathers.append((work, block, version, part))
 
+    def _gather_larger_pieces(self) -> None:
+        assert self.smaller is not None
+        for parameter, piece in zip(self.parameters, self._larger_pieces, strict=True):
+            block = piece.new_empty(self.smaller.shard_size * piece.numel())
+            work = collectives.all_gather_into_tensor(block, piece, self.smaller.shard_group, async_op=True)
+            self._gathers.append((work, block, 0, [parameter]))
+
     def unshard(self) -> None:
         """Gathers the parameters, and makes them those of the modules."""
         if self.is_whole:
@@ -71,6 +86,9 @@ class ParameterGroup:
         for work, block, version, part in gathers:
             if work is not None:
                 work.wait()
+            if self._larger_pieces:
+                part[0].write(block)
+                continue
             if part[0].is_large and work is not None:  # the pieces are in the memory of the parameter
                 set_versions([block], [version])  # which a graph may have saved
                 continue
@@ -80,6 +98,7 @@ class ParameterGroup:
                 parameter.fill(rows[:, start : start + parameter.padded_numel])
                 start += parameter.padded_numel
         self.is_whole = True
+        self._larger_pieces.clear()
         for index, parameter in enumerate(self.parameters):
             assert parameter.whole is not None
             parameter.register(parameter.whole)
@@ -87,10 +106,20 @@ class ParameterGroup:
                 self._hooks.add(index)
                 parameter.whole.register_post_accumulate_grad_hook(partial(self._arrive, index))
 
+    def reshard_after_forward(self) -> None:
+        """Frees the whole parameters until the backward pass; with a smaller number of ranks, keeps larger pieces."""
+        pieces = []
+        if self.smaller is not None and self.is_whole and tl_core.is_grad_enabled():
+            count, rank = self.smaller.shard_size, self.smaller.shard_rank
+            pieces = [parameter.larger_piece(count, rank) for parameter in self.parameters]
+        self.reshard()
+        self._larger_pieces = pieces
+
     def reshard(self) -> None:
         """Frees the whole parameters, and makes the pieces those of the modules."""
         if self._gathers:
             self.unshard()
+        self._larger_pieces.clear()
         if not self.is_whole:
             return
         self.is_whole = False

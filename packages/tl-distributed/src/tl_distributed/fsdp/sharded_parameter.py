@@ -160,6 +160,30 @@ class ShardedParameter:
             self.whole.requires_grad_(self.requires_grad)
         return self._memory
 
+    def larger_piece(self, count: int, rank: int) -> Tensor:
+        """A copy of one of equal runs of the elements of the whole parameter, filled up with zeros.
+
+        Args:
+            count: the number of runs.
+            rank: which one.
+        """
+        assert self._memory is not None
+        size = -(-self._memory.numel() // count)
+        run = self._memory.view(-1)[rank * size : (rank + 1) * size]
+        piece = run.new_zeros(size)
+        piece[: run.numel()] = run
+        return piece
+
+    def write(self, elements: Tensor) -> None:
+        """Allocates the whole parameter and writes its elements.
+
+        Args:
+            elements: the elements, which may be more than it has.
+        """
+        memory = self._allocate()
+        with tl_core.no_grad(), _quiet(memory):
+            memory.view(-1).copy_(elements[: memory.numel()])
+
     def free(self) -> None:
         """Frees the memory of the whole parameter."""
         if self._memory is not None:
