@@ -13,17 +13,12 @@ from .....qconfig import default_dynamic_qconfig
 from ...modules import linear as static
 from ...modules.utils import observed_weight, quantized_weight
 
-__all__ = ["Linear", "float_weight", "round_dynamically", "weight_for"]
+__all__ = ["Linear", "round_dynamically", "weight_for"]
 
 
 def round_dynamically(x: Tensor, reduce_range: bool = True) -> Tensor:
     """Rounds numbers to `quint8` with a dynamic scale. As in PyTorch, `reduce_range` leaves one bit unused."""
     return quantize_per_tensor_dynamic(x, quint8, reduce_range).dequantize()
-
-
-def float_weight(weight: Any) -> Tensor:
-    """A weight of integers, or of float16, as float32."""
-    return weight.dequantize() if getattr(weight, "is_quantized", False) else weight.to(tl_core.float32)
 
 
 def weight_for(mod: Any, weight: Tensor, precomputed: bool = False) -> tuple[Any, Any]:
