@@ -20,7 +20,9 @@ def test_recorded(name):
     if name != "floordiv":
         width = 1e-6
         (gradient,) = grad(result.sum(), x)
-        derivatives = [(function(0.5, v + width) - function(0.5, v - width)) / (2 * width) for v in (2.0, 3.0)]
+        derivatives = [
+            (function(0.5, v + width) - function(0.5, v - width)) / (2 * width) for v in (2.0, 3.0)
+        ]
         assert gradient.tolist() == pytest.approx(derivatives, rel=1e-6, abs=1e-8)
 
 

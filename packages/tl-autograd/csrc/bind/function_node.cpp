@@ -115,8 +115,9 @@ void FunctionNode::take_results(PyObject* tuple, const GradientsIn& in, TlTensor
     if (item == Py_None) continue;
     TlTensor* grad = bridge->unwrap(item);
     if (!grad)
-      raise(PyExc_RuntimeError, "function " + name_ + " returned a gradient of type " + Py_TYPE(item)->tp_name +
-                                 " at position " + std::to_string(i) + "; expected a Tensor or None");
+      raise(PyExc_RuntimeError, "function " + name_ + " returned a gradient of type " +
+                                    Py_TYPE(item)->tp_name + " at position " + std::to_string(i) +
+                                    "; expected a Tensor or None");
     const int edge = edge_of_argument[i];
     if (edge == -1)
       raise(PyExc_RuntimeError,
@@ -409,9 +410,8 @@ class Finishing {
     if (item == Py_None) return {};
     TlTensor* t = bridge->unwrap(item);
     if (!t)
-      raise(PyExc_TypeError,
-            "save_for_backward can only save variables, but argument " + std::to_string(position) +
-                " is of type " + Py_TYPE(item)->tp_name);
+      raise(PyExc_TypeError, "save_for_backward can only save variables, but argument " +
+                                 std::to_string(position) + " is of type " + Py_TYPE(item)->tp_name);
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(results); ++k) {
       if (PyTuple_GET_ITEM(results, k) != item || gradient_edge(t).node != node_) continue;
       Tensor alias = alias_in_levels(t);

@@ -122,7 +122,8 @@ PyObject* getattro(PyObject* self, PyObject* name) {
 // ---- attributes -------------------------------------------------------------------------------------------
 
 PyObject* name(PyObject* self, PyObject*) {
-  return guarded([&] { return checked(PyUnicode_FromString(recorded_name(self_node(self)).c_str())).release(); });
+  return guarded(
+      [&] { return checked(PyUnicode_FromString(recorded_name(self_node(self)).c_str())).release(); });
 }
 PyObject* repr(PyObject* self) {
   return guarded([&] {
