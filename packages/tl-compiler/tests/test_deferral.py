@@ -505,3 +505,21 @@ def test_functions_of_the_module_check_their_arguments():
         _C.run(len, [1], {})
     with pytest.raises(ValueError, match=r"limit_emission\(level\): expected 0, 1 or 2, got 3"):
         _C.limit_emission(3)
+
+
+def test_functions_of_dlpack_in_c_wait_for_the_elements():
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    table = get_pointer(tc.Tensor.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
+    entries = (ctypes.c_void_p * 6).from_address(table + 8)  # behind the two numbers of the version
+    describe = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)(entries[4])
+
+    def third_element(x):
+        y = x * 2 + 1
+        view = (ctypes.c_void_p * 8)()  # DLTensor: the address of the elements comes first
+        assert describe(y, ctypes.addressof(view)) == 0
+        return (ctypes.c_float * 3).from_address(view[0])[2], y
+
+    x = tc.arange(4096, dtype=tc.float32)
+    element, y = compiled(third_element)(x)
+    assert element == 5.0 == y[2].item()

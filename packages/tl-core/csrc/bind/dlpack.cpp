@@ -196,6 +196,7 @@ void describe(const Tensor& t, DlTensor& out) {
   check_exportable(t);
   check_is_no_batch(t, "the memory");
   check_inside_storage(*t.impl());
+  expose(t);
   int64_t* sizes = t.impl()->dims;
   out = {t.data(), {kCpu, 0}, static_cast<int32_t>(t.dim()), described(t.dtype()), sizes, sizes + t.dim(), 0};
 }

@@ -67,20 +67,7 @@ int64_t tensor_numel(const TlTensor* t) { return impl(t)->numel; }
 int64_t tensor_dtype(const TlTensor* t) { return dtype_to_abi(impl(t)->dtype); }
 int64_t tensor_device(const TlTensor* t) { return device_to_abi(impl(t)->device); }
 int tensor_layout(const TlTensor* t) { return static_cast<int>(impl(t)->layout); }
-// Who asks may write: what waits for the elements reads them first.
-[[gnu::cold]] void* opened_data(const TensorImpl& t) {
-  void* data = nullptr;
-  guarded([&] {
-    open_to_writes(*t.storage);
-    data = t.data();
-  });
-  return data;
-}
-void* tensor_data(const TlTensor* t) {
-  const TensorImpl& x = *impl(t);
-  const bool waits = x.storage && x.storage->bits.load(std::memory_order_relaxed) & kDeferBit;
-  return waits ? opened_data(x) : x.data();
-}
+void* tensor_data(const TlTensor* t) { return opened_data(*impl(t)); }
 int tensor_is_contiguous(const TlTensor* t) { return impl(t)->has(TensorImpl::Contiguous); }
 
 TlTensor* tensor_empty(int ndim, const int64_t* sizes, int64_t dtype, int64_t device) {
@@ -436,6 +423,18 @@ constexpr TlApi kApi = {
     op_call_past,
 };
 }  // namespace
+
+void* opened_data(const TensorImpl& t) noexcept {
+  const bool waits = t.storage && t.storage->bits.load(std::memory_order_relaxed) & kDeferBit;
+  if (!waits) [[likely]]
+    return t.data();
+  void* data = nullptr;
+  guarded([&] {
+    open_to_writes(*t.storage);
+    data = t.data();
+  });
+  return data;
+}
 
 const TlApi* get_api(uint32_t major, uint32_t min_minor) noexcept {
   if (major == TL_API_MAJOR && min_minor <= TL_API_MINOR) return &kApi;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/generator.h"
+#include "c_abi/api.h"
 #include "dispatch/operator.h"
 #include "dispatch/thread_state.h"
 #include "ops/shared/warn.h"
@@ -17,7 +18,7 @@ namespace {
 // ---- tensors ----------------------------------------------------------------------------------------------
 void tensor_view(const TlTensor* t, TlView* out) {
   const auto& impl = *reinterpret_cast<const TensorImpl*>(t);
-  *out = {impl.data(),
+  *out = {opened_data(impl),
           impl.dims,
           impl.dims + impl.ndim,
           impl.numel,
