@@ -546,7 +546,7 @@ class Module(_HooksMixin, _ToMixin, _StateDictMixin):
             >>> import tl_nn, warnings
             >>> layer = tl_nn.Identity()
             >>> with warnings.catch_warnings():
-            ...     warnings.simplefilter("ignore")  # with the default backend, it runs eagerly
+            ...     warnings.simplefilter("ignore")
             ...     layer.compile()
             >>> layer(3)
             3
