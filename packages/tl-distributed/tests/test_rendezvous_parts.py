@@ -120,3 +120,13 @@ def test_values_of_stores():
     assert store.delete_key("count") and not store.delete_key("count")
     with pytest.raises(dist.DistStoreError, match="no value for missing"):
         store.get("missing")
+
+
+def test_the_end_of_a_connection_names_the_rank_at_its_other_end():
+    store = dist.HashStore()
+    refuse(store, "group 0: rank 0 can't take part: Too many open files")
+    with (
+        pytest.raises(dist.DistBackendError, match="rank 0 can't take part"),
+        told_to_others(store, "group 0: rank 1"),
+    ):
+        raise ConnectionResetError(104, "Connection reset by peer")

@@ -91,6 +91,9 @@ def told_to_others(store: Store, who: str) -> Iterator[None]:
         raise
     except OSError as error:
         _release(spare)
+        # The end of a connection has a cause at its other end.
+        if isinstance(error, ConnectionError) and (first := _first_refusal(store)) is not None:
+            raise DistBackendError(first) from error
         text = f"{who} can't take part: {error}"
         if is_exhausted(error):
             text += "; raise the limit of open files (ulimit -n)"
