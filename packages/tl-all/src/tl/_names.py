@@ -43,7 +43,6 @@ PLANNED: frozenset[str] = frozenset()
 _EAGER = (
     "tl-quantization quantizes modules in eager mode; graphs, pruning and sparse kernels aren't built yet"
 )
-_STYLES = "tl-distributed has no parallel styles of distributed tensors yet"
 _SCRIPT = "tl runs the code of a program of TorchScript as Python, without PyTorch's executor"
 UNBUILT = {
     "ao.nn.quantized.reference": _EAGER,
@@ -55,11 +54,7 @@ UNBUILT = {
     "distributed.autograd": "tl-distributed has no RPC yet, nor derivatives across it",
     "distributed.nn.api": "tl-distributed has no RPC yet, nor modules on other workers",
     "distributed.nn.jit": _SCRIPT,
-    "distributed.pipelining": "tl-distributed has no pipelines yet",
     "distributed.rpc": "tl-distributed has no RPC yet",
-    "distributed.tensor.debug": _STYLES,
-    "distributed.tensor.experimental": _STYLES,
-    "distributed.tensor.parallel": _STYLES,
     "jit": _SCRIPT,
     "nn.cpp": "modules written in C++ against torch/nn.h aren't served",
 }
