@@ -45,7 +45,8 @@ def test_each_module_of_the_table_has_a_stub():
 def test_imports_between_stubs_are_relative():
     for path in facade_stubs.FACADE.rglob("*.pyi"):
         absolute = set(re.findall(r"^from (tl(?:\.\S+)?) import", path.read_text(), re.MULTILINE))
-        assert absolute <= {"tl", "tl.version"}, path
+        sources = {name for name in absolute if name.startswith("tl._")}  # private modules have no stubs
+        assert absolute - sources <= {"tl", "tl.version"}, path
     alias = (facade_stubs.FACADE / "quantization" / "__init__.pyi").read_text()
     assert "from ..ao.quantization import *" in alias
 

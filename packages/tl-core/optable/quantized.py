@@ -12,12 +12,14 @@ _WEIGHT = {
 ROWS = [
     Op(
         "_pack_int8(Tensor weight) -> (Tensor packed, Tensor column_sums)",
-        shape="[[(weight.shape[0] + 15) // 16, (weight.shape[1] + 3) // 4, 64], [(weight.shape[0] + 15) // 16 * 16]]",
+        shape=(
+            "[[(weight.shape[0] + 15) // 16, (weight.shape[1] + 3) // 4, 64], [(weight.shape[0] + 15) // 16 "
+            "* 16]]"
+        ),
+        shards="replicate",
         method=False,
         grad="none:defined on integers only",
-        jvp="none:integers",
-        batch="loop",
-        shards="replicate",
+        jvp="none:integers", batch="loop",
         doc="A matrix of int8 in the order of int8 products: panels of 16 rows, four columns together.",
         about={"weight": "the matrix, of int8"},
         example=(
@@ -30,21 +32,19 @@ ROWS = [
             "_int8_linear_dynamic(Tensor input, Tensor packed, Tensor column_sums, Tensor scales, Tensor? "
             "zero_points=None, Tensor? bias=None, bool reduce_range=True, bool relu=False) -> Tensor"
         ),
-        shape="[*input.shape[:-1], scales.shape[0]]",
+        shape="[*input.shape[:-1], scales.shape[0]]", shards="replicate",
         method=False,
         grad="none:not implemented for _int8_linear_dynamic",
-        jvp="none:not implemented",
-        batch="loop",
-        shards="replicate",
+        jvp="none:not implemented", batch="loop",
         doc="A linear layer with a weight of int8, whose input is rounded to bytes by its range.",
         about={
-            **_WEIGHT,
+            None: _WEIGHT,
             "reduce_range": "whether bytes are from 0 to 127",
             "relu": "whether negative results become 0",
         },
         example=(
-            ">>> packed, sums = tl._pack_int8(tl.ones(2, 4, dtype=tl.int8))\n"
-            ">>> tl._int8_linear_dynamic(tl.full((1, 4), 127.0), packed, sums, tl.tensor([1.0, 0.5]))\n"
+            ">>> packed, sums = tl._pack_int8(tl.ones(2, 4, dtype=tl.int8))\n>>> "
+            "tl._int8_linear_dynamic(tl.full((1, 4), 127.0), packed, sums, tl.tensor([1.0, 0.5]))\n"
             "tensor([[508., 254.]])"
         ),
     ),
@@ -54,15 +54,13 @@ ROWS = [
             "column_sums, Tensor scales, Tensor? zero_points, Tensor? bias, float scale, int zero_point, "
             "bool relu=False) -> Tensor"
         ),
-        shape="[*input.shape[:-1], scales.shape[0]]",
+        shape="[*input.shape[:-1], scales.shape[0]]", shards="replicate",
         method=False,
         grad="none:defined on integers only",
-        jvp="none:integers",
-        batch="loop",
-        shards="replicate",
+        jvp="none:integers", batch="loop",
         doc="A linear layer with a weight of int8, from bytes to bytes.",
         about={
-            **_WEIGHT,
+            None: _WEIGHT,
             "input": "the integers of the input, of uint8 or int8",
             "input_scale": "the scale of the input",
             "input_zero_point": "the zero point of the input",
@@ -71,30 +69,29 @@ ROWS = [
             "relu": "whether negative results become 0",
         },
         example=(
-            ">>> packed, sums = tl._pack_int8(tl.ones(2, 4, dtype=tl.int8))\n"
-            ">>> x = tl.full((1, 4), 3, dtype=tl.uint8)\n"
-            ">>> tl._int8_linear(x, 1.0, 0, packed, sums, tl.tensor([1.0, 0.5]), None, None, 1.0, 0)\n"
-            "tensor([[12,  6]], dtype=torch.uint8)"
+            ">>> packed, sums = tl._pack_int8(tl.ones(2, 4, dtype=tl.int8))\n>>> x = tl.full((1, 4), 3, "
+            "dtype=tl.uint8)\n>>> tl._int8_linear(x, 1.0, 0, packed, sums, tl.tensor([1.0, 0.5]), None, "
+            "None, 1.0, 0)\ntensor([[12,  6]], dtype=torch.uint8)"
         ),
     ),
     Op(
         (
             "_int8_convolution(Tensor input, float input_scale, int input_zero_point, Tensor packed, Tensor "
             "column_sums, Tensor scales, Tensor? zero_points, Tensor? bias, int[] kernel_size, int[] stride, "
-            "int[] padding, int[] dilation, int groups, float scale, int zero_point, bool relu=False) -> Tensor"
+            "int[] padding, int[] dilation, int groups, float scale, int zero_point, bool relu=False) -> "
+            "Tensor"
         ),
         shape=(
-            "convolution(input.shape, [scales.shape[0], quotient(input.shape[1], groups), *kernel_size], stride, "
-            "padding, dilation, groups)"
+            "convolution(input.shape, [scales.shape[0], quotient(input.shape[1], groups), *kernel_size], "
+            "stride, padding, dilation, groups)"
         ),
+        shards="replicate",
         method=False,
         grad="none:defined on integers only",
-        jvp="none:integers",
-        batch="loop",
-        shards="replicate",
+        jvp="none:integers", batch="loop",
         doc="A convolution of one to three axes with a weight of int8, from bytes to bytes, channels last.",
         about={
-            **_WEIGHT,
+            None: _WEIGHT,
             "packed": "the weight of each group, from `_pack_int8`: a column for each tap and channel",
             "column_sums": "the sums of the weight's rows, of each group",
             "input": "the integers of the input, of uint8 or int8",
@@ -109,46 +106,40 @@ ROWS = [
     Op(
         (
             "_int8_recurrent_layer(Tensor gates, Tensor h0, Tensor? c0, Tensor packed, Tensor column_sums, "
-            "Tensor scales, Tensor? zero_points, Tensor? bias, int mode, bool reverse) -> (Tensor output, Tensor "
-            "hidden, Tensor state)"
+            "Tensor scales, Tensor? zero_points, Tensor? bias, int mode, bool reverse) -> (Tensor output, "
+            "Tensor hidden, Tensor state)"
         ),
-        function=False,
-        method=False,
-        shape="[[gates.shape[0], *h0.shape], h0.shape, h0.shape]",
+        shape="[[gates.shape[0], *h0.shape], h0.shape, h0.shape]", shards="replicate",
+        function=False, method=False,
         grad="none:not implemented for _int8_recurrent_layer",
-        jvp="none:not implemented",
-        batch="loop",
-        shards="replicate",
+        jvp="none:not implemented", batch="loop",
         doc="One direction of one layer with weights of int8, from the gates' products with the input.",
     ),
     Op(
         "_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor",
-        shape="[self.shape[0], mat2.shape[0]]",
+        shape="[self.shape[0], mat2.shape[0]]", shards="i_, j_, j -> ij",
         method=False,
         grad="none:not implemented for _weight_int8pack_mm",
-        jvp="none:not implemented",
-        batch="loop",
-        shards="i_, j_, j -> ij",
+        jvp="none:not implemented", batch="loop",
         doc="The product with the transpose of a matrix of int8, whose rows have scales.",
         about={
             "mat2": "the weight, a row of int8 for each feature of the result",
             "scales": "a factor for each row",
         },
         example=(
-            ">>> w = tl.tensor([[1, 2], [3, -4]], dtype=tl.int8)\n"
-            ">>> tl._weight_int8pack_mm(tl.ones(1, 2), w, tl.tensor([1.0, 0.5]))\n"
-            "tensor([[ 3.0000, -0.5000]])"
+            ">>> w = tl.tensor([[1, 2], [3, -4]], dtype=tl.int8)\n>>> tl._weight_int8pack_mm(tl.ones(1, 2), "
+            "w, tl.tensor([1.0, 0.5]))\ntensor([[ 3.0000, -0.5000]])"
         ),
     ),
     Op(
         "_convert_weight_to_int4pack_for_cpu(Tensor self, int innerKTiles) -> Tensor",
-        shape="[self.shape[0], quotient(self.shape[1], 2)]",
+        shape="[self.shape[0], quotient(self.shape[1], 2)]", shards="replicate",
         method=False,
         grad="none:defined on integers only",
-        jvp="none:integers",
-        batch="loop",
-        shards="replicate",
-        doc="A matrix of integers from 0 to 15, two in a byte, in the order of `_weight_int4pack_mm_for_cpu`.",
+        jvp="none:integers", batch="loop",
+        doc=(
+            "A matrix of integers from 0 to 15, two in a byte, in the order of `_weight_int4pack_mm_for_cpu`."
+        ),
         about={"self": "the matrix, of int32", "innerKTiles": "has no effect on a CPU"},
         example=(
             ">>> tl._convert_weight_to_int4pack_for_cpu(tl.zeros(16, 32, dtype=tl.int32), 1).shape\n"
@@ -160,33 +151,31 @@ ROWS = [
             "_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> "
             "Tensor"
         ),
-        shape="[self.shape[0], mat2.shape[0]]",
+        shape="[self.shape[0], mat2.shape[0]]", shards="replicate",
         method=False,
         grad="none:not implemented for _weight_int4pack_mm_for_cpu",
-        jvp="none:not implemented",
-        batch="loop",
-        shards="replicate",
-        doc="The product with the transpose of a packed matrix of 4-bit integers, whose groups of columns have scales.",
+        jvp="none:not implemented", batch="loop",
+        doc=(
+            "The product with the transpose of a packed matrix of 4-bit integers, whose groups of columns "
+            "have scales."
+        ),
         about={
             "mat2": "the weight, from `_convert_weight_to_int4pack_for_cpu`",
             "qGroupSize": "the columns of a group",
             "qScaleAndZeros": "a scale and a zero for each group and row: scale * (integer - 8) + zero",
         },
         example=(
-            ">>> w = tl._convert_weight_to_int4pack_for_cpu(tl.full((16, 32), 9, dtype=tl.int32), 1)\n"
-            ">>> scale_and_zero = tl.tensor([1.0, 0.0]).repeat(1, 16, 1)\n"
-            ">>> tl._weight_int4pack_mm_for_cpu(tl.ones(1, 32), w, 32, scale_and_zero)[0, :2]\n"
-            "tensor([32., 32.])"
+            ">>> w = tl._convert_weight_to_int4pack_for_cpu(tl.full((16, 32), 9, dtype=tl.int32), 1)\n>>> "
+            "scale_and_zero = tl.tensor([1.0, 0.0]).repeat(1, 16, 1)\n>>> "
+            "tl._weight_int4pack_mm_for_cpu(tl.ones(1, 32), w, 32, scale_and_zero)[0, :2]\ntensor([32., 32.])"
         ),
     ),
     Op(
         "_quantize_bytes(Tensor self, float scale, int zero_point, bool is_signed) -> Tensor",
-        shape="self.shape",
+        shape="self.shape", shards="elementwise",
         method=False,
         grad="none:the result is an integer",
-        jvp="none:the result is an integer",
-        batch="loop",
-        shards="elementwise",
+        jvp="none:the result is an integer", batch="loop",
         doc="Numbers as bytes: rint(fma(x, 1 / scale, zero_point)), clamped.",
         about={
             "scale": "the difference of the numbers of successive integers",
@@ -194,18 +183,16 @@ ROWS = [
             "is_signed": "whether the result is of int8, not uint8",
         },
         example=(
-            ">>> tl._quantize_bytes(tl.tensor([0.1, 0.26, 99.0]), 0.1, 5, False)\n"
-            "tensor([  6,   8, 255], dtype=torch.uint8)"
+            ">>> tl._quantize_bytes(tl.tensor([0.1, 0.26, 99.0]), 0.1, 5, False)\ntensor([  6,   8, 255], "
+            "dtype=torch.uint8)"
         ),
     ),
     Op(
-        "_dequantize_bytes(Tensor self, float scale, int zero_point) -> Tensor",
-        shape="self.shape",
+        "_dequantize_bytes(Tensor self, float scale, int zero_point) -> Tensor", shape="self.shape",
+        shards="elementwise",
         method=False,
         grad="none:defined on integers only",
-        jvp="none:integers",
-        batch="loop",
-        shards="elementwise",
+        jvp="none:integers", batch="loop",
         doc="The numbers of bytes: (x - zero_point) * scale.",
         about={
             "self": "the bytes, of uint8 or int8",
@@ -218,15 +205,13 @@ ROWS = [
     ),
     Op(
         (
-            "_add_bytes(Tensor self, float self_scale, int self_zero_point, Tensor other, float other_scale, int "
-            "other_zero_point, float scale, int zero_point, bool relu=False) -> Tensor"
+            "_add_bytes(Tensor self, float self_scale, int self_zero_point, Tensor other, float other_scale, "
+            "int other_zero_point, float scale, int zero_point, bool relu=False) -> Tensor"
         ),
-        shape="self.shape",
+        shape="self.shape", shards="elementwise",
         method=False,
         grad="none:defined on integers only",
-        jvp="none:integers",
-        batch="loop",
-        shards="elementwise",
+        jvp="none:integers", batch="loop",
         doc="The sum of the numbers of bytes, as bytes.",
         about={
             "self": "bytes, of uint8 or int8",
@@ -240,8 +225,8 @@ ROWS = [
             "relu": "whether negative results become 0",
         },
         example=(
-            ">>> x = tl.tensor([6, 8], dtype=tl.uint8)\n"
-            ">>> tl._add_bytes(x, 1.0, 0, x, 0.5, 0, 1.0, 1)\ntensor([10, 13], dtype=torch.uint8)"
+            ">>> x = tl.tensor([6, 8], dtype=tl.uint8)\n>>> tl._add_bytes(x, 1.0, 0, x, 0.5, 0, 1.0, 1)\n"
+            "tensor([10, 13], dtype=torch.uint8)"
         ),
     ),
-]
+]  # fmt: skip
