@@ -160,7 +160,7 @@ def check(session: nox.Session) -> None:
     session.install(
         RUFF, CLANG_FORMAT, MYPY, "numpy", "tensorboard>=2.16"
     )  # docstrings are read of all modules
-    install(session, ["tl-all"], {})
+    install(session, ["tl-all"], {"tl-compiler": "onnx"})
     steps = [
         ["ruff", "check", "."],
         ["ruff", "format", "--check", "."],

@@ -131,6 +131,11 @@ def minor_of(text: str) -> int:
     return int(stated[1])
 
 
+def without_minor(text: str, minor: int) -> str:
+    """A header as an extension sees it whose target lacks a minor."""
+    return TARGET.sub(lambda match: "" if int(match[1]) == minor else match[0], text)
+
+
 def unhidden(now: list[Entry], headers: list[Path]) -> list[str]:
     """Entries of newer minors that an extension for an older one sees, in words."""
     hidden: dict[tuple[str, str], int] = {}
@@ -138,7 +143,7 @@ def unhidden(now: list[Entry], headers: list[Path]) -> list[str]:
         text = without_comments(header.read_text()) if header.exists() else ""
         whole = {(group, name) for group, name, _ in parse(text)}
         for minor in sorted({int(m) for m, _ in TARGET.findall(text)}):
-            rest = TARGET.sub(lambda match, minor=minor: "" if int(match[1]) == minor else match[0], text)
+            rest = without_minor(text, minor)
             hidden |= dict.fromkeys(whole - {(group, name) for group, name, _ in parse(rest)}, minor)
     return [
         f"seen by all: {e} stands outside of #if TL_API_TARGET >= {e.since}"

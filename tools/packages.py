@@ -110,7 +110,7 @@ TABLE = {
     "tl-compiler": Design(
         "programs as graphs: symbolic tracing, rewriting, code generation; packages of code and data",
         (*MODULES, "tl_checkpoint"),
-        2 * MB,
+        3 * MB,
         {f"tl_compiler.onnx.{part}": "onnx" for part in ("functions", "lowering")},
     ),
     "tl-utils": Design(

@@ -117,7 +117,10 @@ newaxis = None
 
 if TYPE_CHECKING:
     from tl_core._C import (
+        _add_bytes,
         _conj,
+        _convert_weight_to_int4pack_for_cpu,
+        _dequantize_bytes,
         _foreach_abs,
         _foreach_add,
         _foreach_add_,
@@ -139,9 +142,16 @@ if TYPE_CHECKING:
         _fused_adam_,
         _fused_adamw_,
         _fused_sgd_,
+        _int8_convolution,
+        _int8_linear,
+        _int8_linear_dynamic,
         _log_softmax,
         _neg_view,
+        _pack_int8,
+        _quantize_bytes,
         _softmax,
+        _weight_int4pack_mm_for_cpu,
+        _weight_int8pack_mm,
     )
     from tl_core.extensions.headers import get_include
     from tl_core.sparse_layouts.construction import *

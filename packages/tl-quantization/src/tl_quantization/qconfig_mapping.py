@@ -200,8 +200,8 @@ def _default_mapping(
     ):  # fmt: skip
         table.set_object_type(kind, transposed)
     normalized = QConfig(qconfig.activation, PlaceholderObserver)  # the weight stays in floating numbers
-    for kind in (F.layer_norm, nn.LayerNorm):
-        table.set_object_type(kind, normalized)
+    for normalization in (F.layer_norm, nn.LayerNorm):
+        table.set_object_type(normalization, normalized)
     table.set_object_type(nn.PReLU, QConfig(HistogramObserver, MinMaxObserver))
     for kinds, activation in ((_UNIT, unit), (_SYMMETRIC, symmetric)):
         for kind in kinds:

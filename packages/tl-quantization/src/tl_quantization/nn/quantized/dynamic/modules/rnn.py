@@ -167,7 +167,9 @@ class RNNBase(_Weights):
         """All steps of a layer with weights of integers, whose states are rounded to bytes at each step."""
         weight, bias = self._values[names[0]], self._values.get(names[1])
         cell = state[1] if self.mode == "LSTM" else None
-        output, *last = tl_core.ops.aten._int8_recurrent_layer(
+        from tl_core.operators import packets  # operators without a function load when a model runs
+
+        output, *last = packets.aten._int8_recurrent_layer(
             inputs, state[0], cell, weight.packed, weight.sums, weight.scales, weight.zero_points, bias,
             int(cell is None), reverse,
         )  # fmt: skip
