@@ -24,7 +24,7 @@ class NamedAxes:
         shapes: what the tracer takes as `dynamic_shapes`.
         declared: for each leaf of the arguments, the name by dimension. The name is None if the user gave none.
 
-    Attributes:
+    Args:
         shapes, declared: as above.
     """
 

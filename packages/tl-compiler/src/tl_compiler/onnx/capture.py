@@ -23,7 +23,7 @@ __all__ = ["STRATEGIES", "Attempt", "capture"]
 class Attempt(NamedTuple):
     """A strategy and its result.
 
-    Attributes:
+    Args:
         name: the name of the strategy.
         program: the program, or None.
         error: the error, or None.

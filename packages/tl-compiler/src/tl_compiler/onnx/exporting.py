@@ -155,7 +155,7 @@ class Export:
         opset: the operator set of the result.
         verbose: whether steps are printed.
 
-    Attributes:
+    Args:
         attempts: the strategies that were tried.
         times: seconds by step.
         program: the result.

@@ -26,7 +26,13 @@ _lock = threading.RLock()
 
 
 class Libraries(NamedTuple):
-    """The modules of the extra."""
+    """The modules of the extra.
+
+    Args:
+        onnx: onnx.
+        ir: onnx_ir.
+        script: onnxscript.
+    """
 
     onnx: Any
     ir: Any

@@ -45,7 +45,15 @@ def save_model(
     keep_initializers_as_inputs: bool,
     external_data: bool | None,
 ) -> None:
-    """Writes a model. `ONNXProgram.save` describes the arguments."""
+    """Writes a model.
+
+    Args:
+        model: the model.
+        destination: a path, or a file that is open for writing.
+        include_initializers: whether the file contains the weights.
+        keep_initializers_as_inputs: whether the weights are inputs of the graph as well.
+        external_data: whether the weights are in a file beside the model. None: if the model is too large for one file.
+    """
     import onnx_ir as ir
 
     if include_initializers:

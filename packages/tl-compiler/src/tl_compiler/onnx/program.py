@@ -34,7 +34,7 @@ class ONNXProgram:
         model: the model of `onnx_ir`.
         exported_program: the program, or None.
 
-    Attributes:
+    Args:
         model: the model of `onnx_ir`.
         exported_program: the program, or None.
 

@@ -18,7 +18,7 @@ class SymbolicGraph:
         lowering: the lowering of the graph.
         node: the node that the function translates.
 
-    Attributes:
+    Args:
         lowering: as above.
         builder: the builder of the model's graph.
         original_node: the node that the function translates.

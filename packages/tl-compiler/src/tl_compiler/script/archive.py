@@ -23,7 +23,7 @@ class Archive:
     Args:
         file: a path, or an object with `read` and `seek`.
 
-    Attributes:
+    Args:
         version (int): the version of the operators' meanings.
         byteorder (str): "little" or "big".
 

@@ -40,7 +40,7 @@ class Record:
 class Declaration:
     """The declaration of a class.
 
-    Attributes:
+    Args:
         name: the dotted name.
         kind: "module", "record", "tuple", "enum", "interface" or "module interface".
         attributes: the types of the attributes by name.

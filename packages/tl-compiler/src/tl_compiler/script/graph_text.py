@@ -43,7 +43,7 @@ def _type_text(kind: Type) -> str:
 class GraphNode:
     """An operator of a graph.
 
-    Attributes:
+    Args:
         kind_name: the name, such as "aten::relu".
         inputs: the names of its arguments.
         outputs: the names of its results.

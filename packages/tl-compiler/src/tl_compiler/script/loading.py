@@ -14,7 +14,13 @@ __all__ = ["read_program"]
 
 
 def read_program(f: Any, map_location: Any, extra_files: dict[str, Any]) -> RecursiveScriptModule:
-    """Returns the module of an archive. `tl_compiler.jit.load` describes the arguments and errors."""
+    """Returns the module of an archive. `tl_compiler.jit.load` describes the errors.
+
+    Args:
+        f: a path, or a file that is open for reading.
+        map_location: the device of each tensor.
+        extra_files: gets the contents of these further files of the archive.
+    """
     if isinstance(f, (str, os.PathLike)):
         if not os.path.exists(f):
             raise ValueError(f"The provided filename {f} does not exist")

@@ -63,7 +63,14 @@ def bind_prim(name: str) -> Function:
 
 
 def bind_custom(namespace: str, name: str, count: int, keywords: tuple[str, ...]) -> Function:
-    """Returns the function of an operator of a library. If it is absent, the function raises RuntimeError."""
+    """Returns the function of an operator of a library. If it is absent, the function raises RuntimeError.
+
+    Args:
+        namespace: the namespace of the library.
+        name: the name of the operator.
+        count: the number of arguments by position.
+        keywords: the names of the arguments by name.
+    """
     packet = getattr(getattr(_ops, namespace), name, None)
     if packet is None:
         return _absent(f"{namespace}::{name}")

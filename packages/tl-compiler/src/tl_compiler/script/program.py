@@ -59,7 +59,7 @@ class Program:
     Args:
         archive: the `Archive`, or the `Sources` of a program that tl wrote.
 
-    Attributes:
+    Args:
         constants: the values that the code calls `CONSTANTS.c0`, `CONSTANTS.c1`, ….
         origins: for a definition that another program wrote, that program and the name there.
         absorbed: the names of such definitions, by the id of the other program and the name there.

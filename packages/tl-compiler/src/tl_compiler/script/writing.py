@@ -68,7 +68,13 @@ class _Writer:
 
 
 def write_program(module: Any, f: Any, extra_files: dict[str, Any] | None) -> None:
-    """Writes a module of a program as an archive. `tl_compiler.jit.save` describes the arguments and errors."""
+    """Writes a module of a program as an archive. `tl_compiler.jit.save` describes the errors.
+
+    Args:
+        module: the module.
+        f: a path, or a file that is open for writing.
+        extra_files: the contents of further files of the archive, by name.
+    """
     records = _records(module, extra_files or {})
     if isinstance(f, (str, os.PathLike)):
         name = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"

@@ -24,7 +24,7 @@ _CONSTANT_KINDS = (int, float, bool, str, type(None), tl_core.dtype, tl_core.dev
 class ModuleFacts:
     """What a module's class declares.
 
-    Attributes:
+    Args:
         parameters, buffers: the names of the tensors that a state dict names, with whether they are there.
         modules: the names of the parts.
         attributes: the types of other attributes.

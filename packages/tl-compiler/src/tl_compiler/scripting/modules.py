@@ -29,7 +29,7 @@ __all__ = ["ModuleCompiler"]
 class ModuleClass:
     """The class of a module in the program.
 
-    Attributes:
+    Args:
         name: the dotted name.
         module: a module of the class.
         facts: its attributes.

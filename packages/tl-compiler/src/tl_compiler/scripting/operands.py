@@ -28,7 +28,7 @@ class Operand:
 class Value(Operand):
     """A value of the running program.
 
-    Attributes:
+    Args:
         text: its code.
         type: its type.
         constant: its value, where the compiler knows it.
@@ -54,7 +54,7 @@ class Value(Operand):
 class ModuleValue(Operand):
     """A module of the compiled one.
 
-    Attributes:
+    Args:
         text: the code that reads it.
         module: the module.
         name: the dotted name of its class.
@@ -69,7 +69,7 @@ class ModuleValue(Operand):
 class PythonValue(Operand):
     """A value of Python: a function, class, module or constant.
 
-    Attributes:
+    Args:
         value: the value.
         name: how the program calls it, for messages.
     """
@@ -82,7 +82,7 @@ class PythonValue(Operand):
 class Bound(Operand):
     """A method of a value.
 
-    Attributes:
+    Args:
         owner: the value or module.
         name: the name of the method.
     """
@@ -95,7 +95,7 @@ class Bound(Operand):
 class SliceOperand(Operand):
     """The bounds of a slice.
 
-    Attributes:
+    Args:
         bounds: the first index, the last one and the step; None for a bound that isn't stated.
     """
 
@@ -106,7 +106,7 @@ class SliceOperand(Operand):
 class Items(Operand):
     """Operands that a loop or an unpacking takes one after the other while the function is compiled.
 
-    Attributes:
+    Args:
         values: the operands.
     """
 

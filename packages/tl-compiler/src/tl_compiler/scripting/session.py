@@ -48,7 +48,7 @@ class Session(ClassCompiler, ModuleCompiler, AttributeReader, ClassResolver):
     Args:
         caller_names: the local names of the caller of `script`, which annotations may use.
 
-    Attributes:
+    Args:
         program: the `Program` that receives the definitions. Its code is a `Sources`.
     """
 

@@ -17,7 +17,7 @@ __all__ = ["Signature", "signature_of"]
 class Signature:
     """The signature of a compiled function.
 
-    Attributes:
+    Args:
         name: the dotted name, or the name of a method.
         arguments: the name, the type and the default of each argument; a default is code, or None.
         result: the type of the result.

@@ -222,7 +222,17 @@ def trace(
     tolerance: float,
     strict: bool,
 ) -> Any:
-    """Returns the program of a run. `tl_compiler.jit.trace` describes the arguments and errors."""
+    """Returns the program of a run. `tl_compiler.jit.trace` describes the errors.
+
+    Args:
+        function: the function or module.
+        example: the arguments of the run.
+        keywords: the arguments by name.
+        check: whether a second run must compute the same.
+        check_inputs: further inputs of such runs.
+        tolerance: the difference that results may have.
+        strict: whether lists and dictionaries as results are errors.
+    """
     inputs = _inputs(example, keywords)
     owner = getattr(function, "__self__", None)
     if isinstance(function, tl_nn.Module):
@@ -251,7 +261,16 @@ def trace(
 def trace_module(
     module: Any, inputs: dict[str, Any], *, check: bool, check_inputs: Any, tolerance: float, strict: bool
 ) -> Any:
-    """Returns the program of runs of methods. `tl_compiler.jit.trace_module` describes the arguments and errors."""
+    """Returns the program of runs of methods. `tl_compiler.jit.trace_module` describes the errors.
+
+    Args:
+        module: the module.
+        inputs: the arguments of each method, by its name.
+        check: whether a second run must compute the same.
+        check_inputs: further inputs of such runs.
+        tolerance: the difference that results may have.
+        strict: whether lists and dictionaries as results are errors.
+    """
     result = trace_methods(module, inputs, strict)
     if check:
         with tl_core.no_grad():

@@ -143,7 +143,9 @@ class PipelineScheduleSingle(_Schedule):
         stage: the stage of this rank.
         n_microbatches: the number of microbatches.
         loss_fn: takes the output and the target of a microbatch.
-        options: as of `PipelineScheduleMulti`.
+        args_chunk_spec, kwargs_chunk_spec: the dimensions along which arguments are cut.
+        output_merge_spec: the dimensions along which outputs are joined.
+        scale_grads: whether gradients are divided by the number of microbatches.
 
     Raises:
         ValueError: there are more stages than ranks, or fewer.
@@ -175,6 +177,14 @@ class PipelineScheduleSingle(_Schedule):
 class ScheduleGPipe(PipelineScheduleSingle):
     """All forward passes, then all backward passes.
 
+    Args:
+        stage: the stage of this rank.
+        n_microbatches: the number of microbatches.
+        loss_fn: takes the output and the target of a microbatch.
+        args_chunk_spec, kwargs_chunk_spec: the dimensions along which arguments are cut.
+        output_merge_spec: the dimensions along which outputs are joined.
+        scale_grads: whether gradients are divided by the number of microbatches.
+
     Example:
         >>> import tl_core, tl_nn, tl_distributed as dist
         >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
@@ -191,6 +201,14 @@ class ScheduleGPipe(PipelineScheduleSingle):
 
 class Schedule1F1B(PipelineScheduleSingle):
     """A backward pass follows each forward pass as soon as the pipeline is full, so fewer microbatches are alive.
+
+    Args:
+        stage: the stage of this rank.
+        n_microbatches: the number of microbatches.
+        loss_fn: takes the output and the target of a microbatch.
+        args_chunk_spec, kwargs_chunk_spec: the dimensions along which arguments are cut.
+        output_merge_spec: the dimensions along which outputs are joined.
+        scale_grads: whether gradients are divided by the number of microbatches.
 
     Example:
         >>> import tl_core, tl_nn, tl_distributed as dist
@@ -249,6 +267,14 @@ class PipelineScheduleMulti(_Schedule):
 class ScheduleLoopedBFS(PipelineScheduleMulti):
     """All forward passes stage by stage, then all backward passes.
 
+    Args:
+        stages: the stages of this rank.
+        n_microbatches: the number of microbatches.
+        loss_fn: takes the output and the target of a microbatch.
+        args_chunk_spec, kwargs_chunk_spec: the dimensions along which arguments are cut.
+        output_merge_spec: the dimensions along which outputs are joined.
+        scale_grads: whether gradients are divided by the number of microbatches.
+
     Example:
         >>> ScheduleLoopedBFS.__mro__[1].__name__
         'PipelineScheduleMulti'
@@ -260,6 +286,14 @@ class ScheduleLoopedBFS(PipelineScheduleMulti):
 
 class ScheduleInterleaved1F1B(PipelineScheduleMulti):
     """One forward and one backward pass in turns, over several stages of each rank.
+
+    Args:
+        stages: the stages of this rank.
+        n_microbatches: the number of microbatches.
+        loss_fn: takes the output and the target of a microbatch.
+        args_chunk_spec, kwargs_chunk_spec: the dimensions along which arguments are cut.
+        output_merge_spec: the dimensions along which outputs are joined.
+        scale_grads: whether gradients are divided by the number of microbatches.
 
     Example:
         >>> ScheduleInterleaved1F1B.__mro__[1].__name__

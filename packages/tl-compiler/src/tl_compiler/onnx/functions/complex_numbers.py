@@ -6,6 +6,8 @@ from typing import Any
 
 from .registry import translates, translates_complex
 
+__all__: list[str] = []  # the functions enter the table of translations by the names of operators
+
 
 @translates("aten::view_as_complex", "aten::view_as_complex_copy")
 def view_as_complex(op: Any, self: Any) -> Any:

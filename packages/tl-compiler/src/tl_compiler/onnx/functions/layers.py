@@ -6,6 +6,8 @@ from typing import Any
 
 from .registry import translates
 
+__all__: list[str] = []  # the functions enter the table of translations by the names of operators
+
 
 @translates(*(f"aten::conv{n}d.padding" for n in (1, 2, 3)))
 def convolve(

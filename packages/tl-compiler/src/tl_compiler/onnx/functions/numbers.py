@@ -7,6 +7,8 @@ from typing import Any
 
 from .registry import translates
 
+__all__: list[str] = []  # the functions enter the table of translations by the names of operators
+
 
 @translates("aten::hypot")
 def hypot(op: Any, self: Any, other: Any) -> Any:

@@ -6,6 +6,8 @@ from typing import Any
 
 from .registry import translates
 
+__all__: list[str] = []  # the functions enter the table of translations by the names of operators
+
 
 @translates("aten::rnn_tanh.input", "aten::rnn_relu.input")
 def rnn(

@@ -6,6 +6,8 @@ from typing import Any
 
 from .registry import translates
 
+__all__: list[str] = []  # the functions enter the table of translations by the names of operators
+
 
 def _value(op: Any, number: Any) -> Any:
     return number if hasattr(number, "const_value") else op.constant(number)

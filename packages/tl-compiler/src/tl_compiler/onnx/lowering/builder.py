@@ -33,7 +33,7 @@ class Builder(GraphBuilder):
         graph: the graph.
         parent: the builder of the graph around it.
 
-    Attributes:
+    Args:
         innermost: of the outermost builder: the builder that records now.
         origin: texts about the operator that is lowered now. Each new node gets them.
     """

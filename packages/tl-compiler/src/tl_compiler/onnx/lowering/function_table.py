@@ -21,7 +21,7 @@ _MATH = {math.ceil: "math::ceil", math.floor: "math::floor", math.trunc: "math::
 class Function(NamedTuple):
     """A translation of an operator.
 
-    Attributes:
+    Args:
         kind: "own", "library", "custom" or "symbolic".
         call: the function.
         is_complex: whether it takes complex numbers as pairs.

@@ -45,7 +45,7 @@ class NodeError(OnnxExporterError):
         node: the node.
         reason: the reason.
 
-    Attributes:
+    Args:
         node: the node.
         reason: the reason.
         names: the names of its operator.

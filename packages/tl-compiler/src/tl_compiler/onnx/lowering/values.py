@@ -13,7 +13,7 @@ __all__ = ["Value", "constant_of"]
 class Value(ir.Value):
     """A value of a graph under construction.
 
-    Attributes:
+    Args:
         builder: the builder of the graph that contains the value.
     """
 
