@@ -10,7 +10,7 @@ from ..script.printing import constant_text, text_literal
 from ..script.types import Type
 from .conditions import MAGIC, Conditions, Refinement
 from .operands import Items, ModuleValue, Operand, PythonValue, Value
-from .operator_types import BOOL, INT, NONE, STR, TENSOR, list_of, result_of, unify
+from .operator_types import STR, TENSOR, list_of, result_of, unify
 
 __all__ = ["Expressions"]
 
@@ -64,17 +64,10 @@ class Expressions(Conditions):
         """A constant of the source."""
         if value is ...:
             return PythonValue(..., "Ellipsis")
-        kinds = {
-            bool: BOOL,
-            int: INT,
-            float: Type("float"),
-            str: STR,
-            complex: Type("complex"),
-            type(None): NONE,
-        }
-        if type(value) not in kinds:
+        constant = self.session.constant(value)
+        if constant is None:
             raise self.source.syntax_error(node, f"constants of type {type(value).__name__} aren't supported")
-        return Value(constant_text(value), kinds[type(value)], value)
+        return constant
 
     def lookup(self: Any, name: str, node: ast.expr) -> Operand:
         """A variable of the function, or a name that the function sees."""
