@@ -18,7 +18,7 @@ MODULES = sorted(m.name for m in pkgutil.walk_packages(tl_compiler.__path__, "tl
 @pytest.mark.parametrize("name", ["tl_compiler", *MODULES])
 def test_examples_of(name):
     if name.startswith("tl_compiler.onnx.lowering."):
-        pytest.importorskip("onnxscript")
+        pytest.importorskip("onnxscript", reason="the export to ONNX is an extra")
     module = importlib.import_module(name)
     names = {**vars(tl_compiler), **vars(module), "tl_core": tl_core}
     assert doctest.testmod(module, extraglobs=names).failed == 0

@@ -29,8 +29,8 @@ from tl_compiler.onnx import (
 from tl_compiler.onnx.symbolic_helper import parse_args
 from tl_core.subclasses import FakeTensorMode
 
-onnx = pytest.importorskip("onnx")
-pytest.importorskip("onnxscript")
+onnx = pytest.importorskip("onnx", reason="the export to ONNX is an extra")
+pytest.importorskip("onnxscript", reason="the export to ONNX is an extra")
 HAS_RUNTIME = importlib.util.find_spec("onnxruntime") is not None
 
 

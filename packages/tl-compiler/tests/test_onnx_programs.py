@@ -11,8 +11,8 @@ import pytest
 import tl_core as tl
 from tl_core.pytree import tree_leaves
 
-onnx = pytest.importorskip("onnx")
-pytest.importorskip("onnxscript")
+onnx = pytest.importorskip("onnx", reason="the export to ONNX is an extra")
+pytest.importorskip("onnxscript", reason="the export to ONNX is an extra")
 
 from onnx_programs import DYNAMIC, PROGRAMS  # noqa: E402
 

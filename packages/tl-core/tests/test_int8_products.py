@@ -1,8 +1,6 @@
 """Products of bytes: each kernel against sums in int64, at the level that TL_CPU_CAPABILITY selects."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
@@ -175,12 +173,7 @@ def test_shapes_of_inputs_stay():
 
 @pytest.mark.skipif("TL_CPU_CAPABILITY" in os.environ, reason="runs other levels itself")
 @pytest.mark.parametrize("level", ["avx2", "default"])
-def test_other_levels_have_the_same_sums(level):
+def test_other_levels_have_the_same_sums(level, run_at_level):
     """The tests of this file, in a process of another level."""
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__],
-        env=os.environ | {"TL_CPU_CAPABILITY": level},
-        capture_output=True,
-        text=True,
-    )
+    run = run_at_level(level)
     assert run.returncode == 0, run.stdout[-3000:]

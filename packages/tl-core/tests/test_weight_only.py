@@ -1,8 +1,6 @@
 """Products with weights of 8 and 4 bits against float64, at the level that TL_CPU_CAPABILITY selects."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
@@ -137,12 +135,7 @@ def test_bytes_keep_the_layout_of_a_tensor():
 
 @pytest.mark.skipif("TL_CPU_CAPABILITY" in os.environ, reason="runs other levels itself")
 @pytest.mark.parametrize("level", ["avx2", "default"])
-def test_other_levels(level):
+def test_other_levels(level, run_at_level):
     """The tests of this file, in a process of another level."""
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__],
-        env=os.environ | {"TL_CPU_CAPABILITY": level},
-        capture_output=True,
-        text=True,
-    )
+    run = run_at_level(level)
     assert run.returncode == 0, run.stdout[-3000:]
