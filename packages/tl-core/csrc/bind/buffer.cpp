@@ -21,6 +21,7 @@
 namespace tl::bind {
 
 bool is_array(PyObject* o) {
+  if (is_tensor(o)) return false;  // without a look-up of attributes, for lists of thousands of tensors
   const PyMappingMethods* mapping = Py_TYPE(o)->tp_as_mapping;
   return mapping && mapping->mp_ass_subscript && PyObject_CheckBuffer(o) && !PyBytes_Check(o) &&
          !PyByteArray_Check(o) && PyObject_HasAttrString(o, "__array_interface__");

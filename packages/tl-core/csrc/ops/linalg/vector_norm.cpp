@@ -13,6 +13,7 @@
 #include "ops/shared/copy.h"
 #include "ops/shared/differentiated.h"
 #include "ops/shared/elementwise.h"
+#include "ops/shared/known_values.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -156,10 +157,10 @@ Tensor in_batch(const Tensor& t, const DimVector& batch, DType type) {
   return to_contiguous(to_dtype(ops::expand(t, sizes), type));
 }
 
-cpu::CdistShape pairs(const DimVector& batch, const Tensor& x1, const Tensor& x2, double p, bool later) {
+cpu::CdistShape pairs(const DimVector& batch, const Tensor& x1, const Tensor& x2, double p, cpu::Pairs kind) {
   int64_t n = 1;
   for (int64_t size : batch) n = checked_mul(n, size);
-  return {n, from_end(x1, 2), from_end(x2, 2), from_end(x1, 1), p, later};
+  return {n, from_end(x1, 2), from_end(x2, 2), from_end(x1, 1), p, kind};
 }
 
 void check_pairs(const Tensor& x1, const Tensor& x2) {
@@ -176,7 +177,7 @@ Tensor distances(const Tensor& x1, const Tensor& x2, double p, bool product, boo
   const DType type = accumulate_type(x1.dtype());
   DimVector sizes = pair_batch(x1, x2);
   const Tensor a = in_batch(x1, sizes, type), b = in_batch(transposed(x2), sizes, type);
-  const cpu::CdistShape shape = pairs(sizes, x1, x2, p, later);
+  const cpu::CdistShape shape = pairs(sizes, x1, x2, p, later ? cpu::Pairs::Later : cpu::Pairs::All);
   if (later) {
     sizes.push_back(checked_mul(shape.rows, shape.rows - 1) / 2);
   } else {
@@ -195,20 +196,35 @@ void check_distances(const Tensor& t, const Tensor& x1, const Tensor& x2) {
            Runtime, "_distances_backward(): shape ", t.sizes(), " is not that of the distances");
 }
 
-Tensor distances_backward(const Tensor& g, const Tensor& x1, const Tensor& x2, const Tensor& result,
-                          double p) {
-  check_pairs(x1, x2);
-  const DimVector batch = pair_batch(x1, x2);
-  const cpu::CdistShape shape = pairs(batch, x1, x2, p, false);
-  for (const Tensor& t : {g, result}) check_distances(t, x1, x2);
+// By the rows of x1.
+Tensor backward_by_kernel(const Tensor& g, const Tensor& x1, const Tensor& x2, const Tensor& result,
+                          const DimVector& batch, const cpu::CdistShape& shape) {
   const DType type = accumulate_type(x1.dtype());
-  const Tensor a = in_batch(x1, batch, type), b = in_batch(x2, batch, type), grad = in_batch(g, batch, type),
-               apart = in_batch(result, batch, type);
+  const auto dense = [&](const Tensor& t) { return to_contiguous(to_dtype(t, type)); };
+  const Tensor a = in_batch(x1, batch, type), b = in_batch(x2, batch, type), grad = dense(g),
+               apart = dense(result);
   const Tensor out = empty(a.sizes(), {type, x1.device()});
   if (!out.is_meta() && out.numel() != 0)
     cpu::distance_kernels(type).backward(shape, out.ptr<char>(), a.ptr<char>(), b.ptr<char>(),
                                          apart.ptr<char>(), grad.ptr<char>());
   return to_dtype(out, x1.dtype());
+}
+
+Tensor distances_backward(const Tensor& g, const Tensor& x1, const Tensor& x2, const Tensor& result,
+                          double p) {
+  check_pairs(x1, x2);
+  const DimVector batch = pair_batch(x1, x2);
+  for (const Tensor& t : {g, result}) check_distances(t, x1, x2);
+  const DType type = x1.dtype();
+  return backward_by_kernel(in_batch(g, batch, type), x1, x2, in_batch(result, batch, type), batch,
+                            pairs(batch, x1, x2, p, cpu::Pairs::All));
+}
+
+void check_later_pairs(const Tensor& t, const Tensor& x1, const Tensor& x2) {
+  TL_CHECK(x1.dim() == 2 && std::ranges::equal(x1.sizes(), x2.sizes()) && t.dtype() == x1.dtype() &&
+               t.dim() == 1 && t.size(0) == x1.size(0) * (x1.size(0) - 1) / 2,
+           Runtime, "_distances_gradient(): shape ", t.sizes(), " is not that of the later pairs of ",
+           x1.sizes(), " and ", x2.sizes());
 }
 
 // Whether the kernel gives the gradient.
@@ -256,8 +272,13 @@ Tensor later_pairs_gradient(const Tensor& grad, const Tensor& x, const Tensor& r
 Tensor distances_gradient(const DistancesGradientArgs& a) {
   const auto& [grad, x1, x2, result, p, product, later, second] = a;
   check_pairs(x1, x2);
+  if (later)
+    for (const Tensor& t : {grad, result}) check_later_pairs(t, x1, x2);
   if (later && !has_backward_kernel(p, grad, x1, x2))
     return later_pairs_gradient(grad, x1, result, p, second);
+  if (later && is_plain(grad) && is_plain(x1) && is_plain(x2) && is_plain(result))
+    return backward_by_kernel(grad, second ? x2 : x1, second ? x1 : x2, result, {},
+                              pairs({}, x1, x2, p, second ? cpu::Pairs::Earlier : cpu::Pairs::Later));
   const auto all = [&](const Tensor& t) { return a.later ? of_all_pairs(t, a.x1.size(0)) : t; };
   const Tensor g = all(grad), apart = all(result);
   for (const Tensor& t : {g, apart}) check_distances(t, x1, x2);

@@ -76,36 +76,59 @@ void distances(const CdistShape& s, char* out, const char* rows, const char* oth
                    : norm == Norm::Inf ? &distances_row<Norm::Inf, T>
                                        : &distances_row<Norm::Power, T>;
   parallel_rows(s, [&](int64_t n, int64_t r) {
+    const int64_t first = s.first_other(r);
     run(s, reinterpret_cast<const T*>(rows) + (n * s.rows + r) * s.width,
-        reinterpret_cast<const T*>(others) + n * s.width * s.others, s.later ? r + 1 : 0,
-        reinterpret_cast<T*>(out) + n * s.rows * s.others + s.before(r));
+        reinterpret_cast<const T*>(others) + n * s.width * s.others, first,
+        reinterpret_cast<T*>(out) + n * s.per_batch() + s.pair(r, first));
   });
 }
 
-// Zero where the distance or the difference is: one of the subgradients.
+// What a pair's gradient is multiplied by: zero where the distance is, one of the subgradients.
 template <Norm norm, class T>
-void backward_row(const CdistShape& s, T* out, const T* row, const T* others, const T* distances,
-                  const T* grad) {
+TL_INLINE T share_of(T grad, T distance, T p) {
+  if (distance == 0) return T(0);
+  if constexpr (norm == Norm::Two) return grad / distance;
+  if constexpr (norm == Norm::Power) return grad / std::pow(distance, p - 1);
+  return grad;
+}
+
+template <Norm norm, class V>
+TL_INLINE V add_share(V sum, V difference, Lane<V> share, Lane<V> p) {
+  if constexpr (norm == Norm::Two) return fma(difference, broadcast<V>(share), sum);
+  V size = broadcast<V>(share);
+  if constexpr (norm == Norm::Power) size *= pow(abs(difference), broadcast<V>(p - 1));
+  return sum + (select<V>(difference > 0, size, V{}) - select<V>(difference < 0, size, V{}));
+}
+
+// `vectors` vectors of one row's gradient from component `i`: a pair's share is computed once for all of
+// them.
+template <Norm norm, int vectors, class T>
+TL_INLINE void backward_block(const CdistShape& s, int64_t r, int64_t i, T* out, const T* row,
+                              const T* others, const T* distances, const T* grad) {
   using V = Vec<T>;
+  constexpr int W = kLanes<T>;
   const T p = static_cast<T>(s.p);
-  for (int64_t i = 0; i < s.width; i += kLanes<T>) {
-    V sum{};
-    for (int64_t j = 0; j < s.others; ++j) {
-      const V d = load_some(row + i, s.width - i) - load_some(others + j * s.width + i, s.width - i);
-      const T share = distances[j] == 0     ? T(0)
-                      : norm == Norm::Two   ? grad[j] / distances[j]
-                      : norm == Norm::Power ? grad[j] / std::pow(distances[j], p - 1)
-                                            : grad[j];
-      if constexpr (norm == Norm::Two) {
-        sum = fma(d, broadcast<V>(share), sum);
-      } else {
-        V size = broadcast<V>(share);
-        if constexpr (norm == Norm::Power) size *= pow(abs(d), broadcast<V>(p - 1));
-        sum += select<V>(d > 0, size, V{}) - select<V>(d < 0, size, V{});
-      }
-    }
-    store_some(out + i, s.width - i, sum);
+  const int64_t count = s.width - i;
+  V own[vectors], sums[vectors] = {};
+  for (int v = 0; v < vectors; ++v) own[v] = load_some(row + i + v * W, count - v * W);
+  for (int64_t j = s.first_other(r); j < s.end_other(r); ++j) {
+    const int64_t pair = s.pair(r, j);
+    const T share = share_of<norm>(grad[pair], distances[pair], p);
+    const T* other = others + j * s.width + i;
+    for (int v = 0; v < vectors; ++v)
+      sums[v] = add_share<norm>(sums[v], own[v] - load_some(other + v * W, count - v * W), share, p);
   }
+  for (int v = 0; v < vectors; ++v) store_some(out + i + v * W, count - v * W, sums[v]);
+}
+
+template <Norm norm, class T>
+void backward_row(const CdistShape& s, int64_t r, T* out, const T* row, const T* others, const T* distances,
+                  const T* grad) {
+  constexpr int W = kLanes<T>, kVectors = norm == Norm::Power ? 1 : 4;
+  int64_t i = 0;
+  for (; i + kVectors * W <= s.width; i += kVectors * W)
+    backward_block<norm, kVectors>(s, r, i, out, row, others, distances, grad);
+  for (; i < s.width; i += W) backward_block<norm, 1>(s, r, i, out, row, others, distances, grad);
 }
 
 template <class T>
@@ -116,11 +139,10 @@ void backward(const CdistShape& s, char* out, const char* rows, const char* othe
                    : norm == Norm::Two ? &backward_row<Norm::Two, T>
                                        : &backward_row<Norm::Power, T>;
   parallel_rows(s, [&](int64_t n, int64_t r) {
-    const int64_t row = n * s.rows + r;
-    run(s, reinterpret_cast<T*>(out) + row * s.width, reinterpret_cast<const T*>(rows) + row * s.width,
+    const int64_t row = (n * s.rows + r) * s.width, pairs = n * s.per_batch();
+    run(s, r, reinterpret_cast<T*>(out) + row, reinterpret_cast<const T*>(rows) + row,
         reinterpret_cast<const T*>(others) + n * s.others * s.width,
-        reinterpret_cast<const T*>(distances) + row * s.others,
-        reinterpret_cast<const T*>(grad) + row * s.others);
+        reinterpret_cast<const T*>(distances) + pairs, reinterpret_cast<const T*>(grad) + pairs);
   });
 }
 
