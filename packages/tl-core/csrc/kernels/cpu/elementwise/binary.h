@@ -27,7 +27,18 @@ TL_INLINE T by_alpha(T y, P alpha) {
 }
 TL_BINARY(add, 1, true, return plus(x, by_alpha(y, p[0]));)   // x + alpha * y
 TL_BINARY(sub, 1, true, return minus(x, by_alpha(y, p[0]));)  // x - alpha * y
-TL_BINARY(mul, 0, true, return times(x, y);)
+struct mul {
+  static constexpr int params = 0;
+  static constexpr bool simd = true;
+  template <class T, class P>
+  static TL_INLINE auto apply(T x, T y, const P*) {
+    return times(x, y);
+  }
+  template <class V>
+  static TL_INLINE V pairs(V x, V y) {  // of complex numbers, part by part
+    return pair_products(x, y);
+  }
+};
 TL_BINARY(div, 0, true, return quotient(x, y);)  // of integers: towards zero
 TL_BINARY(div_trunc, 0, true, if constexpr (std::is_integral_v<T>) return quotient(x, y);
           else return math::trunc(x / y);)

@@ -81,13 +81,16 @@ TL_INLINE T float_rest(T x, T y) {
 }
 template <class T>
 TL_INLINE auto signs_differ(T left, T y) {
-  return (left != T{}) & ((left < T{}) != (y < T{}));
+  if constexpr (is_whole<T>)
+    return (left != 0) & ((left ^ y) < 0);  // without a branch: signs may be random
+  else
+    return (left != T{}) & ((left < T{}) != (y < T{}));
 }
 TL_BINARY(
     remainder, 0, true, if constexpr (std::is_unsigned_v<T>) return rest(x, y);
     else if constexpr (is_whole<T>) {
       const T left = rest(x, y);
-      return signs_differ(left, y) ? static_cast<T>(left + y) : left;
+      return static_cast<T>(left + (y & -T{signs_differ(left, y)}));
     } else {
       const T left = float_rest(x, y);
       return select<T>(signs_differ(left, y), left + y, left);
@@ -95,8 +98,8 @@ TL_BINARY(
 TL_BINARY(
     floor_divide, 0, true, if constexpr (std::is_unsigned_v<T>) return quotient(x, y);
     else if constexpr (is_whole<T>) {
-      const T whole = quotient(x, y);
-      return signs_differ(rest(x, y), y) ? static_cast<T>(whole - 1) : whole;
+      const auto [whole, left] = divide(x, y);
+      return static_cast<T>(whole - signs_differ(left, y));
     } else {
       const T left = float_rest(x, y), ratio = x / y, exact = (x - left) / y;
       const T whole = select<T>(signs_differ(left, y), exact - one_like(x), exact), down = math::floor(whole);

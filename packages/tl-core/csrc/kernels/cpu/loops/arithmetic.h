@@ -99,15 +99,20 @@ TL_INLINE T quotient(T x, T y) {
   }
 }
 
+// Both results of one division towards zero.
+template <class T>
+struct Division {
+  T quotient, rest;
+};
+template <class T>
+TL_INLINE Division<T> divide(T x, T y) {
+  if (std::is_signed_v<T> ? wrapping(y) + 1 <= 1 : y == 0) [[unlikely]]  // 0 or -1
+    return {y == 0 ? T{} : static_cast<T>(Wrapping<T>{} - wrapping(x)), T{}};
+  return {static_cast<T>(x / y), static_cast<T>(x % y)};
+}
 template <class T>
 TL_INLINE T rest(T x, T y) {
-  if (y == 0) [[unlikely]]
-    return T{};
-  if constexpr (std::is_signed_v<T>) {
-    if (y == -1) [[unlikely]]
-      return 0;
-  }
-  return static_cast<T>(x % y);
+  return divide(x, y).rest;
 }
 
 // By repeated squaring, wrapping around. Negative powers: 1, -1 and, of everything else, 0.

@@ -149,6 +149,46 @@ struct ScalarLoop {
   }
 };
 
+// ---- complex numbers in vectors ---------------------------------------------------------------------------
+
+template <class F, class Out, class... In>
+inline constexpr bool computes_pairs = false;
+template <class F, class R>
+  requires requires(Vec<R> x) { F::pairs(x, x); }
+inline constexpr bool computes_pairs<F, ComplexOf<R>, ComplexOf<R>, ComplexOf<R>> = true;
+
+template <class F, class R>
+struct PairLoop {
+  using P = ComplexOf<R>;
+  static constexpr int64_t kStep = kLanes<R>, kBytes = sizeof(P);
+
+  // An input may be one number for the row: its stride is 0.
+  static bool takes(const int64_t* strides) {
+    return strides[0] == kBytes && (strides[1] == kBytes || strides[1] == 0) &&
+           (strides[2] == kBytes || strides[2] == 0);
+  }
+  static TL_INLINE void row(char* const* d, const int64_t* strides, int64_t n, const P*) {
+    alignas(kVecBytes) P numbers[2][kStep / 2];
+    const char *x = first(d[1], strides[1], numbers[0]), *y = first(d[2], strides[2], numbers[1]);
+    const int64_t x_step = kStep / 2 * strides[1], y_step = kStep / 2 * strides[2];
+    char* out = d[0];
+    int64_t left = 2 * n;  // parts
+    for (; left >= kStep; left -= kStep, out += sizeof(Vec<R>), x += x_step, y += y_step)
+      store<R>(out, F::pairs(load<R, R>(x), load<R, R>(y)));
+    if (left)
+      store_partial<R>(out, static_cast<int>(left),
+                       F::pairs(load_partial<R, R>(x, static_cast<int>(left)),
+                                load_partial<R, R>(y, static_cast<int>(left))));
+  }
+
+ private:
+  static TL_INLINE const char* first(const char* p, int64_t stride, P* numbers) {
+    if (stride != 0) return p;
+    std::fill_n(numbers, kStep / 2, read<P>(p));
+    return reinterpret_cast<const char*>(numbers);
+  }
+};
+
 // ---- half floats' bits ------------------------------------------------------------------------------------
 
 template <class F, class Out, class... In>
@@ -175,6 +215,8 @@ auto loop_of() {
     return BitsLoop<F>();
   else if constexpr (uses_vectors<F, Out, In...>)
     return VectorLoop<F, Out, In...>();
+  else if constexpr (computes_pairs<F, Out, In...>)
+    return PairLoop<F, typename RealOf<Out>::type>();
   else
     return ScalarLoop<F, Out, In...>();
 }

@@ -68,6 +68,21 @@ TL_INLINE bool is_nan(C<R> a) {
   return a.re != a.re || a.im != a.im;
 }
 
+// The products of complex numbers whose parts lie side by side in the lanes, with the roundings of operator*.
+template <class V, size_t... I>
+TL_INLINE V pair_products(V a, V b, std::index_sequence<I...>) {
+  const V re = __builtin_shufflevector(b, b, static_cast<int>(I & ~size_t{1})...),
+          im = __builtin_shufflevector(b, b, static_cast<int>(I | 1)...),
+          swapped = __builtin_shufflevector(a, a, static_cast<int>(I ^ 1)...);
+  constexpr V kSigns = {(I % 2 ? Lane<V>(0) : -Lane<V>(0))...};
+  const V cross = swapped * im;
+  return a * re + bitcast<V>(bitcast<BitsOf<V>>(cross) ^ bitcast<BitsOf<V>>(kSigns));
+}
+template <class V>
+TL_INLINE V pair_products(V a, V b) {
+  return pair_products(a, b, std::make_index_sequence<sizeof(V) / sizeof(Lane<V>)>{});
+}
+
 // Smith's method: both parts of the divisor are brought to the size of the larger one.
 template <class R>
 inline C<R> operator/(C<R> a, C<R> b) {
