@@ -8,6 +8,7 @@
 #include "iter/dtypes.h"
 #include "kernels/cpu/conv/geometry.h"
 #include "kernels/cpu/conv/kernels.h"
+#include "kernels/cpu/conv/tile_conv.h"
 #include "kernels/cpu/elementwise/cast.h"
 #include "kernels/cpu/loops/workspace.h"
 
@@ -198,6 +199,9 @@ void convolve(DType dtype, const Convolution& given) {
   if (dtype == DType::Int64) return convolve_integers(c);
   const bool half = is_half(dtype);
   const Convolution whole = merged(c);
+  if (dtype == DType::BFloat16) {
+    if (const TileConvolution run = tile_convolution(whole)) return run(whole);
+  }
   const bool move_in = half || !is_planar(whole.in), move_out = half || !is_planar(whole.out);
   if (!move_in && !move_out) return kernels_for(dtype, whole).gather(whole);
   InPlanes(dtype, c, move_in, move_out).gather();
