@@ -56,6 +56,44 @@ class LoopNest {
 // The order of dimensions, fastest first, that fits the strides best; the first operands count most.
 DimVector iteration_order(IntSpan sizes, const DimVector* strides, int n_operands);
 
+// An element of a nest, where each operand has it. It goes on without a division: inner dimensions may be
+// short.
+class LoopPosition {
+ public:
+  LoopPosition(int64_t element, const DimVector& sizes, const DimVector* strides, char* const* data, int n)
+      : sizes_(sizes), strides_(strides), n_(n), index_(sizes.size()) {
+    for (int k = 0; k < n; ++k) data_[k] = data[k];
+    for (size_t d = 0; d < sizes.size(); ++d, element /= sizes[d - 1]) {
+      index_[d] = element % sizes[d];
+      move(d, index_[d]);
+    }
+  }
+
+  char* const* data() const { return data_; }
+  int64_t index(size_t d) const { return d < index_.size() ? index_[d] : 0; }
+
+  // By so many along a dimension, whose end they may reach.
+  void advance(size_t d, int64_t count) {
+    for (; d < index_.size(); ++d, count = 1) {
+      index_[d] += count;
+      if (index_[d] < sizes_[d]) return move(d, count);
+      move(d, count - sizes_[d]);
+      index_[d] = 0;
+    }
+  }
+
+ private:
+  void move(size_t d, int64_t count) {
+    for (int k = 0; k < n_; ++k) data_[k] += count * strides_[k][d];
+  }
+
+  const DimVector& sizes_;
+  const DimVector* strides_;
+  int n_;
+  DimVector index_;
+  char* data_[kMaxOperands];
+};
+
 // Elements [begin, end) of the nest in its order: a partial row to the next row's begin, then as many whole
 // rows of the inner two dimensions as fit, then the rest.
 template <class F>
@@ -68,22 +106,14 @@ void LoopNest::run_range(int64_t begin, int64_t end, F&& body) const {
     strides[k] = ndim > 0 ? strides_[k][0] : 0;
     strides[n_ + k] = ndim > 1 ? strides_[k][1] : 0;
   }
+  LoopPosition position(begin, sizes_, strides_, data_, n_);
   for (int64_t at = begin; at < end;) {
-    int64_t rest = at;
-    char* data[kMaxOperands];
-    for (int k = 0; k < n_; ++k) data[k] = data_[k];
-    int64_t index0 = 0, index1 = 0;
-    for (int d = 0; d < ndim; ++d) {
-      const int64_t i = rest % sizes_[d];
-      rest /= sizes_[d];
-      if (d == 0) index0 = i;
-      if (d == 1) index1 = i;
-      for (int k = 0; k < n_; ++k) data[k] += i * strides_[k][d];
-    }
+    const int64_t index0 = position.index(0);
     const bool whole_rows = index0 == 0 && end - at >= n0;
-    const int64_t rows = whole_rows ? std::min(n1 - index1, (end - at) / n0) : 1;
+    const int64_t rows = whole_rows ? std::min(n1 - position.index(1), (end - at) / n0) : 1;
     const int64_t columns = whole_rows ? n0 : std::min(n0 - index0, end - at);
-    body(static_cast<char* const*>(data), static_cast<const int64_t*>(strides), columns, rows);
+    body(position.data(), static_cast<const int64_t*>(strides), columns, rows);
+    whole_rows ? position.advance(1, rows) : position.advance(0, columns);
     at += columns * rows;
   }
 }

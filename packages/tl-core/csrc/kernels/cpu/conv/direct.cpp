@@ -13,6 +13,31 @@ namespace {
 constexpr int64_t kDirectGrain = 1 << 16;  // multiplications that are worth a thread's while
 constexpr int kVectors = 4;                // of one row of outputs that are summed at once
 
+#if TL_ISA_LEVEL >= 4
+// Every other element of memory.
+TL_INLINE void store_even(float* to, int n, VecF v) {
+  const __m512i low = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
+  const uint32_t lanes = _pdep_u32((1u << n) - 1, 0x55555555);
+  const __m512 x = bitcast<__m512>(v);
+  _mm512_mask_storeu_ps(to, static_cast<__mmask16>(lanes), _mm512_permutexvar_ps(low, x));
+  _mm512_mask_storeu_ps(to + 16, static_cast<__mmask16>(lanes >> 16),
+                        _mm512_permutexvar_ps(_mm512_add_epi32(low, _mm512_set1_epi32(8)), x));
+}
+TL_INLINE void store_even(double* to, int n, VecD v) {
+  const __m512i low = _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0);
+  const uint32_t lanes = _pdep_u32((1u << n) - 1, 0x5555);
+  const __m512d x = bitcast<__m512d>(v);
+  _mm512_mask_storeu_pd(to, static_cast<__mmask8>(lanes), _mm512_permutexvar_pd(low, x));
+  _mm512_mask_storeu_pd(to + 8, static_cast<__mmask8>(lanes >> 8),
+                        _mm512_permutexvar_pd(_mm512_add_epi64(low, _mm512_set1_epi64(4)), x));
+}
+#else
+template <class T, class V>
+TL_INLINE void store_even(T* to, int n, V v) {
+  store_strided<T>(reinterpret_cast<char*>(to), 2 * static_cast<int64_t>(sizeof(T)), n, v);
+}
+#endif
+
 template <class T>
 class Direct {
  public:
@@ -133,6 +158,8 @@ class Direct {
     char* at = reinterpret_cast<char*>(out + q2 * stride);
     if (stride == 1)
       store_partial<T>(at, count, value);
+    else if (stride == 2)  // of a transposed convolution
+      store_even(reinterpret_cast<T*>(at), count, value);
     else
       store_strided<T>(at, stride * static_cast<int64_t>(sizeof(T)), count, value);
   }
