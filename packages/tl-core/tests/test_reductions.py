@@ -234,3 +234,20 @@ def test_errors_name_what_is_wrong():
     ):
         with pytest.raises(error, match=message):
             call()
+
+
+@pytest.mark.parametrize(
+    "name", ["bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"]
+)
+@pytest.mark.parametrize("n", [1, 3, 31, 33, 100, 4097])
+def test_one_element_decides_any_and_all(name, n):
+    """Wherever it lies: in whole words, or behind them."""
+    dtype = getattr(tl, name)
+    top = 1 if dtype == tl.bool else tl.iinfo(dtype).max
+    for value in (1, top):
+        for k in {0, n // 2, n - 1}:
+            one, other = tl.zeros(n, dtype=dtype), tl.full((n,), value, dtype=dtype)
+            assert not one.any() and other.all()
+            one[k], other[k] = value, 0
+            assert one.any() and not other.all()
+            assert bool(one.all()) == (n == 1) and bool(other.any()) == (n > 1)

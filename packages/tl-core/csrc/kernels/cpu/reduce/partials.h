@@ -245,6 +245,21 @@ class ScalarRow {
   A value() { return total_; }
 
  private:
+  // Whether one of the elements of whole words decides; how many are left behind them. A word holds a zero if
+  // its lanes less one borrow into a top bit that was not set (Warren, Hacker's Delight, section 6-1).
+  static TL_INLINE bool decided_by_words(const char*& p, int64_t& n) {
+    constexpr int64_t kLanes = 8 / sizeof(T), kWords = 4;
+    constexpr uint64_t kOnes = ~uint64_t{0} / static_cast<UnsignedLike<T>>(~UnsignedLike<T>{0}),
+                       kTops = kOnes << (8 * sizeof(T) - 1);
+    uint64_t decided[kWords] = {};
+    for (; n >= kWords * kLanes; n -= kWords * kLanes, p += 8 * kWords) {
+      for (int w = 0; w < kWords; ++w) {
+        const uint64_t x = read<uint64_t>(p + 8 * w);
+        decided[w] |= std::is_same_v<S, reducers::All> ? (x - kOnes) & ~x & kTops : x;
+      }
+    }
+    return (decided[0] | decided[1] | decided[2] | decided[3]) != 0;
+  }
   // Whether one of the elements decides; of dense floats, how many are left behind whole vectors.
   static TL_INLINE bool decided_by_vectors(const char*& p, int64_t& n) {
     using V = Vec<T>;
@@ -266,6 +281,7 @@ class ScalarRow {
     } else if constexpr (is_logical<S>) {
       UnsignedLike<T> decided = 0;  // as wide as the elements, for the compiler's vectors
       if constexpr (dense && has_float_lanes<T>) decided = decided_by_vectors(p, n);
+      if constexpr (dense && std::is_integral_v<T>) decided = decided_by_words(p, n);
       for (int64_t i = 0; i < n; ++i)
         decided |= static_cast<UnsignedLike<T>>(U::at(p + i * stride) != S::template identity<A>());
       return decided ? !acc : acc;
