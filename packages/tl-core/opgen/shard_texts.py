@@ -100,6 +100,8 @@ SHARDS: dict[str, str] = {
     "_nll_loss_backward": "function",
     "_cross_entropy": "function",
     "_cross_entropy_backward": "function",
+    "ctc_losses": "_n_, n_, n, n -> n, n__",
+    "_ctc_backward": "n, _n_, n_, n, n, n, n__ -> _n_",
     "_recurrent_layer": "replicate",
     "_recurrent_layer_backward": "replicate",
     # ---- pooling, padding, patches

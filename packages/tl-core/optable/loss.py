@@ -1,4 +1,4 @@
-"""Losses against class indices: negative log-likelihood and cross-entropy."""
+"""Losses against class indices and sequences of them: negative log-likelihood, cross-entropy and CTC."""
 
 from opgen.row import Composite, Op
 
@@ -89,5 +89,40 @@ ROWS = [
         method=False, namespace="_nn", autocast="float32",
         doc="The cross entropy of scores and target classes.",
         about={"target": "the classes"},
+    ),
+    Op(
+        (
+            "ctc_losses(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int "
+            "blank) -> (Tensor losses, Tensor alphas)"
+        ),
+        shape="[[log_probs.shape[1]], [log_probs.shape[1], log_probs.shape[0], 2 * targets.shape[1] + 1]]",
+        method=False, namespace="_nn",
+        grad={
+            "log_probs": (
+                "_ctc_gradient(g0, log_probs, targets, input_lengths, target_lengths, losses, alphas, blank)"
+            ),
+        },
+        jvp="double-vjp", batch="rule",
+        doc="The negative log-likelihoods of rows of labels, and the logarithms of the forward recursion.",
+    ),
+    Op(
+        (
+            "_ctc_backward(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor "
+            "target_lengths, Tensor losses, Tensor alphas, int blank) -> Tensor"
+        ),
+        shape="log_probs.shape",
+        function=False, method=False,
+        grad="none:only runs where nothing is recorded",
+        jvp="none:not implemented: only runs where nothing is differentiated", batch="rule",
+        doc="The gradient of ctc_losses.",
+    ),
+    Composite(
+        (
+            "_ctc_gradient(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor "
+            "target_lengths, Tensor losses, Tensor alphas, int blank) -> Tensor"
+        ),
+        shape="log_probs.shape",
+        function=False, method=False,
+        doc="The gradient of ctc_losses; in operators where it is recorded.",
     ),
 ]  # fmt: skip

@@ -101,6 +101,70 @@ def test_ctc_of_the_impossible():
     assert loss.item() == 0.0 and not scores.grad.any()
 
 
+def ctc_samples():
+    """Repeated labels, one step, no step, no label, more labels than a vector has lanes."""
+    rng = numpy.random.default_rng(7)
+    scores = rng.standard_normal((60, 6, 9))
+    targets = rng.integers(1, 9, (6, 25))
+    targets[1, :4] = [3, 3, 3, 2]
+    targets[:, 20:] = -1  # what lies behind a target is not read
+    return scores, targets, [60, 12, 1, 0, 30, 47], [20, 4, 1, 0, 0, 17]
+
+
+def ctc_by_recursion(scores, target, blank=0):
+    """The negative log-likelihood by the forward recursion of Graves et al., 2006, in longdouble."""
+    probabilities = numpy.exp(log_softmax(scores.astype(numpy.longdouble), -1))
+    states = [blank]
+    for label in target:
+        states += [label, blank]
+    if not len(scores):
+        return 0.0 if len(states) == 1 else numpy.inf
+    alpha = numpy.zeros(len(states), numpy.longdouble)
+    alpha[:2] = probabilities[0, states[:2]]
+    for row in probabilities[1:]:
+        before = alpha.copy()
+        for s, label in enumerate(states):
+            alpha[s] = before[s] + (before[s - 1] if s else 0)
+            if s > 1 and label != blank and label != states[s - 2]:
+                alpha[s] += before[s - 2]
+            alpha[s] *= row[label]
+    return float(-numpy.log(alpha[-2:].sum()))
+
+
+@pytest.mark.parametrize("dtype", [tl.float32, tl.float64])
+def test_ctc_of_samples_of_many_lengths(dtype):
+    scores, targets, inputs, lengths = ctc_samples()
+    rows = tl.tensor(scores, dtype=dtype).log_softmax(2)
+    losses = F.ctc_loss(rows, tl.tensor(targets), inputs, lengths, reduction="none")
+    want = [ctc_by_recursion(scores[: inputs[n], n], targets[n, : lengths[n]]) for n in range(6)]
+    numpy.testing.assert_allclose(losses.numpy(), want, rtol=1e-5 if dtype == tl.float32 else 1e-12)
+    flat = tl.cat([tl.tensor(targets)[n, : lengths[n]] for n in range(6)])
+    again = F.ctc_loss(rows, flat, tl.tensor(inputs), tl.tensor(lengths), reduction="none")
+    assert tl.equal(losses, again)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"targets": tl.tensor([[1, 9]])}, "expected targets below 4, got 9"),
+        ({"targets": tl.tensor([[1, -1]])}, "expected targets below 4, got -1"),
+        ({"blank": 4}, "blank must be in label range"),
+        ({"input_lengths": [7]}, "input_lengths to have value at most 6"),
+        ({"target_lengths": [3]}, "at least 3 labels"),
+        ({"input_lengths": [6, 6]}, "input_lengths must be of size batch_size 1"),
+    ],
+)
+def test_ctc_names_what_does_not_fit(change, message):
+    arguments = {
+        "log_probs": tl.zeros(6, 1, 4).log_softmax(2),
+        "targets": tl.tensor([[1, 2]]),
+        "input_lengths": [6],
+        "target_lengths": [2],
+    }
+    with pytest.raises(RuntimeError, match=message):
+        F.ctc_loss(**arguments | change)
+
+
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
 @pytest.mark.parametrize("dims", list(product([0, None], repeat=4)))
 def test_ctc_of_a_batch_of_examples_is_that_of_each(dims, reduction):
@@ -125,7 +189,7 @@ def test_ctc_of_a_batch_of_examples_takes_targets_in_a_row_and_refuses_lengths_t
     want = [F.ctc_loss(*one).item() for one in zip(scores, targets, inputs, lengths, strict=True)]
     numpy.testing.assert_allclose(got.numpy(), want, rtol=1e-12)
     for wrong in (inputs + 1, inputs - 6):
-        with pytest.raises(RuntimeError, match="out of bounds"):
+        with pytest.raises(RuntimeError, match="Expected input_lengths to have value at most 6"):
             vmap(F.ctc_loss)(scores, targets, wrong, lengths)
     with pytest.raises(RuntimeError, match="out of bounds"):
         vmap(F.ctc_loss)(scores, targets, inputs, lengths + 2)

@@ -1,6 +1,6 @@
-"""Rules of losses over classes."""
+"""Rules of losses over classes and sequences of them."""
 
-from opgen.rule_language import batch, batch_size
+from opgen.rule_language import batch, batch_size, results
 
 
 def _sums(x):
@@ -75,3 +75,44 @@ def _(grad, self, total_weight, target, weight, reduction, ignore_index):
     c = (h * weights).masked_fill(ignored, 0).unsqueeze(dim)
     # Not by `log_sums`, because a derivative of it would not reach the input.
     return (softmax(self, dim) * c).scatter_add(dim, safe.unsqueeze(dim), -c)
+
+
+def _merged(x):
+    """Numbers of each sample, of all examples."""
+    return x.reshape([batch_size * x.shape[1]] + x.shape[2:])
+
+
+def _samples_of_all(log_probs):
+    """The samples of all examples side by side."""
+    samples = batch_size * log_probs.shape[2]
+    return log_probs.transpose(0, 1).reshape([log_probs.shape[1], samples, log_probs.shape[3]])
+
+
+@batch("ctc_losses")
+def _(log_probs, targets, input_lengths, target_lengths, blank):
+    r = results(
+        ctc_losses(
+            _samples_of_all(log_probs),
+            _merged(targets),
+            _merged(input_lengths),
+            _merged(target_lengths),
+            blank,
+        )
+    )
+    sizes = [batch_size, log_probs.shape[2]]
+    return r[0].reshape(sizes), r[1].reshape(sizes + r[1].shape[1:])
+
+
+@batch("_ctc_backward")
+def _(grad, log_probs, targets, input_lengths, target_lengths, losses, alphas, blank):
+    result = _ctc_backward(
+        _merged(grad),
+        _samples_of_all(log_probs),
+        _merged(targets),
+        _merged(input_lengths),
+        _merged(target_lengths),
+        _merged(losses),
+        _merged(alphas),
+        blank,
+    )
+    return result.reshape([log_probs.shape[1], batch_size] + log_probs.shape[2:]).transpose(0, 1)

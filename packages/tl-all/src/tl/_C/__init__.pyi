@@ -54,6 +54,7 @@ from tl_core._C import _result__lu_with_info as _result__lu_with_info
 from tl_core._C import _result__max_pool as _result__max_pool
 from tl_core._C import _result__pack_int8 as _result__pack_int8
 from tl_core._C import _result_aminmax as _result_aminmax
+from tl_core._C import _result_ctc_losses as _result_ctc_losses
 from tl_core._C import _result_cummax as _result_cummax
 from tl_core._C import _result_cummin as _result_cummin
 from tl_core._C import _result_frexp as _result_frexp

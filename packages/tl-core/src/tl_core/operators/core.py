@@ -142,6 +142,64 @@ add(
 )
 
 
+# ---- connectionist temporal classification
+def _target_rows(targets: Any, lengths: Any) -> Any:
+    """A row of labels for each sample."""
+    counts = [int(n) for n in lengths]
+    longest = max(counts, default=0)
+    if targets.dim() == 2:
+        return targets[:, :longest]
+    rows = targets.new_zeros([len(counts), longest])
+    for row, count, labels in zip(rows, counts, targets.split(counts), strict=True):
+        row[:count] = labels
+    return rows
+
+
+def _ctc_operands(log_probs: Any, targets: Any, inputs: Any, lengths: Any) -> tuple[Any, ...]:
+    rows = _target_rows(targets, lengths)
+    return log_probs, rows, *(tl_core.as_tensor(n, dtype=tl_core.int64) for n in (inputs, lengths))
+
+
+def _ctc(log_probs: Any, targets: Any, inputs: Any, lengths: Any, blank: int, zero_infinity: bool) -> Any:
+    return aten.ctc_losses.default(*_ctc_operands(log_probs, targets, inputs, lengths), blank)
+
+
+def _ctc_gradient(
+    grad: Any,
+    log_probs: Any,
+    targets: Any,
+    inputs: Any,
+    lengths: Any,
+    losses: Any,
+    alphas: Any,
+    blank: int,
+    zero_infinity: bool,
+) -> Any:
+    operands = _ctc_operands(log_probs, targets, inputs, lengths)
+    return aten._ctc_gradient.default(grad, *operands, losses, alphas, blank)
+
+
+_CTC = "Tensor log_probs, Tensor targets, {0} input_lengths, {0} target_lengths"
+_CTC_RULE = "int blank=0, bool zero_infinity=False"
+_CTC_RESULTS = "Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False"
+
+add(
+    [
+        *(
+            (f"_ctc_loss{overload}({_CTC.format(kind)}, {_CTC_RULE}) -> (Tensor, Tensor)", _ctc)
+            for overload, kind in (("", "int[]"), (".Tensor", "Tensor"))
+        ),
+        *(
+            (
+                f"_ctc_loss_backward{overload}(Tensor grad, {_CTC.format(kind)}, {_CTC_RESULTS}) -> Tensor",
+                _ctc_gradient,
+            )
+            for overload, kind in (("", "int[]"), (".Tensor", "Tensor"))
+        ),
+    ]
+)
+
+
 # ---- indices
 def _clamp_indices(self: Any, indices: Sequence[Any]) -> list[Any]:
     """Indices that lie in the tensor."""

@@ -6,18 +6,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import tl_core
-from tl_core import Tensor, cat, full_like, stack, where
+from tl_core import Tensor, where
 from tl_core.dispatch.autocast_inputs import in_float32
+from tl_core.functions import nn as nn_functions
 from tl_core.overrides import overridable
 
 from .._reduction import check, reduce_losses
 from .checks import check_tensor
 
 __all__ = ["ctc_loss"]
-
-_IMPOSSIBLE = (
-    -1e30
-)  # the logarithm of the probability of an impossible event, finite so that gradients are finite
 
 
 @overridable
@@ -89,10 +86,9 @@ def ctc_loss(
     lengths = _Lengths.read(target_lengths, "target_lengths", log_probs)
     _check_lengths(log_probs, inputs, lengths)
     padded = _label_rows(targets, lengths, blank)
-    losses = _negative_log_likelihood(log_probs, padded, inputs, lengths, blank)
-    losses = losses + _probability_mass(log_probs, inputs)
-    endless = losses > -_IMPOSSIBLE / 2
-    losses = where(endless, 0.0 if zero_infinity else tl_core.inf, losses)
+    losses, _ = nn_functions.ctc_losses(log_probs, padded, inputs.tensor, lengths.tensor, blank)
+    if zero_infinity:
+        losses = where(losses.isinf(), 0.0, losses)
     if reduction == "mean":
         return (losses / lengths.tensor.clamp_min(1).to(losses.dtype)).mean()
     return reduce_losses(losses if batched else losses.squeeze(0), reduction)
@@ -130,25 +126,13 @@ def _check_sizes(log_probs: Tensor, blank: int) -> None:
 
 
 def _check_lengths(log_probs: Tensor, inputs: _Lengths, lengths: _Lengths) -> None:
-    """Unknown lengths become an index in `_ending`, whose operator checks them."""
+    """The operator checks lengths of each example of a batch."""
     steps = log_probs.shape[0]
     for n in inputs.values or ():
         if not 0 <= n <= steps:
             raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {n}")
     if any(n < 0 for n in lengths.values or ()):
         raise RuntimeError(f"Expected target_lengths to have no negative value, got {lengths.values}")
-
-
-def _probability_mass(log_probs: Tensor, inputs: _Lengths) -> Tensor:
-    """Zeros, with the gradient of each sample's probabilities.
-
-    The sum makes the gradient by log-probabilities equal to the gradient by the scores before the log-softmax. PyTorch
-    computes this gradient, also for unnormalized inputs.
-    """
-    steps = tl_core.arange(log_probs.shape[0], device=log_probs.device).unsqueeze(1)
-    counted = (steps < inputs.tensor).unsqueeze(-1)
-    mass = where(counted, log_probs, float("-inf")).exp().sum([0, 2])
-    return mass - mass.detach()
 
 
 def _label_rows(targets: Tensor, lengths: _Lengths, blank: int) -> Tensor:
@@ -168,36 +152,3 @@ def _label_rows(targets: Tensor, lengths: _Lengths, blank: int) -> Tensor:
     counted = positions < lengths.tensor.unsqueeze(1)
     labels = targets.gather(0, where(counted, firsts + positions, 0).flatten()).view_as(counted)
     return where(counted, labels, blank).to(tl_core.int64)
-
-
-def _negative_log_likelihood(
-    log_probs: Tensor, targets: Tensor, inputs: _Lengths, lengths: _Lengths, blank: int
-) -> Tensor:
-    """The forward recursion over blanks and labels in turn: blank, label, blank, ..., blank."""
-    steps, batch, _ = log_probs.shape
-    states = 2 * targets.shape[1] + 1
-    between = stack([full_like(targets, blank), targets], 2).flatten(1)
-    labels = cat([between, targets.new_full((batch, 1), blank)], 1)
-    skips = (labels[:, 2:] != blank).logical_and(labels[:, 2:] != labels[:, :-2])
-    emitted = log_probs.gather(2, labels.unsqueeze(0).expand(steps, batch, states))
-    unseen = log_probs.new_full((batch, 2), _IMPOSSIBLE)
-    first = tl_core.arange(states, device=log_probs.device)
-    # before the first step: at the first blank, or about to emit the first label
-    alphas = [where(first == 0, log_probs.new_zeros((batch, 1)), _IMPOSSIBLE)]
-    for t in range(inputs.longest(steps)):
-        if t == 0:
-            alphas.append(where(first < 2, emitted[0], _IMPOSSIBLE))
-            continue
-        before = cat([unseen, alphas[-1]], 1)
-        two_back = cat([unseen, where(skips, alphas[-1][:, :-2], _IMPOSSIBLE)], 1)[:, :states]
-        arrived = stack([alphas[-1], before[:, 1 : states + 1], two_back]).logsumexp(0)
-        alphas.append((arrived + emitted[t]).clamp_min(_IMPOSSIBLE))
-    return _ending(stack(alphas), inputs.tensor, lengths.tensor * 2)
-
-
-def _ending(alphas: Tensor, inputs: Tensor, ends: Tensor) -> Tensor:
-    """The negative log-probability of the last label or the blank behind it at the end of each sample's input."""
-    ended = alphas.gather(0, inputs.view(1, -1, 1).expand(1, -1, alphas.shape[2])).squeeze(0)
-    ends = ends.unsqueeze(1)
-    last, label = ended.gather(1, ends), ended.gather(1, (ends - 1).clamp_min(0))
-    return -stack([last, where(ends > 0, label, _IMPOSSIBLE)]).logsumexp(0).squeeze(1)

@@ -100,11 +100,17 @@ TL_INLINE V add_share(V sum, V difference, Lane<V> share, Lane<V> p) {
   return sum + (select<V>(difference > 0, size, V{}) - select<V>(difference < 0, size, V{}));
 }
 
+// What is there of each pair.
+template <class T>
+struct PairValues {
+  const T *distances, *grad;
+};
+
 // `vectors` vectors of one row's gradient from component `i`: a pair's share is computed once for all of
 // them.
 template <Norm norm, int vectors, class T>
 TL_INLINE void backward_block(const CdistShape& s, int64_t r, int64_t i, T* out, const T* row,
-                              const T* others, const T* distances, const T* grad) {
+                              const T* others, const PairValues<T>& values) {
   using V = Vec<T>;
   constexpr int W = kLanes<T>;
   const T p = static_cast<T>(s.p);
@@ -113,7 +119,7 @@ TL_INLINE void backward_block(const CdistShape& s, int64_t r, int64_t i, T* out,
   for (int v = 0; v < vectors; ++v) own[v] = load_some(row + i + v * W, count - v * W);
   for (int64_t j = s.first_other(r); j < s.end_other(r); ++j) {
     const int64_t pair = s.pair(r, j);
-    const T share = share_of<norm>(grad[pair], distances[pair], p);
+    const T share = share_of<norm>(values.grad[pair], values.distances[pair], p);
     const T* other = others + j * s.width + i;
     for (int v = 0; v < vectors; ++v)
       sums[v] = add_share<norm>(sums[v], own[v] - load_some(other + v * W, count - v * W), share, p);
@@ -122,13 +128,13 @@ TL_INLINE void backward_block(const CdistShape& s, int64_t r, int64_t i, T* out,
 }
 
 template <Norm norm, class T>
-void backward_row(const CdistShape& s, int64_t r, T* out, const T* row, const T* others, const T* distances,
-                  const T* grad) {
+void backward_row(const CdistShape& s, int64_t r, T* out, const T* row, const T* others,
+                  const PairValues<T>& values) {
   constexpr int W = kLanes<T>, kVectors = norm == Norm::Power ? 1 : 4;
   int64_t i = 0;
   for (; i + kVectors * W <= s.width; i += kVectors * W)
-    backward_block<norm, kVectors>(s, r, i, out, row, others, distances, grad);
-  for (; i < s.width; i += W) backward_block<norm, 1>(s, r, i, out, row, others, distances, grad);
+    backward_block<norm, kVectors>(s, r, i, out, row, others, values);
+  for (; i < s.width; i += W) backward_block<norm, 1>(s, r, i, out, row, others, values);
 }
 
 template <class T>
@@ -142,7 +148,7 @@ void backward(const CdistShape& s, char* out, const char* rows, const char* othe
     const int64_t row = (n * s.rows + r) * s.width, pairs = n * s.per_batch();
     run(s, r, reinterpret_cast<T*>(out) + row, reinterpret_cast<const T*>(rows) + row,
         reinterpret_cast<const T*>(others) + n * s.others * s.width,
-        reinterpret_cast<const T*>(distances) + pairs, reinterpret_cast<const T*>(grad) + pairs);
+        {reinterpret_cast<const T*>(distances) + pairs, reinterpret_cast<const T*>(grad) + pairs});
   });
 }
 

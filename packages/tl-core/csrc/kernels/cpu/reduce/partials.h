@@ -250,12 +250,12 @@ class ScalarRow {
   static TL_INLINE bool decided_by_words(const char*& p, int64_t& n) {
     constexpr int64_t kLanes = 8 / sizeof(T), kWords = 4;
     constexpr uint64_t kOnes = ~uint64_t{0} / static_cast<UnsignedLike<T>>(~UnsignedLike<T>{0}),
-                       kTops = kOnes << (8 * sizeof(T) - 1);
+                       kHighBits = kOnes << (8 * sizeof(T) - 1);
     uint64_t decided[kWords] = {};
     for (; n >= kWords * kLanes; n -= kWords * kLanes, p += 8 * kWords) {
       for (int w = 0; w < kWords; ++w) {
         const uint64_t x = read<uint64_t>(p + 8 * w);
-        decided[w] |= std::is_same_v<S, reducers::All> ? (x - kOnes) & ~x & kTops : x;
+        decided[w] |= std::is_same_v<S, reducers::All> ? (x - kOnes) & ~x & kHighBits : x;
       }
     }
     return (decided[0] | decided[1] | decided[2] | decided[3]) != 0;

@@ -81,3 +81,24 @@ def _cross_entropy_backward(
     op = aten.nll_loss2d_backward if x.ndim == 4 else aten.nll_loss_backward
     inner = r(op.default, grad, scores, target, weight, reduction, ignore_index, total)
     return r(named("_log_softmax_backward_data"), inner, scores, dim, x.dtype)
+
+
+@formula("ctc_losses")
+def ctc_losses(r: Recording, log_probs: Any, targets: Any, inputs: Any, lengths: Any, blank: int) -> Any:
+    return r(aten._ctc_loss.Tensor, log_probs, targets, inputs, lengths, blank)
+
+
+@formula("_ctc_backward")
+def _ctc_backward(
+    r: Recording,
+    grad: Any,
+    log_probs: Any,
+    targets: Any,
+    inputs: Any,
+    lengths: Any,
+    losses: Any,
+    alphas: Any,
+    blank: int,
+) -> Any:
+    operands = log_probs, targets, inputs, lengths
+    return r(aten._ctc_loss_backward.Tensor, grad, *operands, losses, alphas, blank)

@@ -1,0 +1,48 @@
+"""Derivatives of connectionist temporal classification, by the scores before their log-softmax."""
+
+import pytest
+
+import tl_core as tl
+from tl_autograd import grad, gradcheck, gradgradcheck
+from tl_autograd.func import jvp, vmap
+
+TARGETS = tl.tensor([[1, 2, 2], [3, 3, 1], [2, -1, -1], [-1, -1, -1], [1, 2, 3]])
+STEPS, COUNTS = tl.tensor([6, 5, 1, 4, 2]), tl.tensor([3, 3, 1, 0, 3])  # the last is impossible
+
+
+def scores(seed=0):
+    return tl.randn(6, 5, 4, dtype=tl.float64, generator=tl.Generator().manual_seed(seed))
+
+
+def losses(x, n=4):
+    return tl.ops.aten.ctc_losses(x.log_softmax(2)[:, :n], TARGETS[:n], STEPS[:n], COUNTS[:n], 0)[0]
+
+
+def test_both_derivatives():
+    x = scores().requires_grad_()
+    assert gradcheck(losses, x)
+    assert gradgradcheck(losses, x)
+
+
+def test_tangents():
+    x, t = scores(), scores(1)
+    step = 1e-6
+    _, tangent = jvp(losses, (x,), (t,))
+    assert tl.allclose(tangent, (losses(x + step * t) - losses(x - step * t)) / (2 * step), atol=1e-7)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_an_impossible_sample_has_no_gradient(create_graph):
+    x = scores().requires_grad_()
+    result = losses(x, 5)
+    (gradient,) = grad(result, x, tl.ones(5, dtype=tl.float64), create_graph=create_graph)
+    assert result[4].isinf() and not gradient[:, 4].any() and gradient[:, :4].isfinite().all()
+
+
+def test_gradients_of_examples():
+    examples = tl.stack([scores(1), scores(2)])
+    x = examples.clone().requires_grad_()
+    (each,) = grad(vmap(lambda one: losses(one).sum())(x), x, tl.ones(2, dtype=tl.float64))
+    for one, gradient in zip(examples, each, strict=True):
+        y = one.clone().requires_grad_()
+        assert tl.allclose(gradient, grad(losses(y).sum(), y)[0], rtol=1e-12)
