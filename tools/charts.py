@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-ROW = re.compile(r"^\| (?P<what>.+?) \| .*? \| (?P<ratio>\d+\.\d+)[^|]*\|$", re.MULTILINE)
+ROW = re.compile(r"^\| (?P<what>.+?) \| .*? \| (?P<ratio>\d+\.\d+)[^|]*\|(?: [\d.]* \|)?$", re.MULTILINE)
 HOW = re.compile(r"^.*\bthreads?, .*torch.*$", re.MULTILINE)
 
 # Each chart: its title, and the rows that it shows: the first group of the pattern is the bar's label.

@@ -34,9 +34,10 @@ def missed(bound: str, measured: str) -> bool:
     return found > asked if bound.startswith("≤") else bound.startswith("≥") and found < asked
 
 
-def line(what: str, bound: str, measured: str) -> str:
+def line(what: str, bound: str, measured: str, share: float | None = None) -> str:
     """A row of the table; a figure that misses its bound is marked."""
-    return f"| {what} | {bound} | {measured}{' (missed)' * missed(bound, measured)} |"
+    of_limit = "" if share is None else f"{share:.2f}"
+    return f"| {what} | {bound} | {measured}{' (missed)' * missed(bound, measured)} | {of_limit} |"
 
 
 def bound(value: float | None, sign: str = "≤") -> str:
@@ -51,13 +52,22 @@ def summary(group: Group, members: list[dict[str, Any]]) -> list[str]:
     slowest = max(done, key=lambda r: r["ratio"])
     mean = f"{geometric_mean(r['ratio'] for r in done):.3f}" + (f", {failed} failed" if failed else "")
     return [
-        line(f"{group.name}: geometric mean of {len(members)} cases", bound(group.mean), mean),
+        line(
+            f"{group.name}: geometric mean of {len(members)} cases", bound(group.mean), mean, mean_share(done)
+        ),
         line(
             f"{group.name}: the slowest ({slowest['name']})",
             bound(slowest["limit"]),
             f"{slowest['ratio']:.3f}",
+            slowest.get("share"),
         ),
     ]
+
+
+def mean_share(members: list[dict[str, Any]]) -> float | None:
+    """The geometric mean of the shares of the machine's limit, of the cases that have one."""
+    shares = [r["share"] for r in members if r.get("share") is not None]
+    return geometric_mean(shares) if shares else None
 
 
 def one_by_one(members: list[dict[str, Any]]) -> list[str]:
@@ -65,7 +75,9 @@ def one_by_one(members: list[dict[str, Any]]) -> list[str]:
     lines = []
     for r in members:
         name = r["name"] if r["group"] == r["name"] else f"{r['group']}: {r['name']}"
-        lines.append(line(name, bound(r["limit"]), "failed" if r["error"] else f"{r['ratio']:.3f}"))
+        lines.append(
+            line(name, bound(r["limit"]), "failed" if r["error"] else f"{r['ratio']:.3f}", r.get("share"))
+        )
     return lines
 
 
@@ -88,7 +100,11 @@ def measured_groups(rows: list[dict[str, Any]]) -> list[str]:
 def table(result: dict[str, Any]) -> str:
     """The figures as a Markdown table, with a line of how they were measured."""
     about = result["about"]
-    lines = ["| benchmark | target | tl ÷ PyTorch |", "|---|---|---|", *measured_groups(result["cases"])]
+    lines = [
+        "| benchmark | target | tl ÷ PyTorch | of the limit |",
+        "|---|---|---|---|",
+        *measured_groups(result["cases"]),
+    ]
     for dtype in ("float32", "float64"):
         shares = [v for name, v in result["of peak"].items() if dtype in name]
         if shares:

@@ -28,6 +28,7 @@ from tools.bench import (
     factorizations,
     graphs,
     indexing,
+    limits,
     loading,
     pages,
     parent,
@@ -145,7 +146,7 @@ def in_workers(
     pair: Pair, options: argparse.Namespace, results: Results, given: Iterable[cases.Case]
 ) -> tuple[list[Measured], bool]:
     """Measures, prints and stores the cases that run in workers."""
-    rounds = options.rounds
+    rounds, machine = options.rounds, options.limits
     everything: list[Measured] = []
     good = True
     for group, members in chosen(options.only, given).items():
@@ -153,7 +154,10 @@ def in_workers(
         pair.renew_all()
         measured = []
         for case in members:
-            measured.append(pair.measure(replace(case, rounds=min(case.rounds, rounds or case.rounds))))
+            figures = pair.measure(replace(case, rounds=min(case.rounds, rounds or case.rounds)))
+            measured.append(
+                replace(figures, share=machine.share(figures.work, figures.ours) if machine else None)
+            )
             print(report.row(measured[-1]), flush=True)
         if len(measured) > 1:
             line, met = report.mean_row(group, measured)
@@ -281,6 +285,7 @@ def against_peer(options: argparse.Namespace, pair: Pair, results: Results) -> b
 def main() -> int:
     """Measures; the exit status is 1 if a figure is not met."""
     options = arguments()
+    options.limits = limits.measure() if options.threads == 1 and not options.against else None
     options.clock = options.clock or ("cpu" if options.threads == 1 else "wall")
     ours, peer = Side(options.module, options.python), Side(options.peer_module, options.peer_python)
     if options.against:
@@ -288,7 +293,7 @@ def main() -> int:
     pair = Pair(ours, peer, options.threads, options.clock, options.unpinned)
     results = Results(options.json, header(options, pair))
     print("\n".join(f"{name}: {value}" for name, value in results.about.items()))
-    print(f"\n  {'':44} {'ours':>10} {'peer':>10} {'ratio':>8}")
+    print(f"\n  {'':44} {'ours':>10} {'peer':>10} {'ratio':>8} {'limit':>6}")
     measure = against_parent if options.against else every_operator if options.all_ops else against_peer
     return 0 if measure(options, pair, results) else 1
 

@@ -13,10 +13,11 @@ import json
 import os
 import statistics
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tools.bench.cases import Case
+from tools.bench.limits import Work
 from tools.packages import ROOT
 
 SAMPLES = 3  # a slice
@@ -42,6 +43,8 @@ class Measured:
     peers: float = 0.0
     ratio: float = 0.0
     error: str = ""
+    work: Work = field(default_factory=Work)
+    share: float | None = None  # of the machine's limit
 
     @property
     def met(self) -> bool:
@@ -98,6 +101,13 @@ class Worker:
         asked = {name: getattr(case, name) for name in ("setup", "before", "after", "less", "clock")}
         return float(self.ask(prepare=asked | {"run": run})["seconds"])
 
+    def work(self) -> Work:
+        """What a run of the prepared case does; nothing where running it apart is not possible."""
+        try:
+            return Work(**self.ask(work=True))
+        except WorkerError:
+            return Work()
+
     def fastest(self, samples: int) -> float:
         """The fastest of some samples."""
         return float(min(self.ask(sample=samples)["samples"]))
@@ -152,6 +162,8 @@ class Pair:
                 rounds += [self.round(1 if case.before else SAMPLES) for _ in range(case.rounds)]
         except WorkerError as error:
             return Measured(case.name, case.group.name, case.limit, error=str(error))
+        work = self.workers[0].work()
+        self.revive()
         return Measured(
             case.name,
             case.group.name,
@@ -159,6 +171,7 @@ class Pair:
             ours=statistics.median(a for a, _ in rounds),
             peers=statistics.median(b for _, b in rounds),
             ratio=statistics.median(a / b for a, b in rounds),
+            work=work,
         )
 
     def close(self) -> None:

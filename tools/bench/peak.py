@@ -41,7 +41,8 @@ int main(void) {
 TYPES = {"float32": "float", "float64": "double"}
 
 
-def _vector_bytes() -> int:
+def vector_bytes() -> int:
+    """The bytes of the widest vectors that the processor has."""
     flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
     return 64 if "avx512f" in flags else 32 if "avx2" in flags else 16
 
@@ -51,7 +52,7 @@ def multiply_adds(dtype: str) -> float | None:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         return None
-    width = _vector_bytes()
+    width = vector_bytes()
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder, "peak.c"), Path(folder, "peak")
         source.write_text(SOURCE)

@@ -35,7 +35,8 @@ def row(m: Measured) -> str:
     if m.error:
         return f"  {m.name:44} {m.error}  {verdict(False)}"
     bound = f"<= {m.limit:.2f}  {verdict(m.met)}" if m.limit is not None else ""
-    return f"  {m.name:44} {quantity(m.ours):>10} {quantity(m.peers):>10} {m.ratio:8.3f}  {bound}"
+    share = "" if m.share is None else f"{m.share:.2f}"
+    return f"  {m.name:44} {quantity(m.ours):>10} {quantity(m.peers):>10} {m.ratio:8.3f} {share:>6}  {bound}"
 
 
 def mean_row(group: Group, measured: list[Measured]) -> tuple[str, bool]:
@@ -44,14 +45,14 @@ def mean_row(group: Group, measured: list[Measured]) -> tuple[str, bool]:
     complete = not any(m.error for m in measured)
     met = group.mean is None or (complete and mean <= group.mean)
     bound = f"<= {group.mean:.2f}  {verdict(met)}" if group.mean is not None else ""
-    return f"  {'geometric mean':44} {'':10} {'':10} {mean:8.3f}  {bound}", met
+    return f"  {'geometric mean':44} {'':10} {'':10} {mean:8.3f} {'':6}  {bound}", met
 
 
 def plain(name: str, value: str, bound: str, met: bool) -> str:
     """A line for a figure without a peer."""
-    return f"  {name:44} {value:>10} {'':10} {'':8}  <= {bound}  {verdict(met)}"
+    return f"  {name:44} {value:>10} {'':10} {'':8} {'':6}  <= {bound}  {verdict(met)}"
 
 
 def share(name: str, value: float, least: float) -> str:
     """A line for a share that has to be reached."""
-    return f"  {name:44} {'':10} {'':10} {value:8.3f}  >= {least:.2f}  {verdict(value >= least)}"
+    return f"  {name:44} {'':10} {'':10} {value:8.3f} {'':6}  >= {least:.2f}  {verdict(value >= least)}"

@@ -3,7 +3,8 @@
 It is asked in lines of JSON on its standard input and answers on its standard output, one line each:
 `{"prepare": {"setup": …, "run": …, "before": …, "after": …, "less": …, "clock": …}}` builds the inputs anew, warms
 up, settles the number of runs a sample, and answers with it and the seconds that one takes; `{"sample": N}` answers
-with N samples, in seconds a run; `{"about": true}` tells what is measured. Only the standard library is used, as the
+with N samples, in seconds a run; `{"work": true}` tells what a run reads, writes and computes; `{"about": true}` tells
+what is measured. Only the standard library is used, as the
 environment belongs to the module.
 """
 
@@ -20,6 +21,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from tools.bench import work
+
 SAMPLE_SECONDS = 0.002
 CLOCKS: dict[str, Callable[[], int]] = {"cpu": time.process_time_ns, "wall": time.perf_counter_ns}
 
@@ -28,6 +31,7 @@ class Bench:
     """One prepared case."""
 
     def __init__(self, module: ModuleType, clock: Callable[[], int], case: dict[str, str]) -> None:
+        self.module, self.run = module, case["run"]
         self.names: dict[str, Any] = {"torch": module}
         exec(case["setup"], self.names)
         self.before = compile(case["before"], "<before>", "exec") if case["before"] else None
@@ -57,6 +61,12 @@ class Bench:
         gc.enable()
         return ticks / 1e9 / self.runs
 
+    def work(self) -> dict[str, Any]:
+        """What a run reads, writes and computes."""
+        if self.before is not None:
+            exec(self.before, self.names)
+        return work.measure(self.module, self.run, self.names)
+
 
 def serve(module: ModuleType, clock: Callable[[], int]) -> None:
     """Answers until the input ends."""
@@ -77,6 +87,10 @@ def serve(module: ModuleType, clock: Callable[[], int]) -> None:
                 if bench is None:
                     raise RuntimeError("nothing is prepared")
                 answer["samples"] = [bench.sample() for _ in range(request["sample"])]
+            elif "work" in request:
+                if bench is None:
+                    raise RuntimeError("nothing is prepared")
+                answer.update(bench.work())
             else:
                 answer["version"] = str(getattr(module, "__version__", "?"))
         except Exception as error:

@@ -3,12 +3,14 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from tools.bench import all_operators, parent, programs, report
+from tools.bench import limits as machine
 from tools.bench.cases import CASES, Case, Group, Program
 from tools.bench.pair import Measured, Pair, Side
 from tools.bench.results import Results
@@ -51,6 +53,23 @@ def test_a_known_ratio_is_measured(pair):
     assert 0.02 < measured.ratio < 0.5  # 0.1 where nobody else runs
     assert measured.met
     assert measured.ours < measured.peers
+
+
+def test_time_is_held_against_the_machine():
+    """The larger of the times of the operations and of the bytes, by the bandwidth of as many bytes."""
+    limits = machine.Limits({"float32": 1e9}, [1 << 16, 1 << 20], [1e9, 1e8], [1e9, 1e7])
+    assert limits.seconds(machine.Work(read=100)) == 0
+    assert limits.share(machine.Work(read=100), 1.0) is None
+    assert limits.seconds(machine.Work(read=40_000, written=20_000)) == pytest.approx(6e-5)
+    assert limits.seconds(machine.Work(read=10**6, written=10**6)) == pytest.approx(0.11)
+    products = machine.Work(read=40_000, flops=10**9, dtype="float32")
+    assert limits.share(products, 4.0) == pytest.approx(0.25)
+    assert limits.seconds(machine.Work(40_000, 0, 10**9, "bfloat16")) == pytest.approx(4e-5)
+
+
+def test_what_cannot_be_run_apart_has_no_share(pair):
+    measured = pair.measure(Case(GROUP, "work", "", "torch.work()"))
+    assert measured.work == machine.Work() and measured.share is None
 
 
 def test_what_takes_long_is_measured_once(sides, monkeypatch):
@@ -148,7 +167,8 @@ def test_a_program_that_fails_is_reported():
 
 def test_the_table():
     measured = [Measured("a", "g", 0.5, 1e-7, 4e-7, 0.25), Measured("b", "g", 0.5, 1e-3, 1e-3, 1.0)]
-    assert "0.250  <= 0.50  met" in report.row(measured[0])
+    assert report.row(measured[0]).split()[-4:] == ["0.250", "<=", "0.50", "met"]
+    assert report.row(replace(measured[0], share=0.7)).split()[-5:] == ["0.250", "0.70", "<=", "0.50", "met"]
     assert "NOT MET" in report.row(measured[1])
     assert "100.0 ns" in report.row(measured[0])
     line, met = report.mean_row(GROUP, measured)
