@@ -6,11 +6,14 @@ import json
 import sys
 import threading
 import warnings
+from pathlib import Path
 
 import pytest
 
 import tl_core as tl
 import tl_nn
+from tl_checkpoint import load
+from tl_compiler import jit
 from tl_compiler.export import Dim
 from tl_compiler.export import export as trace
 from tl_compiler.onnx import (
@@ -30,6 +33,7 @@ from tl_compiler.onnx.symbolic_helper import parse_args
 from tl_core.subclasses import FakeTensorMode
 
 onnx = pytest.importorskip("onnx", reason="the export to ONNX is an extra")
+pytest.importorskip("onnx.reference", reason="the export to ONNX is an extra")
 pytest.importorskip("onnxscript", reason="the export to ONNX is an extra")
 HAS_RUNTIME = importlib.util.find_spec("onnxruntime") is not None
 
@@ -155,6 +159,48 @@ def test_arguments_that_are_no_tensors_are_constants():
         program.call_reference(tl.ones(4, 3))
     by_keyword = export(Model().eval(), (tl.ones(4, 3), {"shift": tl.ones(2)}))
     assert [i.name for i in by_keyword.model.graph.inputs] == ["x", "shift"]
+
+
+def test_texts_are_constants(tmp_path):
+    class Named(tl_nn.Module):
+        def forward(self, x):
+            return x + 1, "text"
+
+    export(Named(), (tl.ones(2),), tmp_path / "m.onnx", dynamo=True)
+    number, text = run(tmp_path / "m.onnx", [tl.ones(2)])
+    assert number.tolist() == [2, 2] and text == "text"
+
+
+ARCHIVES = Path(__file__).parent / "archives"
+EXPORTED = [
+    "frozen", "gru_trace", "image_trace", "lstm_trace", "objects", "perceptron_script", "perceptron_trace", "shared",
+    "transformer_trace",
+]  # fmt: skip
+
+
+def run(file, arguments):
+    session = onnx.reference.ReferenceEvaluator(str(file))
+    return session.run(None, dict(zip(session.input_names, (t.numpy() for t in arguments), strict=True)))
+
+
+def tensors_of(value):
+    if isinstance(value, (list, tuple)):
+        return [t for each in value for t in tensors_of(each)]
+    return [value] if isinstance(value, tl.Tensor) else []
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_archives_of_torchscript(tmp_path, name):
+    """What PyTorch wrote and computed, by the reference implementation of ONNX's operators."""
+    arguments, expected = load(ARCHIVES / f"{name}.io.pt", weights_only=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OnnxExporterWarning)
+        export(jit.load(ARCHIVES / f"{name}.pt").eval(), tuple(arguments), tmp_path / "m.onnx", dynamo=True)
+    results = run(tmp_path / "m.onnx", tensors_of(arguments))
+    expected = tensors_of(expected)
+    assert expected
+    for result, tensor in zip(results, expected, strict=False):
+        tl.testing.assert_close(tl.from_numpy(result), tensor.detach(), rtol=1e-4, atol=1e-5)
 
 
 def test_a_program_is_exported_as_it_is():

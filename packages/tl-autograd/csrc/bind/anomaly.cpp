@@ -37,7 +37,7 @@ void warn(Node& node) {
 void remember_origin(Node& node) {
   WithGil lock;
   calling_python([&] {
-    PyRef traceback = checked(PyImport_ImportModule("traceback"));
+    PyRef traceback = checked(import_module("traceback"));
     PyRef stack = checked(run_python(PyObject_CallMethod, traceback.get(), "format_stack", nullptr));
     checked(PyDict_SetItemString(metadata(node).get(), kStack, stack.get()));
   });

@@ -16,8 +16,8 @@ PyObject* g_factory = nullptr;
 PyRef new_dict() {
   static PyObject* type = nullptr;
   if (!type)
-    type = checked(PyObject_GetAttrString(checked(PyImport_ImportModule("collections")).get(), "OrderedDict"))
-               .release();
+    type =
+        checked(PyObject_GetAttrString(checked(import_module("collections")).get(), "OrderedDict")).release();
   return checked(run_python(PyObject_CallNoArgs, type));
 }
 

@@ -19,7 +19,7 @@ std::string asked(const char* function, const char* format, A... arguments) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   try {
-    PyRef module = checked(PyImport_ImportModule("tl_core.base.source_location"));
+    PyRef module = checked(import_module("tl_core.base.source_location"));
     PyRef words = checked(run_python(PyObject_CallMethod, module.get(), function, format, arguments...));
     if (const char* utf8 = PyUnicode_AsUTF8(words.get())) text = utf8;
   } catch (const PythonError&) {

@@ -168,7 +168,7 @@ PyMethodDef kFunctions[] = {
 }  // namespace
 
 void add_plain_calls(PyObject* module) {
-  PyRef core = checked(PyImport_ImportModule("tl_core._C"));
+  PyRef core = checked(import_module("tl_core._C"));
   g_tensor_type = checked(PyObject_GetAttrString(core.get(), "Tensor")).release();
   checked(PyModule_AddFunctions(module, kFunctions));
 }

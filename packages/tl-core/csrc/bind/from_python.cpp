@@ -299,7 +299,7 @@ bool holds_symbol(PyObject* o, size_t depth = 0) {
 
 // Of symbolic numbers, by operators that the modes see.
 PyObject* tensor_of_symbols(PyObject* data, std::optional<DType> dtype, Device device) {
-  PyRef module = checked(PyImport_ImportModule("tl_core.symbolic.data"));
+  PyRef module = checked(import_module("tl_core.symbolic.data"));
   PyRef on = checked(device_object(device));
   return run_python(PyObject_CallMethod, module.get(), "tensor_of_symbols", "OOO", data,
                     dtype ? dtype_object(*dtype) : Py_None, on.get());

@@ -74,7 +74,7 @@ PyObject* tensors_of(const TlValue* values, int n) {
   const WithGil lock;
   std::string text = cat(op.info.name, " made ", what == kNan ? "nan" : "inf");
   try {
-    PyRef module = checked(PyImport_ImportModule("tl_core.settings.nan_check"));
+    PyRef module = checked(import_module("tl_core.settings.nan_check"));
     PyRef inputs(tensors_of(args, n_args)), made = checked(wrap(result));
     PyRef words = checked(run_python(PyObject_CallMethod, module.get(), "describe", "ssOO", op.info.name,
                                      what == kNan ? "nan" : "inf", made.get(), inputs.get()));

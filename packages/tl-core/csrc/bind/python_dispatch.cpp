@@ -317,7 +317,7 @@ PyObject* overload_of(const Operator& op, const TlValue* args, int n_args) {
   const int number = number_at(op, args, n_args);
   PyObject*& object = (*known)[&op][number + 1];
   if (object) return object;
-  PyRef module = checked(PyImport_ImportModule("tl_core.operators.packets"));
+  PyRef module = checked(import_module("tl_core.operators.packets"));
   return object =
              checked(run_python(PyObject_CallMethod, module.get(), "_overload", "si", op.info.name, number))
                  .release();
@@ -357,7 +357,7 @@ PyObject* replacement_of(const Operator& op, PyObject* function) {
   static auto* const known = new std::unordered_map<const Operator*, PyObject*>;
   PyObject*& object = (*known)[&op];
   if (object) return object;
-  PyRef module = checked(PyImport_ImportModule("tl_core.operators.public.handlers"));
+  PyRef module = checked(import_module("tl_core.operators.public.handlers"));
   return object = checked(run_python(PyObject_CallMethod, module.get(), "replacement_of", "O", function))
                       .release();
 }

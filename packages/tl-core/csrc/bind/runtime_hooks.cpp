@@ -30,7 +30,7 @@ void enter(void* left) {
 void find_lapack() {
   if (!Py_IsInitialized()) return;
   const WithGil lock;
-  const PyRef module(park_at_exit([] { return PyImport_ImportModule("tl_core.functions.lapack"); }));
+  const PyRef module(park_at_exit([] { return import_module("tl_core.functions.lapack"); }));
   const PyRef result(module ? run_python(PyObject_CallMethod, module.get(), "find", nullptr) : nullptr);
   if (result) return;
   pending_from_python();

@@ -158,7 +158,7 @@ void without_rule(const Operator& op, const TlValue* args, int n_args, TlValue* 
 PyObject* call_python(const Operator& op, const TlValue* args, int n_args) {
   static PyObject* handler = nullptr;  // guarded by the interpreter's lock
   if (!handler) {
-    PyRef module = checked(PyImport_ImportModule("tl_core.sparse_layouts.rules"));
+    PyRef module = checked(import_module("tl_core.sparse_layouts.rules"));
     handler = checked(PyObject_GetAttrString(module.get(), "call")).release();
   }
   PyRef values = checked(PyTuple_New(n_args));

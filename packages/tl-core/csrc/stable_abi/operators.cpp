@@ -8,6 +8,8 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "tl/python.hpp"
+
 namespace tl::stable {
 
 Ref checked(PyObject* owned) {
@@ -21,7 +23,7 @@ void throw_python() {
 }
 
 Ref python_function(const char* name) {
-  const Ref module = checked(PyImport_ImportModule("tl_core.extensions.stable_registrations"));
+  const Ref module = checked(import_module("tl_core.extensions.stable_registrations"));
   return checked(PyObject_GetAttrString(module.get(), name));
 }
 

@@ -1,6 +1,7 @@
 // Python objects as tensors, element types and devices, and the other functions that came after version 2.13.
 // The caller holds the interpreter's lock where an object of Python is passed.
 #include "stable_abi/operators.h"
+#include "tl/python.hpp"
 
 namespace tl::stable {
 
@@ -33,7 +34,7 @@ int64_t number_in(PyObject* object, TlArgKind kind) {
 
 bool warns_always() {
   const Gil lock;
-  const Ref core = checked(PyImport_ImportModule("tl_core"));
+  const Ref core = checked(import_module("tl_core"));
   const Ref on = checked(PyObject_CallMethod(core.get(), "is_warn_always_enabled", nullptr));
   return on.get() == Py_True;
 }

@@ -48,6 +48,17 @@ inline void checked(int status) {
   if (status < 0) throw PythonError();
 }
 
+// A module by its whole name, as a new reference, or null with an exception. PyImport_ImportModule would call
+// the
+// `__import__` of the running frame, which code with builtins of its own lacks or replaces.
+inline PyObject* import_module(const char* name) {
+  const PyRef package(PyImport_ImportModuleLevel(name, nullptr, nullptr, nullptr, 0));
+  const PyRef text(package ? PyUnicode_FromString(name) : nullptr);
+  PyObject* const module = text ? PyImport_GetModule(text.get()) : nullptr;
+  if (text && !module && !PyErr_Occurred()) PyErr_SetObject(PyExc_ModuleNotFoundError, text.get());
+  return module;
+}
+
 // Runs body, which may wait for the interpreter's lock. While the interpreter ends, CPython before 3.14 ends
 // a thread that waits for it by unwinding its stack, which aborts the process where a frame is noexcept and
 // drops Python objects without the lock everywhere else. The thread stops here instead, as it does in 3.14.

@@ -27,7 +27,7 @@ PyRef tuple_of(const std::vector<int64_t>& numbers) {
 
 void raise_failure(const Failure& failure) noexcept {
   try {
-    PyRef module = checked(PyImport_ImportModule("tl_distributed.base.errors"));
+    PyRef module = checked(import_module("tl_distributed.base.errors"));
     PyRef type = checked(PyObject_GetAttrString(module.get(), class_of(failure.kind())));
     PyRef error = checked(PyObject_CallFunction(type.get(), "s", failure.what()));
     if (!failure.missing_ranks().empty())

@@ -23,6 +23,19 @@ def optimize(model: Any) -> None:
     optimizer.optimize_ir(model)
     onnx_fusions.fuse(model)
     _restore_types(model)
+    _restore_texts(model)
+
+
+def _restore_texts(model: Any) -> None:
+    """Gives texts their own class again: the optimizer stores folded texts as numbers, which have bytes."""
+    import onnx_ir as ir
+
+    for value in model.graph.initializers.values():
+        tensor = value.const_value
+        if tensor is None or tensor.dtype != ir.DataType.STRING or isinstance(tensor, ir.StringTensor):
+            continue
+        texts = [t if isinstance(t, bytes) else str(t).encode() for t in tensor.numpy().flat]
+        value.const_value = ir.StringTensor(texts, shape=tensor.shape, name=value.name)
 
 
 def _restore_types(model: Any) -> None:
