@@ -44,7 +44,15 @@ ANSWERS = [
     "(f(*a, **k), 1)",
     "shrunk_storage()",
 ]
-WEIGHTS = {"function": 34, "method": 24, "language": 18, "property": 4, "handler": 14, "index": 6}
+WEIGHTS = {
+    "function": 34,
+    "method": 24,
+    "language": 18,
+    "property": 4,
+    "handler": 14,
+    "index": 6,
+    "region": 12,
+}
 
 
 class Calls:
@@ -122,6 +130,15 @@ class Calls:
         if random.random() < 0.1:
             return f"delattr({tensor}, '{name}')"
         return f"setattr({tensor}, '{name}', {values.nonsense(random)})"
+
+    def _region(self, random: Random) -> str:
+        if random.random() < 0.5:
+            target = random.choice(self.methods)
+            return f"beside_readers(lambda x: x.{target.text}({self._arguments(random, target)}))"
+        kinds = (self._function, self._method, self._language, self._index, self._property, self._handler)
+        calls = [random.choice(kinds)(random) for _ in range(random.choice((1, 1, 2)))]
+        call = f"in_region(lambda: [{', '.join(calls)}])"
+        return f"{call}[0].sum().backward()" if random.random() < 0.2 else call
 
     def _handler(self, random: Random) -> str:
         answer = random.choice(ANSWERS) if random.random() < 0.7 else values.nonsense(random)

@@ -141,6 +141,26 @@ def under_function_mode(answer: Any, call: Any) -> Any:
         return call()
 
 
+_compiled = tl.compile(lambda call: call())
+
+
+def in_region(call: Any) -> Any:
+    """The call in a compiled region, where operators of many elements wait."""
+    return _compiled(call)
+
+
+def beside_readers(call: Any) -> Any:
+    """What a call does to a tensor that waits, and which steps before and after it read."""
+
+    def program() -> Any:
+        x = tl.rand(40, 40) + 1
+        before = [x * 2, x.t() - 1, x[3:].exp()]
+        result = call(x)
+        return result, before, x * 3
+
+    return _compiled(program)
+
+
 def wrapper_subclass() -> Any:
     """A tensor without memory, whose handler runs what it is asked for."""
     return Wrapper(tl.rand(2, 3))

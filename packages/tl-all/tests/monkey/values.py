@@ -93,6 +93,21 @@ ODD_TENSORS = [
     "tl.tensor([-1, -2, 3])",
 ]
 
+# They wait in a compiled region, and are plain tensors elsewhere.
+WAITING = [
+    "(tl.rand(40, 40) * 2)",
+    "(tl.rand(40, 40) + 1).t()",
+    "(tl.rand(1600) - 0.5)[3:]",
+    "(tl.rand(1600, dtype=tl.float64) > 0.5)",
+    "tl.rand(2, 30, 40).exp().expand(2, 30, 40)",
+    "tl.rand(40, 40).to(tl.bfloat16)",
+    "tl.arange(1600).to(tl.int32).view(40, 40)",
+    "(tl.rand(40, 40, requires_grad=True) * 2)",
+    "tl.rand(40, 40).sqrt().untyped_storage()",
+    "tl.rand(40, 40).neg().abs_()",
+    "[tl.rand(40, 40) * 2, tl.rand(40, 40) + 1]",
+]
+
 SCALARS = ["0", "1", "2", "-1", "3", "0.5", "-2.5", "True", "False", "1e-5"]
 
 ODD_SCALARS = [
@@ -361,13 +376,20 @@ BY_NAME = {name: choices for names, choices in NAMED.items() for name in names}
 
 
 def tensor(random: Random) -> str:
-    """One of the tensors, every other an odd one."""
-    return random.choice(random.choice((TENSORS, ODD_TENSORS)))
+    """One of the tensors, nearly every other an odd one."""
+    return random.choice(random.choice((TENSORS, TENSORS, ODD_TENSORS, ODD_TENSORS, WAITING)))
+
+
+def waiting(random: Random) -> str:
+    """One that waits in a compiled region, or is made of some that do."""
+    return random.choice(WAITING)
 
 
 def nonsense(random: Random) -> str:
     """Anything."""
-    return random.choice(random.choice((TENSORS, ODD_TENSORS, SCALARS, ODD_SCALARS, NONSENSE, NONSENSE)))
+    return random.choice(
+        random.choice((TENSORS, ODD_TENSORS, SCALARS, ODD_SCALARS, WAITING, NONSENSE, NONSENSE))
+    )
 
 
 def sensible(random: Random, name: str) -> str:
