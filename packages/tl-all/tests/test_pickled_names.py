@@ -91,3 +91,33 @@ def test_other_names_are_absent():
         assert not hasattr(import_module(module), "_absent_name")
     with pytest.raises(ModuleNotFoundError):
         import_module("tl_core._absent_module")
+
+
+@pytest.mark.parametrize(
+    "holder",
+    ["", "linalg", "fft", "special", "sparse", "nn.functional", "nn.init", "autograd", "Tensor", "_C._nn"],
+)
+def test_public_functions_pickle_by_their_names(holder):
+    scope = tl
+    for part in filter(None, holder.split(".")):
+        scope = getattr(scope, part)
+    functions = {name: getattr(scope, name) for name in dir(scope) if not name.startswith("_")}
+    functions = {name: value for name, value in functions.items() if callable(value)}
+    assert len(functions) > 3
+    for name, value in functions.items():
+        again = pickle.loads(pickle.dumps(value))
+        assert again == value, name
+        assert again is value or scope is tl.Tensor, name
+
+
+def test_native_functions_in_another_process(execute):
+    layer = tl.nn.TransformerEncoderLayer(4, 2, 8, activation=tl.nn.functional.gelu)
+    data = pickle.dumps((tl.linalg.det, tl.special.erf, tl.fft.fft, layer))
+    program = f"""
+import pickle
+det, erf, fft, layer = pickle.loads({data!r})
+import tl
+assert (det, erf, fft) == (tl.linalg.det, tl.special.erf, tl.fft.fft)
+print(layer.activation is tl.nn.functional.gelu)
+"""
+    assert execute(program) == "True\n"

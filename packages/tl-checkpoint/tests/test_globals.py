@@ -66,6 +66,9 @@ def no_global_stays_allowed():
 
 def test_paths_of_classes():
     assert class_names.own_path("torch._C._nn.gelu") == "tl_nn.functional.gelu"
+    assert class_names.reference("tl_core._nn.gelu") == "torch._C._nn.gelu"
+    assert class_names.own_path("torch._C._linalg.linalg_det") == "tl_core._linalg.linalg_det"
+    assert class_names.reference("tl_core._linalg.linalg_det") == "torch._C._linalg.linalg_det"
     assert class_names.own_path("torch.nn.parameter.Parameter") == "tl_core.Parameter"
     assert class_names.own_path("project.Model") == "project.Model"
     assert class_names.resolve("torch.nn.parameter.Parameter") is tl.Parameter

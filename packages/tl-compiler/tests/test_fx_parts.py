@@ -111,7 +111,18 @@ def test_names_of_functions():
     )
     assert names.qualified_name(tl.ops.aten.add.Tensor) == "torch.ops.aten.add.Tensor"
     assert names.qualified_name(tl.ops.aten.add) == "torch.ops.aten.add"
+    assert names.qualified_name(tl.linalg.det) == names.library_path(tl.linalg.det) == "torch.linalg.det"
+    assert names.qualified_name(tl.special.erf) == "torch.special.erf"
     assert names.root_namespace().relu is tl.relu and names.library_path(tl.relu) is not None
+
+
+def test_graphs_with_functions_of_namespaces_pickle():
+    graph = fx.symbolic_trace(lambda x: tl.linalg.det(tl.special.erf(x)) + tl.fft.fft(x).real.sum())
+    assert "torch.linalg.det(" in graph.code and "torch.fft.fft(" in graph.code
+    x = tl.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert pickle.loads(pickle.dumps(graph))(x).item() == pytest.approx(
+        math.erf(1) * math.erf(4) - math.erf(2) * math.erf(3) + 3 - 1 + 7 - 1
+    )
 
 
 def test_a_namespace_gives_each_name_once():

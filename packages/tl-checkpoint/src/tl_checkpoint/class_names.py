@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import tl_core
-from tl_core.base.name_table import home_of, real_name_of
+from tl_core.base.name_table import NATIVE_NAMESPACES, home_of, real_name_of
 
 __all__ = ["QUANTIZED", "STORAGES", "StorageType", "own_path", "reference", "resolve", "storage_name"]
 
@@ -85,10 +85,9 @@ _EXACT |= {
     for name in ("_IncompatibleKeys", "_InPlaceHook", "_WrappedHook")
 }
 _BUILTIN = "torch._C._nn."  # functions of nn.functional that are written in C++
+_NATIVE = {f"torch._C.{own.rpartition('.')[2]}": own for own in NATIVE_NAMESPACES}
 _PACKAGES = ("tl_nn.functional.", "tl_nn.optim.lr_scheduler.")  # one module each in PyTorch
-_ONLY_NN = ("gelu", "linear", "log_sigmoid", "scaled_dot_product_attention", "softplus", "softshrink")
 _EXACT_BACK = {own: torch_path for torch_path, own in _EXACT.items()}
-_EXACT_BACK |= {f"tl_core.{name}": f"{_BUILTIN}{name}" for name in _ONLY_NN}
 
 
 def own_path(path: str) -> str:
@@ -101,6 +100,9 @@ def own_path(path: str) -> str:
         return _EXACT[path]
     if path.startswith(_BUILTIN):
         return f"tl_nn.functional.{path.removeprefix(_BUILTIN)}"
+    module, _, name = path.rpartition(".")
+    if module in _NATIVE:
+        return f"{_NATIVE[module]}.{name}"
     return real_name_of(path.removeprefix("torch.")) if path.startswith("torch.") else path
 
 
@@ -116,6 +118,8 @@ def reference(path: str) -> str:
     if path in _EXACT_BACK:
         return _EXACT_BACK[path]
     module, _, name = path.rpartition(".")
+    if module in NATIVE_NAMESPACES:
+        return f"torch._C.{module.rpartition('.')[2]}.{name}"
     home = home_of(module)
     return path if home is None else f"torch.{home}.{name}".replace("..", ".")
 

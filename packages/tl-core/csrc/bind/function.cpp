@@ -372,11 +372,14 @@ PyObject* space_of(PyObject* module, const char* name) {
 void add_functions(PyObject* module) {
   PyMethodDef* table = definitions(false);
   PyMethodDef* methods = definitions(true);
-  PyRef module_name = checked(PyUnicode_FromString("tl_core"));
+  PyRef own_name = checked(PyUnicode_FromString("tl_core"));
   for (int i = 0; i < kNumFunctions; ++i) {
     if (kFunctions[i].function) {
-      PyRef f = checked(PyCFunction_NewEx(&table[i], nullptr, module_name.get()));
+      // A pickle looks a function up in the module that the function names.
       PyObject* target = space_of(module, kFunctions[i].space);
+      PyRef name =
+          target == module ? PyRef(Py_NewRef(own_name.get())) : checked(PyModule_GetNameObject(target));
+      PyRef f = checked(PyCFunction_NewEx(&table[i], nullptr, name.get()));
       checked(PyModule_AddObjectRef(target, kFunctions[i].name, f.get()));
       g_function_objects[i][0] = f.release();
     }

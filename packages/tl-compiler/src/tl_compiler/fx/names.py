@@ -40,6 +40,14 @@ def _public_modules() -> Iterator[tuple[str, ModuleType]]:
         yield path, sys.modules.get(name) or import_module(name)
 
 
+def _name_in(path: str, holder: ModuleType, function: Callable[..., Any], name: str) -> str | None:
+    """The name of a function in a public module: `torch.linalg` has `linalg_det` as `det`."""
+    for public in (name, name.removeprefix(f"{path.rpartition('.')[2]}_")):
+        if getattr(holder, public, None) is function:
+            return public
+    return None
+
+
 def qualified_name(function: Callable[..., Any]) -> str:
     """The dotted name under which users find a function.
 
@@ -64,8 +72,9 @@ def qualified_name(function: Callable[..., Any]) -> str:
     module = getattr(function, "__module__", None) or ""
     if module.partition(".")[0].startswith("tl") or not module:
         for path, holder in _public_modules():
-            if getattr(holder, name, None) is function:
-                return f"{path}.{name}"
+            public = _name_in(path, holder, function, name)
+            if public is not None:
+                return f"{path}.{public}"
     if module == "tl_core._C":  # native, with no public name; `torch` has the module by that name
         return f"torch._C.{name}"
     owner = getattr(function, "__objclass__", None)
@@ -116,8 +125,9 @@ def library_path(function: Callable[..., Any]) -> str | None:
         return None
     name = function.__name__
     for path, holder in _public_modules():
-        if getattr(holder, name, None) is function:
-            return f"{path}.{name}"
+        public = _name_in(path, holder, function, name)
+        if public is not None:
+            return f"{path}.{public}"
     # A native function is made in one module and used in another.
     holders = (
         m

@@ -700,7 +700,7 @@ _METHODS: dict[str, Any] = {
     "__array_priority__": 1000,
 }  # fmt: skip
 
-_MODULES = {__name__, tensor_pickling.__name__, requires_grad_.__module__}
+_MODULES = {__name__, tensor_pickling.__name__, requires_grad_.__module__, sparse_methods.__name__}
 _named: set[Any] = set()
 for _name, _method in _METHODS.items():
     setattr(Tensor, _name, _method)

@@ -1,7 +1,8 @@
-"""Former modules of the functions and classes that pickles name, so that files of earlier versions load.
+"""Modules that pickles name and that no file has: former modules, and the namespaces of the native module.
 
 A pickle of plain Python names a function by its module. A move of such a function adds a line to the tables of
-`name_table`, and `tests/pickled_names.txt` of tl-all lists the names that pickles hold.
+`name_table`, and `tests/pickled_names.txt` of tl-all lists the names that pickles hold. A native function such as
+`linalg_det` names its namespace, `tl_core._linalg`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tl_core.base.name_table import MOVED_MODULES, MOVED_NAMES
+from tl_core import _C
+from tl_core.base.name_table import MOVED_MODULES, MOVED_NAMES, NATIVE_NAMESPACES
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
@@ -44,14 +46,14 @@ def attributes_of(module: str) -> Callable[[str], Any]:
 
 
 class _FormerModules:
-    """Finds former modules, and enters the present modules in `sys.modules`."""
+    """Finds former modules and native namespaces, and enters the present modules in `sys.modules`."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname not in MOVED_MODULES:
+        if fullname not in MOVED_MODULES and fullname not in NATIVE_NAMESPACES:
             return None
-        from importlib.machinery import ModuleSpec  # only old pickles pay for it
+        from importlib.machinery import ModuleSpec  # only such pickles pay for it
 
         return ModuleSpec(fullname, self)  # type: ignore[arg-type] # a loader by its methods, as in PEP 451
 
@@ -59,7 +61,11 @@ class _FormerModules:
         """The import system's own module, which `exec_module` replaces."""
 
     def exec_module(self, module: ModuleType) -> None:
-        sys.modules[module.__name__] = import_module(MOVED_MODULES[module.__name__])
+        name = module.__name__
+        if name in NATIVE_NAMESPACES:
+            sys.modules[name] = getattr(_C, name.rpartition(".")[2])
+        else:
+            sys.modules[name] = import_module(MOVED_MODULES[name])
 
 
 def serve() -> None:

@@ -15,6 +15,7 @@ __all__ = [
     "MODULES",
     "MOVED_MODULES",
     "MOVED_NAMES",
+    "NATIVE_NAMESPACES",
     "OBJECTS",
     "ROOMS",
     "facade_of",
@@ -696,6 +697,8 @@ MOVED_MODULES = {
     "tl_core.untyped_storage": "tl_core.memory.untyped_storage",
     "tl_nn.modules.persistent": "tl_nn.modules.state_dict",
 }
+# Attributes of the native module that hold the functions of one namespace. PyTorch has them in `torch._C`.
+NATIVE_NAMESPACES = tuple(f"{CORE}.{name}" for name in ("_fft", "_linalg", "_nn", "_special"))
 # Modules that some names of plain pickles have left: the present module of each name.
 MOVED_NAMES = {
     "tl_core.api.tensor_methods": dict.fromkeys(

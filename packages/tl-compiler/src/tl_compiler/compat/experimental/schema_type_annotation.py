@@ -10,6 +10,7 @@ import tl_nn
 from tl_compiler.fx.graph_module import GraphModule
 from tl_compiler.fx.interpreter import Transformer
 from tl_compiler.fx.node import Argument, Target
+from tl_core.base.name_table import NATIVE_NAMESPACES
 from tl_core.operators import packets as ops
 from tl_core.schemas.signatures import has_tensor_arg
 
@@ -110,7 +111,7 @@ def _return_type(function: Any) -> Any:
 
 def _of_operator(function: Any) -> Any:
     """What an operator of the core gives: a tensor, if its schemas say one."""
-    if getattr(function, "__module__", "") != "tl_core":
+    if getattr(function, "__module__", "") not in ("tl_core", *NATIVE_NAMESPACES):
         return None
     try:
         packet = getattr(ops.aten, function.__name__)
