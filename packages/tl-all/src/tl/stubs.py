@@ -85,7 +85,10 @@ def main(arguments: "Sequence[str]", program: str) -> None:
         arguments: the words after its name.
         program: the name, for messages.
     """
-    directory = get_parser(program).parse_args(arguments).directory
+    parser = get_parser(program)
+    directory = parser.parse_args(arguments).directory
+    if not directory:
+        parser.error("the name of the directory is empty")
     print(f"{len(write(directory))} stubs in {directory}")
 
 

@@ -12,6 +12,19 @@ if TYPE_CHECKING:
 
 def run(words: "Sequence[str]") -> int:
     """Runs the words after `tl`. Returns the exit status."""
+    if words and words[0] in COMMANDS and COMMANDS[words[0]].has_program:
+        return _run(words)
+    try:
+        status = _run(words)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of the output has ended
+        # The interpreter flushes the output when it ends, which would fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status
+
+
+def _run(words: "Sequence[str]") -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         print(overview())
         return 0
@@ -43,12 +56,24 @@ def call(name: str, arguments: "Sequence[str]", program: str) -> int:
     command = COMMANDS[name]
     try:
         return command.run(arguments, program)
+    except (KeyboardInterrupt, OSError) as error:
+        if command.has_program or isinstance(error, BrokenPipeError):
+            raise
+        return _end(error, program)
     except ModuleNotFoundError as error:
         if error.name != command.module.partition(".")[0]:
             raise
         needs = f"needs the package {command.distribution}, which is not installed"
         print(f"{program} {needs}: pip install {command.distribution}", file=sys.stderr)
         return 1
+
+
+def _end(error: "KeyboardInterrupt | OSError", program: str) -> int:
+    if isinstance(error, KeyboardInterrupt):
+        return 130  # 128 and the number of SIGINT
+    file = f"{error.filename}: " if error.filename else ""
+    print(f"{program}: {file}{error.strerror or error}", file=sys.stderr)
+    return 1
 
 
 def overview() -> str:

@@ -15,16 +15,24 @@ class Command:
         module: the module with its functions, which is imported when the command runs.
         function: `function(arguments, program)` runs the command, and returns the exit status or None.
         parser: `parser(program)` returns the parser of its arguments; empty for a command that only names a program.
+        has_program: whether errors of the user's program leave the function, with their tracebacks.
     """
 
     def __init__(
-        self, summary: str, distribution: str, module: str, function: str = "main", parser: str = "get_parser"
+        self,
+        summary: str,
+        distribution: str,
+        module: str,
+        function: str = "main",
+        parser: str = "get_parser",
+        has_program: bool = False,
     ):
         self.summary = summary
         self.distribution = distribution
         self.module = module
         self.function = function
         self.parser = parser
+        self.has_program = has_program
 
     def run(self, arguments: "Sequence[str]", program: str) -> int:
         """Runs the command.
@@ -66,7 +74,14 @@ COMMANDS = {
         "start a program on several processes or machines, as torchrun does",
         *("tl-distributed", "tl_distributed.run", "command", "get_args_parser"),
     ),
-    "torch": Command("run a program in which torch is another name of tl", "tl-all", "tl.torch", "main", ""),
+    "torch": Command(
+        "run a program in which torch is another name of tl",
+        "tl-all",
+        "tl.torch",
+        "main",
+        "",
+        has_program=True,
+    ),
     "stubs": Command("write stubs of torch for type checkers and editors", "tl-all", "tl.stubs"),
     "profile": Command(
         "run a program and show where its time and memory go",

@@ -321,7 +321,7 @@ def exit_status(main: Callable[[], object], program: str = PROGRAM) -> int:
     except SignalException as error:
         print(error, file=sys.stderr)
         return 128 + error.sigval
-    except (DistError, RendezvousError, ModuleNotFoundError) as error:
+    except (DistError, RendezvousError, ModuleNotFoundError, OSError) as error:
         print(f"{program}: {error}", file=sys.stderr)
         return 1
     except ValueError as error:

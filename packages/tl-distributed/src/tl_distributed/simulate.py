@@ -14,12 +14,12 @@ from __future__ import annotations
 import argparse
 import os
 import resource
-import runpy
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tl_core import Tensor
+from tl_core.base.programs import refusal, run_program
 
 from .backends.backend import all_backends_are
 from .backends.fake import FakeGroup
@@ -124,6 +124,8 @@ class Simulation:
     """
 
     def __init__(self, world: int, rank: int = 0):
+        if world < 1:
+            raise ValueError(f"Simulation: world must be 1 or more, got {world}")
         if not 0 <= rank < world:
             raise ValueError(f"Simulation: rank must be one of 0 .. {world - 1}, got {rank}")
         self.world = world
@@ -210,32 +212,38 @@ def get_parser(program: str = PROGRAM) -> argparse.ArgumentParser:
     return parser
 
 
-def main(args: Sequence[str] | None = None, program: str = PROGRAM) -> None:
+def main(args: Sequence[str] | None = None, program: str = PROGRAM) -> int:
     """Reads a command line, runs the program and prints the messages that it would send.
 
     Args:
         args: the words of the command line, by default those of the process.
         program: the name of the command, for messages.
 
+    Returns:
+        The exit status of the program that runs, or 2 for numbers that no job has.
+
     Example:
         >>> main(["--world", "8", "train.py"])  # doctest: +SKIP
     """
     options = get_parser(program).parse_args(args)
-    simulation = Simulation(options.world, options.rank)
-    sys.argv = [options.program, *options.arguments]
-
-    def run_program() -> None:
-        if options.module:
-            runpy.run_module(options.program, run_name="__main__", alter_sys=True)
-        else:
-            sys.path.insert(0, os.path.dirname(os.path.abspath(options.program)))
-            runpy.run_path(options.program, run_name="__main__")
-
     try:
-        simulation.run(run_program)
-    finally:
-        print("\n".join(simulation.lines()))
+        simulation = Simulation(options.world, options.rank)
+    except ValueError as error:
+        print(f"{program}: {str(error).removeprefix('Simulation: ')}", file=sys.stderr)
+        return 2
+    if reason := refusal(options.program, options.module):
+        print(f"{program}: {reason}", file=sys.stderr)
+        return 2
+    status = 0
+
+    def run() -> None:
+        nonlocal status
+        status = run_program(program, options.program, options.arguments, options.module)
+
+    simulation.run(run)
+    print("\n".join(simulation.lines()))
+    return status
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

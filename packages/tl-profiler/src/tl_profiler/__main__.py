@@ -20,12 +20,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import runpy
 import sys
 from collections.abc import Sequence
 
 from tl_autograd.profiler import profile
 from tl_autograd.profiler_kinds import ExperimentalConfig
+from tl_autograd.profiler_util import FunctionEventAvg
+from tl_core.base.programs import refusal, run_program
 from tl_profiler import report
 
 __all__ = ["get_parser", "main", "profile_program"]
@@ -82,47 +83,41 @@ def profile_program(arguments: Sequence[str], program: str) -> int:
 
 
 def _profile(options: argparse.Namespace, program: str) -> int:
-    if options.last < 0:
-        print(f"{program}: --last needs a number of megabytes from 0 on, got {options.last}", file=sys.stderr)
-        return 2
-    if options.stacks and options.no_stacks:
-        print(f"{program}: --stacks needs the stacks that --no-stacks leaves out", file=sys.stderr)
-        return 2
     for path in filter(None, (options.html, options.trace, options.stacks)):
         _check_folder(path, program)
-    if not options.module and not os.path.isfile(options.program):
-        print(f"{program}: there is no file {options.program!r} to run", file=sys.stderr)
+    if reason := _wrong_option(options) or refusal(options.program, options.module):
+        print(f"{program}: {reason}", file=sys.stderr)
         return 2
     config = ExperimentalConfig(profile_all_threads=options.all_threads, most_megabytes=options.last)
     collector = profile(record_shapes=not options.no_shapes, with_stack=not options.no_stacks,
                         profile_memory=not options.no_memory, with_modules=True, with_flops=False,
                         experimental_config=config)  # fmt: skip
     collector.with_python = not options.no_python and not options.no_stacks
-    status = 0
     with collector:
-        try:
-            _run(options)
-        except SystemExit as end:
-            status = end.code if isinstance(end.code, int) else int(end.code is not None)
-            if isinstance(end.code, str):
-                print(end.code, file=sys.stderr)
+        status = run_program(program, options.program, options.arguments, options.module)
     _write(collector, options, program)
     return status
+
+
+def _wrong_option(options: argparse.Namespace) -> str:
+    if options.last < 0:
+        return f"--last needs a number of megabytes from 0 on, got {options.last}"
+    if options.rows < 0:
+        return f"--rows needs a number from 0 on, got {options.rows}"
+    if options.stacks and options.no_stacks:
+        return "--stacks needs the stacks that --no-stacks leaves out"
+    column = options.sort.replace("cuda_", "device_")  # an older name of the same column
+    if not isinstance(getattr(FunctionEventAvg(), column, None), (int, float)):
+        return f"--sort needs a column such as cpu_time_total or count, got {options.sort!r}"
+    return ""
 
 
 def _check_folder(path: str, program: str) -> None:
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
         raise SystemExit(f"{program}: {path} cannot be written: {folder} is no folder that may be written to")
-
-
-def _run(options: argparse.Namespace) -> None:
-    sys.argv = [options.program, *options.arguments]
-    if options.module:
-        runpy.run_module(options.program, run_name="__main__", alter_sys=True)
-        return
-    sys.path.insert(0, os.path.dirname(os.path.abspath(options.program)))
-    runpy.run_path(options.program, run_name="__main__")
+    if os.path.isdir(path):
+        raise SystemExit(f"{program}: {path} cannot be written: it is a folder")
 
 
 def _write(collector: profile, options: argparse.Namespace, program: str) -> None:
