@@ -57,10 +57,27 @@ def listed(text: str, before: str, names: list[str]) -> str:
 
 
 def wheel_lists(text: str) -> str:
-    """The workflow's matrices: native packages, pure ones, all."""
+    """The workflow's matrices: native packages with what each needs, pure ones, all."""
     native = {p.dist for p in packages().values() if p.is_native}
     wanted = iter([[d for d in TABLE if d in native], [d for d in TABLE if d not in native], list(TABLE)])
-    return re.sub(r"(?<= package: )\[[^\]]*\]", lambda m: f"[{', '.join(next(wanted))}]", text)
+    text = re.sub(r"(?<= package: )\[[^\]]*\]", lambda m: f"[{', '.join(next(wanted))}]", text)
+    rows = "".join(
+        f'          - {{ package: {dist}, needs: "{" ".join(f"./{each}" for each in needs)}" }}\n'
+        for dist in TABLE
+        if dist in native and (needs := requirements(dist))
+    )
+    return re.sub(r"(?m)(?:^ +- \{ package: .*\n)+", lambda _: rows, text)
+
+
+def requirements(dist: str) -> list[str]:
+    """The packages of the repository that a package needs, with theirs, in the order of the table."""
+    every, found = packages(), set[str]()
+    ahead = [dist]
+    while ahead:
+        new = {name for name in every[ahead.pop()].dependencies if name in every} - found
+        found |= new
+        ahead += new
+    return [name for name in TABLE if name in found]
 
 
 def updated(root: Path) -> Iterator[tuple[Path, str]]:

@@ -28,3 +28,12 @@ def test_a_table_has_a_line_below_its_head():
 def test_packages_import_only_packages_of_the_table():
     names = {p.import_name for p in packages().values()}
     assert all(set(design.may_import) <= names for design in TABLE.values())
+
+
+def test_a_wheel_is_tested_beside_all_that_it_requires():
+    assert package_tables.requirements("tl-core") == []
+    assert package_tables.requirements("tl-distributed") == ["tl-core"]
+    # tl-nn needs tl-autograd, and tl-compiler names both.
+    assert package_tables.requirements("tl-compiler") == ["tl-core", "tl-autograd", "tl-nn", "tl-checkpoint"]
+    text = (ROOT / package_tables.WHEELS).read_text()
+    assert '{ package: tl-compiler, needs: "./tl-core ./tl-autograd ./tl-nn ./tl-checkpoint" }' in text
