@@ -53,8 +53,9 @@ def docstrings() -> Iterator[doctest.DocTest]:
 def examples_of_pages() -> Iterator[doctest.DocTest]:
     """The examples of all pages."""
     for page in pages(ROOT):
+        names = {"__name__": "__main__"}  # as in a program: classes say which module they are of
         yield doctest.DocTestParser().get_doctest(
-            page.read_text(), {}, str(page.relative_to(ROOT)), str(page), 0
+            page.read_text(), names, str(page.relative_to(ROOT)), str(page), 0
         )
 
 
