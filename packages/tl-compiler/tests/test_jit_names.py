@@ -44,7 +44,7 @@ def test_annotations_change_nothing():
 def test_python_runs_outside_of_programs():
     assert jit.is_scripting() is jit.is_tracing() is False
     assert not isinstance(Model(), (jit.ScriptModule, jit.ScriptFunction, jit.TracedModule))
-    for kind in (jit.ScriptModule, jit.TracedModule, jit.TopLevelTracedModule):
+    for kind in (jit.RecursiveScriptModule, jit.TracedModule, jit.TopLevelTracedModule):
         with pytest.raises(RuntimeError, match=r"torch\.jit\.script compiles a subclass of nn\.Module"):
             kind()
     with pytest.raises(TypeError, match="No constructor defined"):

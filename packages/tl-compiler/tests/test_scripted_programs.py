@@ -268,7 +268,9 @@ def test_syntax_that_programs_lack():
             jit.script(function)
     with pytest.raises(RuntimeError, match=r"cannot be compiled since it inherits from nn\.Module"):
         jit.script(Small)
-    with pytest.raises(RuntimeError, match="takes a function, module or class, got <class 'int'>"):
+    with pytest.raises(
+        RuntimeError, match="takes a function, module, class, list or dictionary, got <class 'int'>"
+    ):
         jit.script(3)
 
 

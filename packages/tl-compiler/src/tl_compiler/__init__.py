@@ -17,6 +17,7 @@ operator_hooks.makers["decompose"] = "tl_compiler.export.decompose:decompose_pro
 operator_hooks.makers["reduce_graph_module"] = "tl_compiler.fx.retracing:reduce_graph_module"
 operator_hooks.makers["script_function"] = "tl_compiler.scripting.scripting:script_function"
 operator_hooks.makers["write_program"] = "tl_compiler.script.writing:write_program"
+operator_hooks.makers["compile_in_place"] = "tl_compiler.scripting.scripting:compile_in_place"
 operator_hooks.makers["reduce_package_graph_module"] = "tl_compiler.fx.retracing:reduce_package_graph_module"
 
 

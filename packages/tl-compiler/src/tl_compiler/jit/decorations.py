@@ -148,7 +148,7 @@ def interface(obj: type) -> type:
 
 
 def script_method(fn: Callable) -> Callable:
-    """Marks a method that is compiled.
+    """Marks a method of a subclass of `ScriptModule` that is compiled.
 
     Example:
         >>> from tl_compiler import jit
@@ -159,6 +159,7 @@ def script_method(fn: Callable) -> Callable:
         >>> double(3)
         6
     """
+    fn._script_method = True  # type: ignore[attr-defined] # functions take attributes
     return fn
 
 

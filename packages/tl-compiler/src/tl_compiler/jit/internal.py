@@ -32,14 +32,58 @@ __all__ = [
 ]  # fmt: skip
 
 
+# The stated signatures of functions whose implementation no program has compiled, by module and qualified name.
+_overloads: dict[str, list[Any]] = {}
+
+
 def _overload(func: Any) -> Any:
-    """Marks one of several signatures; returns the function unchanged."""
+    """Adds one of several signatures of the function that follows under the same name; returns it unchanged.
+
+    Example:
+        >>> @_overload
+        ... def double(x: int) -> int: ...
+        ...
+        >>> def double(x):
+        ...     return 2 * x
+        ...
+        >>> len(overloads_of(double))
+        1
+    """
+    stated = _overloads.setdefault(_overload_key(func), [])
+    if any(f.__code__.co_firstlineno == func.__code__.co_firstlineno for f in stated):
+        stated.clear()  # the definitions run again
+    stated.append(func)
     return func
 
 
-def _overload_method(func: Any) -> Any:
-    """Marks one of several signatures of a method; returns the function unchanged."""
-    return func
+_overload_method = _overload
+
+
+def _overload_key(func: Any) -> str:
+    return f"{func.__module__}.{func.__qualname__}"
+
+
+def overloads_of(func: Any) -> list[Any]:
+    """The signatures that `_overload` and `_overload_method` state for a function or method.
+
+    Args:
+        func: the implementation.
+
+    Raises:
+        RuntimeError: the function is itself one of them: the implementation is missing.
+    """
+    func = inspect.unwrap(getattr(func, "__func__", func))
+    if not isinstance(func, types.FunctionType):
+        return []
+    own: list[Any] | None = vars(func).get("_script_overloads")
+    if own is None:
+        if func in _overloads.get(_overload_key(func), ()):
+            raise RuntimeError(
+                f"Function {_overload_key(func)} has overloads but no implementation: define it once more behind them"
+            )
+        own = _overloads.pop(_overload_key(func), [])
+        func._script_overloads = own  # type: ignore[attr-defined] # functions take attributes
+    return own
 
 
 def _copy_to_script_wrapper(fn: Any) -> Any:

@@ -52,12 +52,14 @@ def script(
     the source calls are compiled too. A decorator that runs in an import compiles the function at its first call.
 
     Args:
-        obj: the function, module or class. Another `ScriptModule` or `ScriptFunction` is returned unchanged.
+        obj: the function, module or class; or a list or dictionary, which becomes one that programs share with Python.
+            Another `ScriptModule` or `ScriptFunction` is returned unchanged.
         optimize: without effect.
         example_inputs: without effect.
 
     Returns:
-        A `ScriptFunction`; a `RecursiveScriptModule` that shares the tensors of the module; the class itself.
+        A `ScriptFunction`; a `RecursiveScriptModule` that shares the tensors of the module; the class itself; a
+        `ScriptList` or `ScriptDict`.
 
     Raises:
         RuntimeError: the source can't be compiled, or a type doesn't fit. The message points into the source.

@@ -116,7 +116,13 @@ class Program:
         if is_module and declaration.name.startswith("__torch__.torch.nn.modules.container."):
             body.update(container_methods(declaration.name.rpartition(".")[2]))
         return type(
-            own, (base,), {**declaration.constants, **body, **self._public_methods(declaration, base)}
+            own,
+            (base,),
+            {
+                **declaration.constants,
+                **body,
+                **self._public_methods(declaration, RecursiveScriptModule if is_module else base),
+            },
         )
 
     def _public_methods(self, declaration: Declaration, base: type) -> dict[str, Any]:

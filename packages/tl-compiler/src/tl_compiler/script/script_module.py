@@ -15,29 +15,60 @@ from .classes import Declaration
 from .graph_text import Graph
 from .types import Type
 
-__all__ = ["RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "TracedModule"]
+__all__ = ["RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "TracedModule", "is_compiled"]
 
 
-class ScriptModule(Module):
+class _CompilesInstances(type):
+    """The class of `ScriptModule`: a call of a subclass compiles the object that its `__init__` has filled."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        result = super().__call__(*args, **kwargs)
+        if not is_compiled(result):
+            operator_hooks.maker("compile_in_place")(result)
+        return result
+
+
+class ScriptModule(Module, metaclass=_CompilesInstances):
     """A module whose methods are code of TorchScript, as `script`, `trace` and `load` return it.
 
     Parameters, buffers and modules inside it are those of `nn.Module`: `state_dict`, `to`, `train` and hooks work.
-
-    Raises:
-        RuntimeError: always when called, as `script` makes such modules.
+    A subclass marks the methods that are compiled by `script_method`, or states them as texts by `define`. They are
+    compiled when `__init__` has ended. Programs in modules of `nn` and `script` are the newer way.
 
     Example:
-        >>> issubclass(RecursiveScriptModule, ScriptModule)
-        True
+        >>> class Shift(ScriptModule):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.define("def forward(self, x):\\n    return x + 1")
+        ...
+        >>> import tl_core
+        >>> Shift()(tl_core.ones(2))
+        tensor([2., 2.])
     """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError(
-            "ScriptModule can't be made by a call: torch.jit.script compiles a subclass of nn.Module"
-        )
 
     _declaration: Declaration
     _program: Any  # the Program, which makes classes of this one
+
+    def define(self, src: str) -> None:
+        """Adds methods that a text defines, as functions whose first argument is the module.
+
+        Args:
+            src: the text.
+
+        Raises:
+            RuntimeError: the text can't be compiled, or the module comes from `script`, `trace` or `load`.
+        """
+        texts = vars(self).get("_method_texts", [])
+        own: Any = getattr(type(self), "_written_class", None)
+        if is_compiled(self) and own is None:
+            raise RuntimeError(
+                f"define(): {self.original_name} comes from a program, which takes no further methods. Subclass "
+                "ScriptModule, or write the method in the module that is scripted."
+            )
+        object.__setattr__(self, "_method_texts", [*texts, src])
+        if is_compiled(self):
+            self.__class__ = own
+            operator_hooks.maker("compile_in_place")(self)
 
     @property
     def original_name(self) -> str:
@@ -128,6 +159,19 @@ class ScriptModule(Module):
         )
 
 
+def is_compiled(module: Any) -> bool:
+    """Whether a module belongs to a program: it is no object of a subclass whose `__init__` still runs.
+
+    Args:
+        module: the module.
+
+    Example:
+        >>> is_compiled(Module()), is_compiled(ScriptModule())
+        (False, True)
+    """
+    return hasattr(type(module), "_program")
+
+
 class RecursiveScriptModule(ScriptModule):
     """A module of a program. Each class of the program derives from this class.
 
@@ -135,6 +179,11 @@ class RecursiveScriptModule(ScriptModule):
         >>> issubclass(RecursiveScriptModule, Module)
         True
     """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise RuntimeError(
+            f"{type(self).__name__} can't be made by a call: torch.jit.script compiles a subclass of nn.Module"
+        )
 
 
 def _item(self: Any, key: Any) -> Any:

@@ -176,7 +176,8 @@ class Calls(Parts):
         special = self.session.module_call(self, owner, name, arguments, keywords, node)
         if special is not None:
             return special
-        signature = self.session.module_method(owner, name, self, node)
+        overload = self.session.overloaded_method(owner, name, self, arguments, keywords, node)
+        name, signature = overload or (name, self.session.module_method(owner, name, self, node))
         texts = self.match_arguments(signature, arguments, keywords, node)
         receiver = owner.text if owner.text == "self" else f"({owner.text})"
         return Value(f"{receiver}.{name}({', '.join(texts)})", signature.result)

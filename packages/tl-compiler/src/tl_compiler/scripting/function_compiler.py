@@ -92,11 +92,11 @@ class FunctionCompiler(Statements, Expressions, Calls):
             raise self.error(node, f"Unknown type name '{ast.unparse(node)}' ({error})") from None
 
     # ---- the function
-    def compile(self, stated: Any = None) -> tuple[str, Signature]:
+    def compile(self, stated: Signature | None = None) -> tuple[str, Signature]:
         """Returns the code of the function, and its signature.
 
         Args:
-            stated: types of the arguments and the result that replace annotations, or None.
+            stated: a signature whose types replace annotations, or None.
         """
         node = self.source.node
         arguments = self.arguments(node, stated)
@@ -115,7 +115,9 @@ class FunctionCompiler(Statements, Expressions, Calls):
         """Statements without constants that stand alone, such as the docstring."""
         return [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
 
-    def arguments(self, node: ast.FunctionDef, stated: Any) -> list[tuple[str, Type, Value | None]]:
+    def arguments(
+        self, node: ast.FunctionDef, stated: Signature | None
+    ) -> list[tuple[str, Type, Value | None]]:
         """The arguments, which become variables."""
         spec = node.args
         if spec.vararg is not None or spec.kwarg is not None:
@@ -135,7 +137,7 @@ class FunctionCompiler(Statements, Expressions, Calls):
         for index, (argument, default) in enumerate(
             zip(names, defaults[-len(names) :] if names else [], strict=True)
         ):
-            kind = stated[0][index] if stated else self.annotation(argument.annotation)
+            kind = stated.arguments[index][1] if stated else self.annotation(argument.annotation)
             kind = TENSOR if kind is None else kind
             self.scope.values[argument.arg] = Value(argument.arg, kind, slot=True)
             value = self.default(default, kind)
@@ -165,10 +167,10 @@ class FunctionCompiler(Statements, Expressions, Calls):
         convert = self.convert(value, kind) or value
         return value if value.type == NONE else convert
 
-    def stated_result(self, node: ast.FunctionDef, stated: Any) -> Type | None:
+    def stated_result(self, node: ast.FunctionDef, stated: Signature | None) -> Type | None:
         """The type of the result that an annotation states."""
         if stated:
-            result: Type | None = stated[1]
+            result: Type | None = stated.result
             return result
         return self.annotation(node.returns) if node.returns is not None else None
 

@@ -16,7 +16,7 @@ from .annotations import UnknownType, type_of_annotation, type_of_value
 
 __all__ = ["ModuleFacts", "annotations_of", "class_attribute", "facts_of", "key_of"]
 
-_OWN = frozenset(dir(tl_nn.Module())) | {"training"}
+_OWN = frozenset(dir(tl_nn.Module())) | {"training", "_method_texts"}
 _CONSTANT_KINDS = (int, float, bool, str, type(None), tl_core.dtype, tl_core.device, tl_core.layout)
 
 

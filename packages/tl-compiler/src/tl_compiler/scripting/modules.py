@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import sys
+import textwrap
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +13,7 @@ import tl_nn
 from ..jit.decorations import FunctionModifiers
 from ..jit.internal import get_torchscript_modifier
 from ..script.linking import absorb
-from ..script.script_module import ScriptModule
+from ..script.script_module import RecursiveScriptModule, is_compiled
 from ..script.sources import program_name
 from ..script.types import Type
 from .function_compiler import FunctionCompiler
@@ -20,7 +22,7 @@ from .module_types import ModuleFacts, annotations_of, class_attribute, facts_of
 from .operands import Bound, Items, ModuleValue, Operand, PythonValue, Value
 from .operator_types import BOOL, NONE, STR, TENSOR
 from .signatures import Signature
-from .source import source_of
+from .source import source_of, source_of_text
 
 __all__ = ["ModuleCompiler"]
 
@@ -37,6 +39,7 @@ class ModuleClass:
         interfaces: the names of the interfaces that parts are declared as.
         signatures: the signatures of the methods that are compiled.
         open: the names of the methods that are being compiled.
+        texts: the sources of the methods that a text defines.
     """
 
     name: str
@@ -46,6 +49,7 @@ class ModuleClass:
     interfaces: dict[str, str]
     signatures: dict[str, Signature] = field(default_factory=dict)
     open: set[str] = field(default_factory=set)
+    texts: dict[str, Any] = field(default_factory=dict)
 
 
 class ModuleCompiler:
@@ -62,7 +66,7 @@ class ModuleCompiler:
         entry = self._names_of_modules.get(id(module))
         if entry is not None:
             return entry[1]
-        if isinstance(module, ScriptModule):
+        if is_compiled(module):
             kind: Any = type(module)
             name = absorb(self.program, kind._program, kind._declaration.name)
         else:
@@ -152,7 +156,8 @@ class ModuleCompiler:
         static = class_attribute(type(owner.module), name)
         if isinstance(static, property):
             return compiler.call_module(owner, name, [], {}, node)
-        if callable(getattr(owner.module, name, None)) or module_source(owner.module, name) is not None:
+        own = callable(getattr(owner.module, name, None)) or name in kind.texts
+        if own or module_source(owner.module, name) is not None:
             return Bound(owner, name)
         raise compiler.error(node, f"Module '{type(owner.module).__name__}' has no attribute '{name}' ")
 
@@ -190,7 +195,7 @@ class ModuleCompiler:
 
     def container_items(self: Any, owner: ModuleValue) -> Any:
         """The modules in a container: a list, or a dictionary by name; None for another module."""
-        if isinstance(owner.module, ScriptModule):
+        if is_compiled(owner.module):
             original = owner.module.original_name
             if original not in ("ModuleList", "Sequential", "ModuleDict"):
                 return None
@@ -243,24 +248,34 @@ class ModuleCompiler:
             return signature
         return self.compile_method(kind, name)
 
-    def compile_method(self: Any, kind: ModuleClass, name: str) -> Signature:
-        """Compiles a method of a module's class."""
+    def compile_method(
+        self: Any, kind: ModuleClass, name: str, function: Any = None, stated: Signature | None = None
+    ) -> Signature:
+        """Compiles a method of a module's class.
+
+        Args:
+            kind: the class.
+            name: the name of the method in the program.
+            function: the function, or None for the module's own of that name.
+            stated: a signature whose types replace annotations, or None.
+        """
         if name in kind.signatures:
             return kind.signatures[name]
         if name in kind.open:
             raise RuntimeError(f"function '{name}' is called recursively. Recursive calls are not supported")
         owner = ModuleValue("self", kind.module, kind.name)
-        function = class_attribute(type(kind.module), name)
-        function = function.fget if isinstance(function, property) else getattr(kind.module, name, None)
+        if function is None:
+            static = class_attribute(type(kind.module), name)
+            function = static.fget if isinstance(static, property) else getattr(kind.module, name, None)
         modifier = get_torchscript_modifier(function)
         kind.open.add(name)
         try:
             if modifier in (FunctionModifiers.IGNORE, FunctionModifiers.UNUSED, FunctionModifiers._DROP):
                 text, signature = self._python_method(kind, name, function, modifier)
             else:
-                source = module_source(kind.module, name)
+                source = kind.texts.get(name) or module_source(kind.module, name)
                 source = source_of(function) if source is None else source
-                text, signature = FunctionCompiler(self, source, owner, name).compile()
+                text, signature = FunctionCompiler(self, source, owner, name).compile(stated)
         finally:
             kind.open.discard(name)
         kind.signatures[name] = signature
@@ -304,10 +319,42 @@ class ModuleCompiler:
                 self._compile_interfaces(part, kind)
         return name
 
+    def compile_in_place(self: Any, module: Any) -> None:
+        """Compiles an object of a subclass of `ScriptModule`, which becomes a module of the program.
+
+        Its methods are those that `script_method` marks, and those of the texts that `define` stored.
+        """
+        written = type(module)
+        kind = self._module_classes[self.module_class(module)]
+        scope = dict(vars(sys.modules[written.__module__]))
+        for text in vars(module).get("_method_texts", ()):
+            sources = source_of_text(textwrap.dedent(text), scope.__getitem__, written.__name__, "<string>")
+            kind.texts.update(sources)
+        for name in kind.texts:
+            self.compile_method(kind, name)
+        for name in dir(written):
+            if getattr(class_attribute(written, name), "_script_method", False):
+                self.compile_method(kind, name)
+        facts = {
+            "__module__": written.__module__,
+            "__qualname__": written.__qualname__,
+            "_written_class": written,
+        }
+        self.program.bases[kind.name] = type(written.__name__, (RecursiveScriptModule, written), facts)
+        for name, part in module._modules.items():
+            module._modules[name] = self.build_module(part)
+        for name in kind.facts.attributes:
+            value = getattr(module, name, None)
+            vars(module)[name] = (
+                getattr(value, "value", value) if type(value).__name__ == "Attribute" else value
+            )
+        vars(module)["_is_full_backward_hook"] = None
+        module.__class__ = self.program.class_of(kind.name)
+
     def build_module(self: Any, module: Any, built: dict[int, Any] | None = None) -> Any:
         """Returns the scripted module, which shares the tensors of the module."""
         built = {} if built is None else built
-        if module is None or isinstance(module, ScriptModule):
+        if module is None or is_compiled(module):
             return module
         if id(module) in built:
             return built[id(module)]

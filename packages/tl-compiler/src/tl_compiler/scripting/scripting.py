@@ -9,11 +9,13 @@ from typing import Any
 
 import tl_nn
 
+from ..script.containers import ScriptDict, ScriptList
 from ..script.script_function import ScriptFunction
 from ..script.script_module import ScriptModule
+from .annotations import UnknownType
 from .session import Session
 
-__all__ = ["script", "script_class", "script_function", "script_module"]
+__all__ = ["compile_in_place", "script", "script_class", "script_function", "script_module"]
 
 
 def script_function(function: Any, caller_names: dict[str, Any] | None = None) -> ScriptFunction:
@@ -49,6 +51,15 @@ def script_module(module: tl_nn.Module, caller_names: dict[str, Any] | None = No
     session = Session(caller_names)
     session.compile_module(module)
     return session.build_module(module)
+
+
+def compile_in_place(module: Any) -> None:
+    """Compiles an object of a subclass of `ScriptModule`, whose `__init__` has ended.
+
+    Raises:
+        RuntimeError: a method can't be compiled.
+    """
+    Session().compile_in_place(module)
 
 
 def script_class(kind: type, caller_names: dict[str, Any] | None = None) -> type:
@@ -92,4 +103,33 @@ def script(obj: Any, caller_names: dict[str, Any] | None = None) -> Any:
         return script_class(obj, caller_names)
     if inspect.isfunction(obj) or inspect.ismethod(obj):
         return _defer(obj) if _imports(obj) else script_function(obj, caller_names)
-    raise RuntimeError(f"torch.jit.script takes a function, module or class, got {type(obj)}")
+    if isinstance(obj, (list, dict)):
+        return shared_container(obj)
+    raise RuntimeError(
+        f"torch.jit.script takes a function, module, class, list or dictionary, got {type(obj)}"
+    )
+
+
+def shared_container(value: Any) -> ScriptList | ScriptDict:
+    """Returns a list or dictionary that programs take as it is, with elements of one type.
+
+    Raises:
+        RuntimeError: the elements differ in type, or there are none to tell the type.
+    """
+    if isinstance(value, (ScriptList, ScriptDict)):
+        return value
+    session = Session()
+    try:
+        kind = session.value_type(value)
+    except UnknownType as error:
+        raise RuntimeError(f"torch.jit.script: the type of the container isn't known: {error}") from error
+    if not value:
+        raise RuntimeError("torch.jit.script: an empty container does not tell the type of its elements")
+
+    def check(*values: Any) -> None:
+        for element, expected in zip(values, kind.arguments, strict=True):
+            actual = session.value_type(element)
+            if actual != expected:
+                raise TypeError(f"the container holds values of type {expected}, got {actual}")
+
+    return ScriptList(value, check) if isinstance(value, list) else ScriptDict(value, check)

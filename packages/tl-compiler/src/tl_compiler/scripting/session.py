@@ -32,6 +32,7 @@ from .modules import ModuleCompiler
 from .names import operator_of
 from .operands import Operand, PythonValue, Value
 from .operator_types import BOOL, INT, NONE, STR, list_of
+from .overloads import Overloads
 from .signatures import Signature, signature_of
 from .source import source_of, source_of_text
 from .special_calls import SPECIAL, assert_call
@@ -42,7 +43,7 @@ _TYPING = {name: getattr(typing, name) for name in ("List", "Dict", "Tuple", "Op
 _CODED = (tl_core.dtype, tl_core.layout, tl_core.memory_format)
 
 
-class Session(ClassCompiler, ModuleCompiler, AttributeReader, ClassResolver):
+class Session(ClassCompiler, ModuleCompiler, AttributeReader, ClassResolver, Overloads):
     """Compiles what a program needs, each thing once.
 
     Args:
@@ -122,7 +123,9 @@ class Session(ClassCompiler, ModuleCompiler, AttributeReader, ClassResolver):
                 node, f"the method {target.__qualname__} of an object of Python can't be compiled"
             )
         try:
-            return self._compile_once(target, lambda: source_of(target), program_name(target))
+            name = program_name(target)
+            overload = self.overloaded_function(target, name, compiler, arguments, keywords, node)
+            return overload or self._compile_once(target, lambda: source_of(target), name)
         except RuntimeError as error:
             raise compiler.source.called_from(error, target.__name__, node) from error.__cause__
 
@@ -130,13 +133,16 @@ class Session(ClassCompiler, ModuleCompiler, AttributeReader, ClassResolver):
         name: str = absorb(self.program, function._program, function.qualified_name)
         return name, signature_of(self.program.archive.definition(name), name)
 
-    def _compile_once(self, key: Any, source: Callable[[], Any], name: str) -> tuple[str, Signature]:
+    def _compile_once(
+        self, key: Any, source: Callable[[], Any], name: str, stated: Signature | None = None
+    ) -> tuple[str, Signature]:
         entry = self._functions.get(id(key))
         if entry is None:
             name = self.free_name(name)
             self._functions[id(key)] = key, name, None
             try:
-                text, signature = FunctionCompiler(self, source(), None, name.rpartition(".")[2]).compile()
+                function = FunctionCompiler(self, source(), None, name.rpartition(".")[2])
+                text, signature = function.compile(stated)
             except BaseException:
                 del self._functions[id(key)]
                 raise
@@ -148,18 +154,11 @@ class Session(ClassCompiler, ModuleCompiler, AttributeReader, ClassResolver):
             )
         return entry[1], entry[2]
 
-    def compile_function(self, function: Any, stated: Any = None) -> str:
-        """Compiles a function of a program, and returns its dotted name.
-
-        Args:
-            function: the function.
-            stated: the types of arguments and result, in the place of annotations, or None.
-        """
+    def compile_function(self, function: Any) -> str:
+        """Compiles a function of a program, and returns its dotted name."""
         name = self.free_name(program_name(function))
         self._functions[id(function)] = function, name, None
-        text, signature = FunctionCompiler(self, source_of(function), None, name.rpartition(".")[2]).compile(
-            stated
-        )
+        text, signature = FunctionCompiler(self, source_of(function), None, name.rpartition(".")[2]).compile()
         self.program.archive.add(name, text)
         self._functions[id(function)] = function, name, signature
         return name
