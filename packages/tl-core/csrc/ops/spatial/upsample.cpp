@@ -198,7 +198,7 @@ bool is_exact_in_float(const ResampleWeights& map, int bits) {
   return true;
 }
 
-// One axis, rounded to bytes.
+// One axis, rounded to whole numbers that bytes hold, which stay floats for the next axis.
 Tensor resampled_bytes(const Tensor& self, const Request& r, size_t a) {
   ResampleWeights map = merged(r.map(DType::Float64, a, 0, r.out[a]));
   const int bits = round_to_fixed_point(map.weight);
@@ -209,8 +209,8 @@ Tensor resampled_bytes(const Tensor& self, const Request& r, size_t a) {
   grid[a] = r.out[a];
   maps[a] = std::move(map);
   const Tensor sums = resampled(field, grid, [&] { return std::move(maps); });
-  ops::add_(sums, Scalar(0.5));
-  return ops::to_dtype(ops::clamp_(sums, Scalar(0), Scalar(255)), DType::UInt8);
+  cpu::round_to_bytes(dtype, sums.ptr<char>(), sums.numel());
+  return sums;
 }
 
 // Images are resampled as Pillow does it, and the reference: in fixed point, rounded after each axis, the
@@ -220,7 +220,7 @@ Tensor upsampled_image(const Tensor& self, const Request& r) {
   Tensor bytes = self;
   for (const size_t a : {1, 0})
     if (r.in[a] != r.out[a]) bytes = resampled_bytes(bytes, r, a);
-  return bytes;
+  return ops::to_dtype(bytes, DType::UInt8);
 }
 
 bool is_image(const Tensor& self, const Request& r) {

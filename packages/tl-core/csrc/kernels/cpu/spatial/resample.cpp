@@ -201,8 +201,24 @@ void run_rows(const LongRows& field, char* out, const char* in) {
   });
 }
 
+template <class T>
+void round_some(char* sums, int64_t n) {
+  using V = Vec<T>;
+  constexpr int W = kLanes<T>;
+  parallel_for(0, n, 1 << 15, [&](int64_t begin, int64_t end) {
+    T* p = reinterpret_cast<T*>(sums);
+    for (int64_t i = begin; i < end; i += W) {
+      const V up = load_some<T>(p + i, end - i) + T(0.5);
+      const V low = select<V>(up < T(0), V{}, up);
+      store_some<T>(p + i, end - i, trunc(select<V>(low > T(255), V{} + T(255), low)));
+    }
+  });
+}
+
 }  // namespace
 
+using RoundKernel = void (*)(char*, int64_t);
+extern const RoundKernel byte_roundings[2] = {&round_some<float>, &round_some<double>};
 using ResampleKernel = void (*)(const SeparableResample&, char*, const char*);
 extern const ResampleKernel resamplings[2] = {&run<float>, &run<double>};
 using ResampleRowsKernel = void (*)(const LongRows&, char*, const char*);
@@ -214,7 +230,8 @@ extern const ResampleRowsKernel row_resamplings[2] = {&run_rows<float>, &run_row
 TL_LEVELS(using ResampleKernel = void (*)(const SeparableResample&, char*, const char*);
           extern const ResampleKernel resamplings[2];
           using ResampleRowsKernel = void (*)(const LongRows&, char*, const char*);
-          extern const ResampleRowsKernel row_resamplings[2])
+          extern const ResampleRowsKernel row_resamplings[2]; using RoundKernel = void (*)(char*, int64_t);
+          extern const RoundKernel byte_roundings[2])
 
 namespace tl::cpu {
 
@@ -223,6 +240,9 @@ void resample(DType dtype, const SeparableResample& field, char* out, const char
 }
 void resample_rows(DType dtype, const LongRows& field, char* out, const char* in) {
   TL_SELECT(row_resamplings)[dtype == DType::Float64](field, out, in);
+}
+void round_to_bytes(DType dtype, char* sums, int64_t n) {
+  TL_SELECT(byte_roundings)[dtype == DType::Float64](sums, n);
 }
 
 }  // namespace tl::cpu

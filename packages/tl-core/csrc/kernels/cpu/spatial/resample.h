@@ -21,4 +21,7 @@ struct LongRows {
 };
 void resample_rows(DType dtype, const LongRows& field, char* out, const char* in);
 
+// Sums to the nearest whole numbers that bytes hold, halves upwards, in place.
+void round_to_bytes(DType dtype, char* sums, int64_t n);
+
 }  // namespace tl::cpu
