@@ -5,6 +5,7 @@
 #include "kernels/cpu/conv/kernels.h"
 #include "kernels/cpu/conv/padded_gemm.h"
 #include "kernels/cpu/conv/weight_grad.h"
+#include "kernels/cpu/conv/winograd.h"
 #include "kernels/cpu/loops/copy.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
@@ -229,6 +230,11 @@ class GatherProduct {
 
 template <class T>
 void gather_product(const Convolution& c) {
+#if TL_ISA_LEVEL >= 4
+  if constexpr (std::is_same_v<T, float>) {
+    if (WinogradProduct::suits(c) && WinogradProduct(c).run()) return;
+  }
+#endif
   PlaneProduct<T>::pays(c) ? PlaneProduct<T>(c).run() : GatherProduct<T>(c).run();
 }
 
