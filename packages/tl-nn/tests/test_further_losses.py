@@ -160,3 +160,26 @@ def test_parts_of_a_batch():
     layer, x = nn.Linear(2, 1), tl.arange(8.0).view(4, 2)
     assert nn.parallel.data_parallel(layer, x, ["cpu", "cpu"]).tolist() == layer(x).tolist()
     assert nn.parallel.data_parallel(layer, (x,)).tolist() == layer(x).tolist()
+
+
+@pytest.mark.parametrize("value", [float("nan"), -0.1, 1.1])
+def test_binary_cross_entropy_refuses_what_is_no_probability(value):
+    with pytest.raises(RuntimeError, match="between 0 and 1"):
+        F.binary_cross_entropy(tl.tensor([0.5, value]), tl.ones(2))
+
+
+def test_multilabel_soft_margin_loss_divides_by_the_classes_of_the_input():
+    with pytest.raises(IndexError):
+        F.multilabel_soft_margin_loss(tl.tensor(0.5), tl.ones(3))
+    x, y = tl.tensor([[0.5]]), tl.ones(1, 3)
+    loss = F.multilabel_soft_margin_loss(x, y)
+    assert loss.item() == pytest.approx(3 * float(np.log1p(np.exp(-0.5))))
+
+
+def test_bilinear_takes_an_empty_batch_and_checks_its_bias():
+    x, y, w = tl.rand(3, 2), tl.rand(3, 4), tl.rand(5, 2, 4)
+    assert F.bilinear(x[:0], y[:0], w, tl.rand(5)).shape == (0, 5)
+    assert F.bilinear(tl.rand(3, 0), y, w[:, :0]).tolist() == [[0.0] * 5] * 3
+    for bias in (tl.rand(1), tl.rand(3, 1), tl.rand(1, 5)):
+        with pytest.raises(RuntimeError, match="bias size does not match weight size"):
+            F.bilinear(x, y, w, bias)

@@ -10,6 +10,7 @@
 #include "ops/shared/copy.h"
 #include "ops/shared/elementwise.h"
 #include "ops/shared/expanded.h"
+#include "ops/shared/loop_recorder.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -107,8 +108,11 @@ Tensor masked_fill_tensor(const Tensor& self, const Tensor& mask, const Tensor& 
   TL_CHECK(number.dim() == 0, Runtime,
            "masked_fill only supports a 0-dimensional value tensor, but got tensor with ", number.dim(),
            " dimension(s).");
-  TL_CHECK(can_cast(number.dtype(), self.dtype()), Runtime, "result type ", scalar_type_name(number.dtype()),
-           " can't be cast to the desired output type ", scalar_type_name(self.dtype()));
+  if (promote(number.dtype(), self.dtype()) == self.dtype())
+    return masked_fill_operand(self, mask, to_dtype(number, self.dtype()), out);
+  // Whether the type has the number, depends on its value.
+  if (!number.is_meta()) return masked_fill(self, mask, ops::_local_scalar_dense(number), out);
+  if (LoopRecorder* recorder = loop_recorder()) recorder->refuse();
   return masked_fill_operand(self, mask, to_dtype(number, self.dtype()), out);
 }
 

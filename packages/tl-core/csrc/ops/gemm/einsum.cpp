@@ -200,7 +200,7 @@ Term without(const Term& t, const Labels& needed) {
     else
       dims.push_back(static_cast<int64_t>(d));
   }
-  if (!dims.empty()) left.tensor = ops::sum_dim_IntList(t.tensor, dims, false, t.tensor.dtype());
+  if (!dims.empty()) left.tensor = ops::sum_dim_IntList(t.tensor, dims, false, {});
   return left;
 }
 
@@ -260,7 +260,10 @@ Term outer_product(const Term& a, const Term& b, const Roles& r) {
 
 Term pair_product(const Term& first, const Term& second, const Labels& needed) {
   const Term x = without_ones(first, second), y = without_ones(second, first);
-  const Term a = without(x, needed | y.set()), b = without(y, needed | x.set());
+  Term a = without(x, needed | y.set()), b = without(y, needed | x.set());
+  if (x.tensor.dtype() == y.tensor.dtype() &&
+      a.tensor.dtype() != b.tensor.dtype())  // a sum of small integers
+    for (Term* t : {&a, &b}) t->tensor = ops::to_dtype(t->tensor, DType::Int64);
   const Roles r(a, b, needed);
   if (r.summed.empty()) return outer_product(a, b, r);
   Term result{{}, r.batch};

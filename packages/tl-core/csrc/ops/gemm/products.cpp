@@ -73,16 +73,17 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
   check_factor(dtype, "beta", beta);
   check_factor(dtype, "alpha", alpha);
   const DimVector shape{vec1.size(0), vec2.size(0)};
-  const Tensor added = ops::expand(self, shape);
-  if (dtype != DType::Bool && !is_half(dtype) && beta.is_int() && beta.to_int() == 1 &&
-      self.dtype() == dtype && vec1.dtype() == dtype && vec2.dtype() == dtype)  // in one pass
-    return given_to(out, ops::addcmul(added, ops::unsqueeze(vec1, 1), vec2, alpha));
-  Tensor result = ops::mul(scaled(ops::unsqueeze(vec1, 1), alpha, dtype), vec2);
+  // The products are of the result's type, which the vectors alone may not have.
+  const Tensor added = ops::expand(ops::to_dtype(self, dtype), shape);
+  const Tensor column = ops::unsqueeze(ops::to_dtype(vec1, dtype), 1), row = ops::to_dtype(vec2, dtype);
+  if (dtype != DType::Bool && !is_half(dtype) && beta.is_int() && beta.to_int() == 1)  // in one pass
+    return given_to(out, ops::addcmul(added, column, row, alpha));
+  Tensor result = ops::mul(scaled(column, alpha, dtype), row);
   if (beta.to_bool()) {
     const Tensor term = scaled(added, beta, dtype);
     result = dtype == DType::Bool ? ops::logical_or(term, result) : ops::add(term, result);
   }
-  return given_to(out, ops::to_dtype(result, dtype));
+  return given_to(out, result);
 }
 
 Tensor inner(const Tensor& self, const Tensor& other, Out out) {

@@ -143,7 +143,7 @@ Tensor as_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optiona
 
 Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end,
              int64_t step) {
-  TL_CHECK(self.dim() > 0, Runtime, "slice() cannot be applied to a 0-dim tensor.");
+  TL_CHECK(self.dim() > 0, Index, "slice() cannot be applied to a 0-dim tensor.");
   const int64_t d = wrap_dim(dim, self.dim());
   TL_CHECK(step > 0, Value, "slice step must be positive, got ", step);
   DimVector sizes(self.sizes()), strides(self.strides());

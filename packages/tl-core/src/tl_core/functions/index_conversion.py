@@ -29,6 +29,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise TypeError(f"expected 'shape' sequence to only contain ints, but got {shape!r}")
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+    indices = indices.to(_C.int64)  # which holds every size
     total = 1
     for n in sizes:
         total *= n

@@ -48,6 +48,8 @@ def cov(
     x = input if input.dim() == 2 else input.reshape(1, -1)
     weights = _weights(x.shape[1], fweights, aweights)
     total = x.shape[1] if weights is None else weights.sum()
+    if weights is not None and total == 0:
+        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
     free = total - correction
     if weights is not None and aweights is not None and correction:
         free = total - correction * (weights * aweights).sum() / total

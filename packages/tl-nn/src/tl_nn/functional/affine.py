@@ -1,5 +1,7 @@
 """Affine maps."""
 
+from math import prod
+
 from tl_core import Tensor, matmul
 from tl_core.dispatch.autocast_inputs import in_own_type
 from tl_core.functions import nn as nn_functions
@@ -45,8 +47,13 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             f"{input1.shape[-1]} and {input2.shape[-1]} features"
         )
     outputs, size1, size2 = weight.shape
-    left = input1.reshape(-1, size1)
+    if bias is not None and bias.shape != (outputs,):
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {list(bias.shape)} but expected [{outputs}]"
+        )
+    rows = prod(leading)
+    left = input1.reshape(rows, size1)
     halfway = matmul(left, weight.transpose(0, 1).reshape(size1, outputs * size2))
-    products = matmul(halfway.reshape(-1, outputs, size2), input2.reshape(-1, size2, 1))
+    products = matmul(halfway.reshape(rows, outputs, size2), input2.reshape(rows, size2, 1))
     result = products.reshape(*leading, outputs)
     return result if bias is None else result + bias

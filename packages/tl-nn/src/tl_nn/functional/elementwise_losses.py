@@ -429,7 +429,7 @@ def _check_probabilities(input: Tensor) -> None:
         and not input._hides_batch()
         and not modes_in_force()  # a trace has no elements
         and getattr(input, "fake_mode", None) is None
-        and bool(((input < 0).logical_or(input > 1)).any())
+        and not bool(((input >= 0).logical_and(input <= 1)).all())  # nan is no probability
     ):
         raise RuntimeError("all elements of input should be between 0 and 1")
 

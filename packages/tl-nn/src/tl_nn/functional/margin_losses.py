@@ -299,7 +299,7 @@ def multilabel_soft_margin_loss(
     losses = target * softplus_of_negative(input) + (1 - target) * softplus_of_negative(-input)
     if weight is not None:
         losses = losses * weight
-    return reduce_losses(losses.mean(-1), reduction)
+    return reduce_losses(losses.sum(-1) / input.size(-1), reduction)
 
 
 def _rows(input: Tensor) -> Tensor:
