@@ -15,7 +15,6 @@ from tl_core.subclasses import (
     DynamicOutputShapeException,
     FakeTensor,
     FakeTensorMode,
-    UnsupportedFakeTensorException,
 )
 from tl_core.subclasses.fake_converter import FakeCopyMode
 from tl_core.subclasses.fake_mode import unset_fake_temporarily
@@ -161,8 +160,6 @@ def test_from_tensor():
     assert fake_view.storage_offset() == view.storage_offset() and _C._is_alias_of(fake_view, fake)
     other = FakeTensorMode().from_tensor(fake)
     assert other.fake_mode is not mode and other.shape == fake.shape
-    with pytest.raises(UnsupportedFakeTensorException, match="sparse"):
-        mode.from_tensor(tl.eye(2).to_sparse())
 
 
 def test_what_was_converted_may_die():

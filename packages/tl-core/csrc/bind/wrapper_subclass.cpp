@@ -9,6 +9,7 @@
 #include "dispatch/python.h"
 #include "ops.h"
 #include "tensor/geometry.h"
+#include "tensor/sparse.h"
 
 namespace py = pybind11;
 
@@ -84,7 +85,7 @@ py::object unclaimed(const py::object& o) {
   return py::reinterpret_steal<py::object>(wrap(std::move(t)));
 }
 
-// _take_geometry(t, from): storage, sizes and strides of another tensor without memory; the device stays
+// _take_geometry(t, from): storage, sizes, strides and sparse parts of another tensor without memory; the device stays
 void take_geometry(const py::object& o, const py::object& from) {
   const Tensor &t = tensor_argument(o), &source = tensor_argument(from);
   const Device device = t.device();
@@ -92,6 +93,7 @@ void take_geometry(const py::object& o, const py::object& from) {
   set_geometry(*t.impl(), DimVector(source.sizes()), DimVector(source.strides()), source.offset());
   t->set_dtype(source.dtype());
   t->device = device;
+  if (source.is_sparse()) set_sparse(*t.impl(), source.sizes(), parts_of(*source.impl()));
 }
 
 // _alias_info(name) -> [(argument, alias set, written)], [alias set of a result], is_view, is_random

@@ -229,6 +229,10 @@ std::optional<bool> contiguous_by_handler(const Tensor& t, MemoryFormat format) 
 
 void pass_modes_once(const Operator* op) { t_passed = op; }
 
+void run_by_handlers(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  run_handler({&op, TL_LAYER_PYTHON}, args, n_args, rets, n_rets);
+}
+
 uint64_t excluded_before_handler() {
   return t_entered.running ? t_entered.excluded : thread_locals().excluded;
 }

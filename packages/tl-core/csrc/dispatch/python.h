@@ -38,6 +38,9 @@ struct Mode {
   static constexpr int kUsers = 255;
 };
 
+// Runs a call by the handlers of its arguments, whatever layer it has come to; raises.
+void run_by_handlers(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets);
+
 // The layers that were switched off when the call began whose handler is running; in no handler, those that
 // are off now.
 uint64_t excluded_before_handler();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/thread_local.h"
+#include "dispatch/python.h"
 #include "dispatch/shrunk_storages.h"
 #include "dispatch/thread_state.h"
 #include "tensor/sparse.h"
@@ -25,7 +26,30 @@ int run_kernel(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_
   return call_kernel(op, op.sparse, args, n_args, rets, n_rets);
 }
 
+bool any_sparse(const TlValue* args, int n_args, bool (*holds)(const Tensor&)) {
+  return std::any_of(args, args + n_args, [&](const TlValue& v) {
+    if (v.tag == TL_TENSOR) {
+      const auto& t = reinterpret_cast<const Tensor&>(v.u.t);
+      return t && t.is_sparse() && holds(t);
+    }
+    auto* list = static_cast<const Tensor*>(v.u.p);
+    return v.tag == TL_TENSOR_LIST && std::any_of(list, list + v.len, [&](const Tensor& t) {
+             return t && t.is_sparse() && holds(t);
+           });
+  });
+}
+
+// A rule reads parts, which a fake does not have: its class computes what the whole operator returns.
+// Operators that the layers below take as they are reach the class there, and are recorded on the way.
+int run_on_hollow(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  if (!op.info.is_composite && !op.info.is_view)
+    return call_past(op, TL_LAYER_SPARSE_PARTS, args, n_args, rets, n_rets);
+  return guarded([&] { run_by_handlers(op, args, n_args, rets, n_rets); });
+}
+
 int run_rule(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  if (any_sparse(args, n_args, is_hollow))
+    return run_on_hollow(*static_cast<const Operator*>(ctx), args, n_args, rets, n_rets);
   return call_kernel(*static_cast<const Operator*>(ctx), {kernel_sparse_rule, ctx}, args, n_args, rets,
                      n_rets);
 }
@@ -40,7 +64,7 @@ int run_native(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_
   const NativeCall& native = *static_cast<const NativeCall*>(ctx);
   bool taken = false;
   if (guarded([&] {
-        taken = !(records_gradients() && reads_dense_gradient(args, n_args)) && native.rule->run(args, rets);
+        taken = !any_sparse(args, n_args, is_hollow) && !(records_gradients() && reads_dense_gradient(args, n_args)) && native.rule->run(args, rets);
       }) != 0)
     return -1;
   if (taken) return 0;
@@ -72,12 +96,7 @@ void set_sparse_rules(SparseRules rules) { g_rules = rules; }
 bool records_gradients() { return grad_enabled() && !(thread_locals().excluded >> TL_LAYER_AUTOGRAD & 1); }
 
 bool reads_dense_gradient(const TlValue* args, int n_args) {
-  const auto dense = [](const Tensor& t) { return t && t.is_sparse() && has_dense_gradient(t); };
-  return std::any_of(args, args + n_args, [&](const TlValue& v) {
-    if (v.tag == TL_TENSOR) return dense(reinterpret_cast<const Tensor&>(v.u.t));
-    auto* list = static_cast<const Tensor*>(v.u.p);
-    return v.tag == TL_TENSOR_LIST && std::any_of(list, list + v.len, dense);
-  });
+  return any_sparse(args, n_args, has_dense_gradient);
 }
 
 int kernel_sparse_rule(void* op, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {

@@ -67,6 +67,27 @@ def as_it_is(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     return operator(*args, **kwargs)
 
 
+def is_dense(t: Any) -> bool:
+    """Whether a tensor is a plain one, or the fake of one.
+
+    Args:
+        t: the tensor.
+    """
+    return type(t) is Tensor or (hasattr(t, "fake_mode") and not t.is_nested)
+
+
 def plain(t: Tensor) -> Tensor:
-    """The tensor that holds the elements of a nested tensor, in the graph."""
-    return _C._as_subclass(Tensor, t)
+    """The tensor that holds the elements of a nested tensor, in the graph.
+
+    Args:
+        t: the nested tensor.
+    """
+    if not hasattr(t, "fake_mode"):
+        return _C._as_subclass(Tensor, t)
+    before = _C._set_overrides_disabled(True)
+    try:
+        values = Tensor.view(t, Tensor.shape.__get__(t))  # type: ignore[attr-defined]  # of the class of fakes
+        symbolic = t.symbolic  # type: ignore[attr-defined]
+        return values if symbolic is None else symbolic.attached_to(values)
+    finally:
+        _C._set_overrides_disabled(before)

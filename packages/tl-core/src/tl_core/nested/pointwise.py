@@ -6,7 +6,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
-from tl_core.nested.handlers import as_it_is
+from tl_core.nested.handlers import as_it_is, is_dense
 from tl_core.nested.tensor import JAGGED, NestedTensor, as_nested, raw
 from tl_core.operators.elementwise import elementwise_functions
 
@@ -123,7 +123,7 @@ def _into(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], like: Ne
 
 
 def _wrapped(result: Any, like: NestedTensor) -> Any:
-    if type(result) is Tensor:
+    if isinstance(result, Tensor) and is_dense(result):
         return as_nested(result, like._ragged, like._ragged_idx)
     if isinstance(result, tuple):
         wrapped = [_wrapped(m, like) for m in result]
@@ -179,7 +179,7 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         )
     args = tuple(a.dtype if isinstance(a, NestedTensor) else a for a in args)
     values = raw(Tensor.to, self, *args, **kwargs)
-    if type(values) is not Tensor:
+    if not is_dense(values):
         return values
     return as_nested(values, self._ragged.to(values.device), self._ragged_idx)
 

@@ -102,6 +102,17 @@ class Ragged:
         lengths = None if self.lengths is None else copy.deepcopy(self.lengths, memo)
         return Ragged(copy.deepcopy(self.offsets, memo), lengths, self._min, self._max)
 
+    def convert_parts(self, convert: Any) -> Ragged:
+        """The structure whose tensors are the results of a function; lengths that are known stay known.
+
+        Args:
+            convert: receives the offsets, and the lengths.
+        """
+        lengths = None if self.lengths is None else convert(self.lengths)
+        result = Ragged(convert(self.offsets), lengths, self._min, self._max)
+        result._counts, result._starts = self._counts, self._starts
+        return result
+
     def to(self, device: Any) -> Ragged:
         """The structure on another device."""
         if self.offsets.device == device:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.nested.dims import wrap
-from tl_core.nested.handlers import Handlers, plain
+from tl_core.nested.handlers import Handlers, is_dense, plain
 from tl_core.nested.nested_int import NestedInt
 from tl_core.nested.printing import jagged_text
 from tl_core.nested.ragged import Ragged
@@ -31,9 +32,21 @@ def as_nested(tensor: Tensor, ragged: Ragged, ragged_idx: int) -> NestedTensor:
     """
     if type(tensor) is Tensor:
         tensor.__class__ = NestedTensor
+    elif hasattr(tensor, "fake_mode"):
+        tensor.__class__ = _class_of_fakes(type(tensor))
     nested: Any = tensor
     nested._ragged, nested._ragged_idx = ragged, ragged_idx
     return nested
+
+
+@functools.cache
+def _class_of_fakes(kind: type) -> type:
+    """The class of a nested tensor that is the fake of its values.
+
+    Args:
+        kind: the class of the fake.
+    """
+    return type("FakeNestedTensor", (NestedTensor, kind), {"__module__": __name__})
 
 
 def view_of_values(values: Tensor, ragged: Ragged, ragged_idx: int = 1) -> NestedTensor:
@@ -44,7 +57,7 @@ def view_of_values(values: Tensor, ragged: Ragged, ragged_idx: int = 1) -> Neste
         ragged: the offsets.
         ragged_idx: the dimension that differs in size.
     """
-    if type(values) is not Tensor:
+    if not is_dense(values):
         values = plain(values)
     return as_nested(values.view(values.shape), ragged, ragged_idx)
 
@@ -232,12 +245,22 @@ class NestedTensor(Tensor):
         """Whether the other one has the same shape and ragged structure."""
         return isinstance(other, NestedTensor) and self.shape == other.shape
 
+    def convert_parts(self, convert: Any) -> NestedTensor:
+        """A leaf of the same structure, whose parts are the results of a function.
+
+        Args:
+            convert: receives a part, a dense tensor.
+        """
+        ragged = self._ragged.convert_parts(convert)
+        nested = as_nested(convert(self.detach().values()), ragged, self._ragged_idx)
+        return nested.requires_grad_() if self.requires_grad else nested  # type: ignore[return-value]
+
     # ---- gradients ----
     @property
     def grad(self) -> Any:
         """The gradient that `backward` added up: a nested tensor of the same structure."""
         gradient = raw(_AnyTensor.grad.__get__, self)
-        if gradient is not None and type(gradient) is Tensor:
+        if gradient is not None and is_dense(gradient):
             as_nested(gradient, self._ragged, self._ragged_idx)
         return gradient
 
@@ -251,7 +274,7 @@ class NestedTensor(Tensor):
 
     def wrap_gradient(self, values: Tensor | None) -> Any:
         """What autograd hands out for this tensor's values, as a nested tensor."""
-        if values is None or type(values) is not Tensor:
+        if values is None or not is_dense(values):
             return values
         return as_nested(values, self._ragged, self._ragged_idx)
 

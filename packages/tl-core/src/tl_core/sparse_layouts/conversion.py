@@ -67,9 +67,11 @@ def to_sparse(
 
 def _record(self: Tensor, convert: Callable[[Tensor], Tensor]) -> Tensor:
     """What `convert` makes; the gradient is that of all elements, unless it is only read where some are stored."""
+    on_zeros = getattr(self, "on_zeros", None)  # of fakes
+    run = convert if on_zeros is None else lambda x: x.on_zeros(convert)
     if not _C._reads_dense_gradient(self):
-        return convert(self)
-    result = convert(self.detach())
+        return run(self)
+    result = run(self.detach())
     return (
         self
         if result is self

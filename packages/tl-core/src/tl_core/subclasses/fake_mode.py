@@ -15,7 +15,7 @@ from tl_core._C import Tensor
 from tl_core.base import operator_hooks
 from tl_core.dispatch.grad_mode import is_grad_enabled
 from tl_core.dispatch.modes import modes_off, no_modes
-from tl_core.subclasses import config, fake_impl, fake_rules
+from tl_core.subclasses import config, fake_impl, fake_rules, sparse_fakes
 from tl_core.subclasses.fake_cache import CacheInfo, CacheKeyState, FakeCache
 from tl_core.subclasses.fake_converter import FakeTensorConverter
 from tl_core.subclasses.fake_exceptions import (
@@ -386,6 +386,8 @@ class FakeTensorMode(TorchDispatchMode):
 
     def _on_meta(self, func: Any, facts: OperatorFacts, args: Any, kwargs: Any, fakes: list[Any]) -> Any:
         device = self._device_of_result(func, facts, args, kwargs, fakes)
+        if sparse_fakes.any_sparse(fakes):
+            return sparse_fakes.call(self, func, facts, args, kwargs, device)
         if self.symbolic is not None and self.symbolic.concerns(args, kwargs):
             return self._symbolic(func, facts, args, kwargs, fakes, device)
         pairs: dict[int, Any] = {}

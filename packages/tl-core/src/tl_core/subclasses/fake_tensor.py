@@ -9,6 +9,7 @@ from tl_core._C import Tensor
 from tl_core.base.former_names import attributes_of
 from tl_core.dispatch.modes import no_modes
 from tl_core.overrides import disabled_torch_function
+from tl_core.subclasses import sparse_fakes
 from tl_core.subclasses.fake_cache import CacheKeyState, extract_tensor_metadata
 from tl_core.subclasses.fake_exceptions import (
     DataDependentOutputException,
@@ -143,6 +144,14 @@ class FakeTensor(Tensor):
         if mode is None:
             return NotImplemented
         return mode.dispatch(func, types, args, kwargs or {})
+
+    def on_zeros(self, function: Any) -> Any:
+        """The fakes of the results of a function that looks for elements other than zero.
+
+        Args:
+            function: receives zeros of the same geometry.
+        """
+        return sparse_fakes.on_empty(self, function)
 
     # ---- elements
     def item(self) -> Any:

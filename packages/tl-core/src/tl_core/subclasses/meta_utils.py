@@ -10,11 +10,14 @@ from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.base.weak import WeakTensorKeyDictionary
 from tl_core.dispatch.grad_mode import enable_grad, inference_mode
+from tl_core.subclasses import sparse_fakes
 from tl_core.subclasses.fake_exceptions import UnsupportedFakeTensorException
 from tl_core.subclasses.python_dispatch import is_traceable_wrapper_subclass, no_dispatch, transform_subclass
 from tl_core.tensors.parameter import Buffer, Parameter
 
 __all__ = ["MetaConverter", "assert_eq", "assert_metadata_eq", "safe_grad", "safe_is_leaf"]
+
+_LAYOUTS = (_C.strided, _C.sparse_coo, _C.sparse_csr, _C.sparse_csc, _C.sparse_bsr, _C.sparse_bsc)
 
 
 def safe_is_leaf(t: Tensor) -> bool:
@@ -163,7 +166,9 @@ class MetaConverter:
         cached = self.tensor_memo.get(t) if remember else None
         if cached is not None:
             return cached
-        if is_traceable_wrapper_subclass(t):
+        if t.layout is _C.jagged:
+            result = t.convert_parts(lambda part: self.convert(part, make, remember, views))
+        elif is_traceable_wrapper_subclass(t):
             result = transform_subclass(t, lambda name, part: self.convert(part, make, remember, views))
         elif views:
             result = self._in_graph(t, make, remember)
@@ -181,7 +186,8 @@ class MetaConverter:
 
     def _in_graph(self, t: Tensor, make: Callable[[Tensor], Any], remember: bool) -> Any:
         base = t._base if t._is_view() else None
-        if base is not None and type(base) in (Tensor, Parameter) and t.dtype == base.dtype:
+        strided = t.layout is _C.strided
+        if base is not None and strided and type(base) in (Tensor, Parameter) and t.dtype == base.dtype:
             base_result = self.convert(base, make, remember)
             if t.requires_grad and not base_result.requires_grad:
                 return self._alone(t, make)
@@ -198,13 +204,16 @@ class MetaConverter:
         if safe_is_leaf(t):
             return result
         with enable_grad():
-            return result.view(result.shape)
+            return result.view(result.shape) if t.layout is _C.strided else result.clone()
 
     def _geometry(self, t: Tensor) -> Tensor:
-        if t.layout is not _C.strided:
+        if t.layout not in _LAYOUTS:
             raise UnsupportedFakeTensorException(f"there are no fakes of tensors of the layout {t.layout}")
         if _C._is_hollow(t):
             return _C._unclaimed(t)
+        if t.layout is not _C.strided:
+            with no_dispatch():
+                return sparse_fakes.geometry(t)
         with no_dispatch():
             return _C._with_storage(self._storage(t), t.dtype, tuple(t.shape), t.stride(), t.storage_offset())
 

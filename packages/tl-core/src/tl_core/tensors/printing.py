@@ -317,9 +317,10 @@ def _sparse_parts(self: Tensor) -> list[tuple[str, Tensor]]:
 def _whole_sparse(self: Tensor, prefix: str, default_dtype: bool) -> str:
     """Its parts, a line each, then the suffixes."""
     parts = [_part(name, part, len(prefix)) for name, part in _sparse_parts(self)]
-    suffixes = [f"device='{self.device}'"] if self.is_meta else []
+    empty = self.is_meta or _C._is_hollow(self)
+    suffixes = [f"device='{self.device}'"] if self.device.type != "cpu" else []
     suffixes += [f"size={tuple(self.shape)}"]
-    suffixes += [] if self.is_meta else [f"nnz={self._nnz()}"]
+    suffixes += [] if empty else [f"nnz={self._nnz()}"]
     suffixes += [] if default_dtype else [f"dtype={self.dtype}"]
     suffixes += [f"layout={self.layout}", *_gradient_suffix(self)]
     text = prefix + (",\n" + " " * len(prefix)).join(parts)
@@ -328,7 +329,7 @@ def _whole_sparse(self: Tensor, prefix: str, default_dtype: bool) -> str:
 
 def _part(name: str, part: Tensor, indent: int) -> str:
     prefix = f"{name}=tensor("
-    if part.is_meta:
+    if part.is_meta or _C._is_hollow(part):
         return f"{prefix}..., size={tuple(part.shape)})"
     size = f", size={tuple(part.shape)}" if part.numel() == 0 else ""
     return f"{prefix}{_tensor_str(part, indent + len(prefix))}{size})"

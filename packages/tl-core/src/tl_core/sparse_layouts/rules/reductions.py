@@ -55,9 +55,11 @@ def sum_along(x: Tensor, dims: Any, keepdim: bool = False, dtype: Any = None) ->
     size = [1 if d in reduced else s for d, s in enumerate(x.shape) if keepdim or d not in reduced]
     if keepdim:
         indices = x.indices().clone()
-        indices[[d for d in range(n) if d in reduced]] = 0
+        for d in reduced & set(range(n)):
+            indices[d].zero_()
     else:
-        indices = x.indices()[rest]
+        rows = x.indices().unbind()
+        indices = _C.stack([rows[d] for d in rest])
     return coo(indices, values, size, len(rest) == n).coalesce()
 
 
