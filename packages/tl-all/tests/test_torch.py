@@ -257,3 +257,17 @@ except ImportError:
     print("none")
 """
     assert execute(program) == "none\n"
+
+
+def test_overridable_functions_have_names_in_a_program(execute):
+    program = """
+import tl.torch
+tl.torch.install()
+import torch, tl_core
+from torch.overrides import get_overridable_functions, get_testing_overrides, resolve_name
+assert resolve_name(torch.abs) == "torch.abs" and torch.abs in get_testing_overrides()
+assert torch.stft in get_overridable_functions()[tl_core]
+assert {"abs", "stft", "Tensor"} <= set(dir(tl_core))
+print(len(get_testing_overrides()) > 1400)
+"""
+    assert execute(program) == "True\n"

@@ -21,9 +21,9 @@ def test_a_value_is_waited_for():
     assert future.wait() == 5
     assert future.done() and future.value() == 5
     timer.join()
-    with pytest.raises(RuntimeError, match="only once"):
+    with pytest.raises(RuntimeError, match="only be marked completed once"):
         future.set_result(6)
-    with pytest.raises(RuntimeError, match="only once"):
+    with pytest.raises(RuntimeError, match="only be marked completed once"):
         future.set_exception(ValueError())
 
 
@@ -31,9 +31,12 @@ def test_an_exception_is_raised_where_the_value_is_wanted():
     future: Future[int] = Future()
     following = future.then(lambda done: done.wait() + 1)
     future.set_exception(ValueError("foo"))
-    for ask in (future.wait, future.value, following.wait):
+    for ask in (future.wait, future.value):
         with pytest.raises(ValueError, match="foo"):
             ask()
+    with pytest.raises(RuntimeError, match="error when running the callback: ValueError: foo") as failure:
+        following.wait()
+    assert isinstance(failure.value.__cause__, ValueError)
     with pytest.raises(AssertionError, match="expects an exception, got str"):
         Future().set_exception("text")
 
@@ -60,8 +63,20 @@ def test_a_callback_that_fails_stops_nobody(caplog):
         future.set_result(1)
     assert after.value() == 1
     assert "ZeroDivisionError" in caplog.text
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(RuntimeError, match="callback: ZeroDivisionError: "):
         future.then(lambda done: 1 // 0).wait()
+
+
+class LostRank(RuntimeError):
+    """As of a library."""
+
+
+def test_a_runtime_error_of_its_own_class_stays_one():
+    future: Future[int] = Future()
+    following = future.then(lambda done: done.value()).then(lambda done: done.value())
+    future.set_exception(LostRank("rank 3"))
+    with pytest.raises(LostRank, match=r"^rank 3$"):
+        following.wait()
 
 
 def test_several_at_once():
@@ -85,5 +100,11 @@ def test_the_first_failure_of_several():
 
 
 def test_a_future_stays_in_its_process():
-    with pytest.raises(TypeError, match="can't be pickled"):
+    with pytest.raises(RuntimeError, match=r"Can not pickle torch\.futures\.Future"):
         pickle.dumps(Future())
+
+
+@pytest.mark.parametrize("function", [wait_all, collect_all])
+def test_none_is_no_future(function):
+    with pytest.raises(RuntimeError, match="Future can't be None"):
+        function([Future(), None])

@@ -62,14 +62,21 @@ class Future(Generic[T]):
         return self._value
 
     def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
-        """A future of what `callback(self)` will return, or raise, once this one is done."""
+        """A future of the result of `callback(self)`, which runs once this one is done.
+
+        An exception of the callback becomes a RuntimeError, with the exception as its cause. A RuntimeError of a class
+        below, such as `DistNetworkError`, stays as it is.
+
+        Args:
+            callback: receives this future.
+        """
         following: Future[S] = Future()
 
         def run(future: Future[T]) -> None:
             try:
                 result = callback(future)
             except Exception as error:
-                following.set_exception(error)
+                following.set_exception(_error_of_callback(error))
             else:
                 following.set_result(result)
 
@@ -101,9 +108,7 @@ class Future(Generic[T]):
     def _finish(self, value: Any, error: BaseException | None) -> None:
         with self._changed:
             if self._is_done:
-                raise RuntimeError(
-                    "the future is done already: a result or an exception can be set only once"
-                )
+                raise RuntimeError("the future is done already: a Future can only be marked completed once")
             self._value, self._error, self._is_done = value, error, True
             callbacks, self._callbacks = self._callbacks, []
             self._changed.notify_all()
@@ -117,13 +122,34 @@ class Future(Generic[T]):
             logging.getLogger(__name__).exception("a callback of a future failed")
 
     def __getstate__(self) -> Any:
-        raise TypeError("a Future can't be pickled: what will set it is in this process")
+        raise RuntimeError("Can not pickle torch.futures.Future: its result is set in this process")
+
+
+def _error_of_callback(error: Exception) -> Exception:
+    """The exception of a future that follows a failed callback.
+
+    Args:
+        error: the exception of the callback.
+    """
+    if isinstance(error, RuntimeError) and type(error) is not RuntimeError:
+        return error
+    outer = RuntimeError(
+        f"Got the following error when running the callback: {type(error).__name__}: {error}"
+    )
+    outer.__cause__ = error
+    return outer
 
 
 def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
     """A future that is done when all the given ones are; its value is the list of them.
 
     It ends with the exception of the first of the list that has one.
+
+    Args:
+        futures: the futures.
+
+    Raises:
+        RuntimeError: an item is None.
 
     Example:
         >>> from tl_core.futures import Future, collect_all, wait_all
@@ -135,6 +161,8 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
         [1, 2]
     """
     futures = list(futures)
+    if any(future is None for future in futures):
+        raise RuntimeError(f"collect_all(): Future can't be None: one of the {len(futures)} futures is")
     combined: Future[list[Future[Any]]] = Future()
     lock, missing = threading.Lock(), len(futures)
 

@@ -49,5 +49,7 @@ def wait(future: Future[Any]) -> Any:
         2
     """
     if not isinstance(future, Future):
+        if future is None:
+            raise RuntimeError("wait(): Future can't be None")
         raise TypeError(f"wait(): future must be a torch.jit.Future, got {type(future)}")
     return future.wait()

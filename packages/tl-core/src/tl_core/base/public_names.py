@@ -111,7 +111,9 @@ def _defines(module: ModuleType, name: str) -> bool:
         return name.isupper() or hasattr(module, "__path__")
     home = getattr(value, "__module__", None)
     home = getattr(home, "own", home) if isinstance(home, str) else type(value).__module__
-    return home.partition(".")[0] == module.__name__.partition(".")[0]
+    package = module.__name__.partition(".")[0]
+    # The façade names operators after PyTorch's modules, and tl_core defines them.
+    return home.partition(".")[0] in ((package, "torch") if package == "tl_core" else (package,))
 
 
 def name_constructor(kind: type) -> None:

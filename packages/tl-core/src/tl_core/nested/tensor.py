@@ -33,7 +33,8 @@ def as_nested(tensor: Tensor, ragged: Ragged, ragged_idx: int) -> NestedTensor:
     if type(tensor) is Tensor:
         tensor.__class__ = NestedTensor
     elif hasattr(tensor, "fake_mode"):
-        tensor.__class__ = _class_of_fakes(type(tensor))
+        kind: Any = type(tensor)
+        tensor.__class__ = _class_of_fakes(kind)
     nested: Any = tensor
     nested._ragged, nested._ragged_idx = ragged, ragged_idx
     return nested
