@@ -1,6 +1,8 @@
 """Pipes."""
 
 import importlib
+import io
+import pickle
 
 import pytest
 from samples import plain
@@ -11,6 +13,8 @@ from tl_data.compat import graph, graph_settings
 from tl_data.compat.datapipes import iter as streams
 from tl_data.compat.datapipes import map as maps
 from tl_data.compat.datapipes.datapipe import DataChunk, IterDataPipe, functional_datapipe
+from tl_data.compat.datapipes.utils import snapshot
+from tl_data.compat.datapipes.utils.common import StreamWrapper
 from tl_data.compat.datapipes.utils.decoder import imagehandler
 
 
@@ -65,7 +69,7 @@ def test_joining():
         len(numbers(3).mux(numbers(2))),
         len(numbers(3).concat(numbers(2))),
     ] == [2, 4, 5]
-    with pytest.raises(TypeError, match="IterDataPipe, got list"):
+    with pytest.raises(TypeError, match="`IterDataPipe`, got list"):
         numbers(3).zip([1])
 
 
@@ -86,7 +90,7 @@ def test_parting():
     assert (list(even), list(odd)) == ([0, 2, 4], [1, 3])
     (kept,) = numbers(3).demux(1, lambda n: None if n == 1 else 0, drop_none=True)
     assert list(kept) == [0, 2]
-    with pytest.raises(ValueError, match=r"a number in \[0, 0\], got 1"):
+    with pytest.raises(ValueError, match=r"between 0 and 0\. 1 is returned"):
         list(numbers(3).demux(1, lambda n: n)[0])
 
 
@@ -202,3 +206,127 @@ def test_a_step_that_is_no_longer_needed():
 
     with pytest.warns(UserWarning, match="does nothing"):
         worker_init_fn(0)
+
+
+# ---- passes --------------------------------------------------------------------------------------------------
+class OwnIterator(IterDataPipe[int]):
+    """A stream that is its own iterator."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self.left = iter(range(4))
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self.left)
+
+
+@pytest.mark.parametrize("make", [lambda: numbers(4), lambda: numbers(4).map(abs), OwnIterator])
+def test_a_new_iterator_invalidates_the_last(make):
+    pipe = make()
+    assert list(pipe) == list(pipe) == [0, 1, 2, 3]
+    first = iter(pipe)
+    assert next(first) == 0 and pipe._number_of_samples_yielded == 1
+    second = iter(pipe)
+    assert list(second) == [0, 1, 2, 3] and pipe._number_of_samples_yielded == 4
+    with pytest.raises(RuntimeError, match="This iterator has been invalidated"):
+        next(first)
+
+
+def test_a_class_below_may_call_its_parent():
+    class Above(IterDataPipe[int]):
+        def __iter__(self):
+            yield from range(3)
+
+    class Below(Above):
+        def __iter__(self):
+            return (n + 1 for n in super().__iter__())
+
+    assert list(Below()) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("make", [lambda: numbers(9), lambda: numbers(9).shuffle().batch(2), OwnIterator])
+def test_a_snapshot(make):
+    generator = tl_core.Generator()
+    pipe = graph_settings.apply_random_seed(make(), generator.manual_seed(3))
+    whole = list(pipe)
+    copy = pickle.loads(pickle.dumps(pipe)) if not isinstance(pipe, OwnIterator) else make()
+    snapshot._simple_graph_snapshot_restoration(copy, 2, generator.manual_seed(3))
+    with pytest.raises(RuntimeError, match="has been restored already"):
+        snapshot._simple_graph_snapshot_restoration(copy, 2)
+    assert list(copy) == whole[2:]
+
+
+def test_parts_of_a_stream_go_through_pickle():
+    parts = pickle.loads(pickle.dumps(numbers(3).fork(2)))
+    assert [list(part) for part in parts] == [[0, 1, 2]] * 2
+
+
+def test_a_length_that_a_source_lacks():
+    class Unsized(IterDataPipe[int]):
+        def __iter__(self):
+            return iter([1])
+
+    for step in (Unsized().map(abs), Unsized().batch(1), Unsized().shuffle(), Unsized().zip(numbers(1))):
+        with pytest.raises(TypeError, match="IterDataPipe instance doesn't have valid length"):
+            len(step)
+    with pytest.raises(AssertionError, match="requires input datapipe implemented `__len__`"):
+        streams.Sampler(Unsized())
+
+
+@pytest.mark.parametrize(
+    ("function", "columns", "message"),
+    [
+        (lambda: 0, None, "takes 0 parameters, but 1 are required"),
+        (lambda a: 0, [0, 1], "takes 1 parameters, but 2 are required"),
+        (lambda a, b: 0, None, "takes 2 positional parameters, but 1 are required"),
+        (lambda a, *, b: 0, None, "takes 1 keyword-only parameters"),
+    ],
+)
+def test_a_function_with_other_arguments(function, columns, message):
+    for step in (numbers(1).map, numbers(1).filter):
+        with pytest.raises(ValueError, match=message):
+            step(function, input_col=columns)
+
+
+def test_sharding_twice():
+    pipe = numbers(9).sharding_filter()
+    assert list(graph_settings.apply_sharding(pipe, 3, 1)) == [1, 4, 7]
+    with pytest.raises(RuntimeError, match="Sharding twice on a single pipeline"):
+        graph_settings.apply_sharding(numbers(9).sharding_filter().sharding_filter(), 3, 1)
+    first, second = numbers(9).fork(2)
+    joined = first.sharding_filter().zip(second.sharding_filter())
+    assert list(graph_settings.apply_sharding(joined, 3, 1)) == [(1, 1), (4, 4), (7, 7)]
+    with pytest.raises(RuntimeError, match="cannot mix DEFAULT and non DEFAULT groups"):
+        pipe.apply_sharding(2, 0, graph_settings.SHARDING_PRIORITIES.DISTRIBUTED)
+
+
+# ---- files ---------------------------------------------------------------------------------------------------
+def test_a_wrapper_closes_its_file():
+    file = io.BytesIO(b"ab\ncd")
+    stream = StreamWrapper(file, name="letters")
+    assert list(stream) == [b"ab\n", b"cd"] and stream.tell() == 5 and "read" in dir(stream)
+    assert repr(stream) == f"StreamWrapper<letters,{file!r}>"
+    del stream
+    assert file.closed
+    with pytest.raises(RuntimeError, match="should be StreamWrapper, BytesIO was given"):
+        StreamWrapper(io.BytesIO(), parent_stream=io.BytesIO())
+
+
+def test_an_archive_closes_after_its_members():
+    archive = StreamWrapper(io.BytesIO())
+    members = [StreamWrapper(io.BytesIO(), parent_stream=archive) for _ in range(2)]
+    archive.autoclose()
+    members[0].close()
+    assert not archive.closed
+    StreamWrapper.close_streams({"rest": [members[1], 3]})
+    assert members[1].closed and archive.closed
+    archive.close()
+
+
+def test_a_wrapper_goes_through_pickle_as_its_file():
+    assert pickle.loads(pickle.dumps(StreamWrapper(io.BytesIO(b"ab")))).read() == b"ab"

@@ -41,5 +41,5 @@ def _sources(value: Any, depth: int = 3) -> list[Any]:
     elif isinstance(value, (list, tuple)):
         items = value
     else:
-        items = [value.datapipe] if hasattr(value, "datapipe") else []
+        items = [getattr(value, name) for name in ("datapipe", "main_datapipe") if hasattr(value, name)]
     return [pipe for item in items for pipe in _sources(item, depth - 1)]

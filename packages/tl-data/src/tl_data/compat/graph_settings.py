@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import tl_core
@@ -47,14 +48,39 @@ def apply_sharding(
         instance_id: the number of this process's share.
         sharding_group: the group of the steps to set.
 
+    Raises:
+        RuntimeError: a sharding step reads from another one.
+
     Example:
         >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> list(apply_sharding(IterableWrapper(range(4)).sharding_filter(), 2, 0))
         [0, 2]
     """
-    for share in _each(datapipe, "apply_sharding"):
-        share(num_of_instances, instance_id, sharding_group)
+    _share_graph(traverse_dps(datapipe), None, (num_of_instances, instance_id), sharding_group)
     return datapipe
+
+
+def _share_graph(graph: Any, above: Any, share: tuple[int, int], sharding_group: SHARDING_PRIORITIES) -> None:
+    """Sets the share of the sharding steps of a graph.
+
+    Args:
+        graph: the graph of `traverse_dps`.
+        above: the sharding step that reads from the graph, or None.
+        share: the number of shares, and the own one.
+        sharding_group: the group of the steps to set.
+    """
+    for pipe, below in graph.values():
+        step = above
+        if callable(getattr(type(pipe), "apply_sharding", None)):
+            if above is not None:
+                raise RuntimeError(
+                    "Sharding twice on a single pipeline is likely unintended and will cause data loss. Sharding "
+                    f"already applied to {above} while trying to apply to {pipe}"
+                )
+            step = pipe
+            grouped = len(inspect.signature(pipe.apply_sharding).parameters) >= 3
+            pipe.apply_sharding(*share, sharding_group) if grouped else pipe.apply_sharding(*share)
+        _share_graph(below, step, share, sharding_group)
 
 
 def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:

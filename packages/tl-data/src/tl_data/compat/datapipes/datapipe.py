@@ -8,9 +8,12 @@ from typing import Any, ClassVar, TypeVar
 
 from tl_data.dataset import Dataset, IterableDataset
 
+from ._hook_iterator import _SnapshotState, hook_iterator
+
 __all__ = ["DataChunk", "IterDataPipe", "MapDataPipe", "functional_datapipe"]
 
 _Class = TypeVar("_Class", bound=type)
+_T = TypeVar("_T", covariant=True)
 
 
 class _Steps:
@@ -79,19 +82,55 @@ class _Steps:
         return type(self).__qualname__
 
 
-class IterDataPipe(_Steps, IterableDataset[Any]):
-    """A stream that is a step of others: a subclass has `__iter__`."""
+class IterDataPipe(_Steps, IterableDataset[_T]):
+    """A stream that is a step of others: a subclass has `__iter__`.
+
+    A new iterator invalidates the earlier ones of the same stream, and `reset` runs first, if a subclass has it.
+    """
 
     functions: ClassVar[dict[str, Callable[..., Any]]] = {}
+    _is_child_datapipe: ClassVar[bool] = False
+    _valid_iterator_id: int | None = None
+    _number_of_samples_yielded = 0
+    _snapshot_state = _SnapshotState.NotStarted
+    _fast_forward_iterator: Any = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__iter__" in vars(cls):
+            cls.__iter__ = hook_iterator(vars(cls)["__iter__"])  # type: ignore[method-assign]
+
+    def __setstate__(self, state: Any) -> None:
+        self.__dict__.update(state)
+        self._snapshot_state = _SnapshotState.NotStarted
+
+    def reset(self) -> None:
+        """Runs before each pass; a subclass sets its state back here."""
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError(f"{type(self).__name__} must have __iter__")
 
 
-class MapDataPipe(_Steps, Dataset[Any]):
+class MapDataPipe(_Steps, Dataset[_T]):
     """A map that is a step of others: a subclass has `__getitem__` and `__len__`."""
 
     functions: ClassVar[dict[str, Callable[..., Any]]] = {}
+
+
+def lengths(step: Any, *sources: Any) -> list[int]:
+    """The lengths of the sources of a step.
+
+    Args:
+        step: the step, for the error.
+        sources: its sources.
+
+    Raises:
+        TypeError: a source has no length.
+    """
+    try:
+        return [len(source) for source in sources]
+    except TypeError:
+        raise TypeError(f"{type(step).__name__} instance doesn't have valid length") from None
 
 
 class functional_datapipe:

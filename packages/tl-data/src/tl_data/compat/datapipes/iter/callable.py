@@ -8,7 +8,8 @@ from typing import Any
 
 from tl_data.collate import default_collate
 
-from ..datapipe import IterDataPipe, functional_datapipe
+from ..datapipe import IterDataPipe, functional_datapipe, lengths
+from ..utils.common import validate_input_col
 
 __all__ = ["CollatorIterDataPipe", "MapperIterDataPipe"]
 
@@ -36,6 +37,7 @@ class MapperIterDataPipe(IterDataPipe):
     def __init__(
         self, datapipe: Any, fn: Callable[..., Any], input_col: Any = None, output_col: Any = None
     ) -> None:
+        validate_input_col(fn, input_col)
         if input_col is None and output_col is not None:
             raise ValueError("`output_col` must be None when `input_col` is None")
         if isinstance(output_col, (list, tuple)):
@@ -65,7 +67,7 @@ class MapperIterDataPipe(IterDataPipe):
         return map(self._apply, self.datapipe)
 
     def __len__(self) -> int:
-        return len(self.datapipe)
+        return lengths(self, self.datapipe)[0]
 
 
 @functional_datapipe("collate")

@@ -9,7 +9,7 @@ from typing import Any
 import tl_core
 from tl_data.sampler import SequentialSampler
 
-from ..datapipe import IterDataPipe, functional_datapipe
+from ..datapipe import IterDataPipe, functional_datapipe, lengths
 
 __all__ = ["SamplerIterDataPipe", "ShufflerIterDataPipe"]
 
@@ -37,6 +37,10 @@ class SamplerIterDataPipe(IterDataPipe):
         sampler_args: tuple[Any, ...] | None = None,
         sampler_kwargs: dict[str, Any] | None = None,
     ) -> None:
+        if not hasattr(datapipe, "__len__"):
+            raise AssertionError(
+                f"Sampler class requires input datapipe implemented `__len__`, got {type(datapipe).__name__}"
+            )
         self.datapipe = datapipe
         self.sampler = sampler(datapipe, *(sampler_args or ()), **(sampler_kwargs or {}))
 
@@ -66,7 +70,7 @@ class ShufflerIterDataPipe(IterDataPipe):
 
     def __init__(self, datapipe: Any, *, buffer_size: int = 10000, unbatch_level: int = 0) -> None:
         if buffer_size <= 0:
-            raise ValueError(f"buffer_size should be positive, got {buffer_size}")
+            raise AssertionError(f"buffer_size should be larger than 0, got {buffer_size}")
         self.datapipe = datapipe if unbatch_level == 0 else datapipe.unbatch(unbatch_level=unbatch_level)
         self.buffer_size = buffer_size
         self._enabled, self._seed = True, None
@@ -104,4 +108,4 @@ class ShufflerIterDataPipe(IterDataPipe):
         yield from buffer
 
     def __len__(self) -> int:
-        return len(self.datapipe)
+        return lengths(self, self.datapipe)[0]

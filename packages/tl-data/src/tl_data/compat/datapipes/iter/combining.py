@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..datapipe import IterDataPipe, functional_datapipe
+from ..datapipe import IterDataPipe, functional_datapipe, lengths
 
 __all__ = [
     "ConcaterIterDataPipe",
@@ -21,10 +21,10 @@ __all__ = [
 
 def _check(datapipes: tuple[Any, ...]) -> tuple[Any, ...]:
     if not datapipes:
-        raise ValueError("expected at least one pipe, got none")
+        raise ValueError("Expected at least one DataPipe, but got nothing")
     for pipe in datapipes:
         if not isinstance(pipe, IterDataPipe):
-            raise TypeError(f"expected all inputs to be IterDataPipe, got {type(pipe).__name__}")
+            raise TypeError(f"Expected all inputs to be `IterDataPipe`, got {type(pipe).__name__}")
     return datapipes
 
 
@@ -45,7 +45,7 @@ class ConcaterIterDataPipe(IterDataPipe):
         return itertools.chain.from_iterable(self.datapipes)
 
     def __len__(self) -> int:
-        return sum(map(len, self.datapipes))
+        return sum(lengths(self, *self.datapipes))
 
 
 @functional_datapipe("mux")
@@ -65,7 +65,7 @@ class MultiplexerIterDataPipe(IterDataPipe):
         return itertools.chain.from_iterable(zip(*self.datapipes))
 
     def __len__(self) -> int:
-        return min(map(len, self.datapipes)) * len(self.datapipes)
+        return min(lengths(self, *self.datapipes)) * len(self.datapipes)
 
 
 @functional_datapipe("zip")
@@ -85,23 +85,54 @@ class ZipperIterDataPipe(IterDataPipe):
         return zip(*self.datapipes)
 
     def __len__(self) -> int:
-        return min(map(len, self.datapipes))
+        return min(lengths(self, *self.datapipes))
+
+
+class _Everywhere:
+    """Each sample goes to every reader."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __call__(self, sample: Any) -> range:
+        return range(self.count)
+
+
+class _OneBranch:
+    """Each sample goes to the reader whose number a function returns."""
+
+    def __init__(self, classifier_fn: Callable[[Any], int | None], count: int, drop_none: bool) -> None:
+        self.classifier_fn, self.count, self.drop_none = classifier_fn, count, drop_none
+
+    def __call__(self, sample: Any) -> tuple[int, ...]:
+        branch = self.classifier_fn(sample)
+        if branch is None and self.drop_none:
+            return ()
+        if branch is None or not 0 <= branch < self.count:
+            raise ValueError(
+                f"Output of the classification fn should be between 0 and {self.count - 1}. {branch} is returned."
+            )
+        return (branch,)
 
 
 class _Parted:
     """One stream with several readers: samples that one reads ahead are buffered for the others."""
 
     def __init__(self, datapipe: Any, count: int, branches: Callable[[Any], Any], limit: int) -> None:
-        self.datapipe, self.count, self.branches, self.limit = datapipe, count, branches, limit
+        self.main_datapipe, self.count, self.branches, self.limit = datapipe, count, branches, limit
         self.source: Iterator[Any] | None = None
         self.buffers: list[deque[Any]] = []
         self.passes: list[int] = []
         self.pass_number = 0
 
+    def __getstate__(self) -> Any:
+        """Without the pass, whose iterator stays in this process."""
+        return self.__dict__ | {"source": None, "buffers": [], "passes": []}
+
     def begin(self, instance: int) -> None:
         """Begins a reader's pass; the stream restarts with the first reader that has begun this pass before."""
         if self.source is None or self.passes[instance] == self.pass_number:
-            self.source, self.pass_number = iter(self.datapipe), self.pass_number + 1
+            self.source, self.pass_number = iter(self.main_datapipe), self.pass_number + 1
             self.buffers = [deque() for _ in range(self.count)]
             self.passes = [self.pass_number - 1] * self.count
         self.passes[instance] = self.pass_number
@@ -128,6 +159,8 @@ class _Parted:
 class _Part(IterDataPipe):
     """One of the streams that another was split into."""
 
+    _is_child_datapipe = True
+
     def __init__(
         self, parted: _Parted, instance: int, sized: bool, change: Callable[[Any], Any] | None = None
     ) -> None:
@@ -140,7 +173,7 @@ class _Part(IterDataPipe):
     def __len__(self) -> int:
         if not self._sized:
             raise TypeError("a part of a stream has no length")
-        return len(self.main_datapipe.datapipe)
+        return len(self.main_datapipe.main_datapipe)
 
 
 @functional_datapipe("fork")
@@ -164,13 +197,12 @@ class ForkerIterDataPipe(IterDataPipe):
         cls, datapipe: Any, num_instances: int, buffer_size: int = 1000, copy: str | None = None
     ) -> Any:
         if num_instances < 1:
-            raise ValueError(f"expected num_instances to be positive, got {num_instances}")
+            raise ValueError(f"Expected `num_instances` larger than 0, but {num_instances} is found")
         change = _change(copy)
         if num_instances == 1:
             return [datapipe]
-        everywhere = range(num_instances)
-        parted = _Parted(datapipe, num_instances, lambda sample: everywhere, buffer_size)
-        return [_Part(parted, i, True, change) for i in everywhere]
+        parted = _Parted(datapipe, num_instances, _Everywhere(num_instances), buffer_size)
+        return [_Part(parted, i, True, change) for i in range(num_instances)]
 
 
 def _change(how: str | None) -> Callable[[Any], Any] | None:
@@ -206,18 +238,8 @@ class DemultiplexerIterDataPipe(IterDataPipe):
         buffer_size: int = 1000,
     ) -> Any:
         if num_instances < 1:
-            raise ValueError(f"expected num_instances to be positive, got {num_instances}")
-
-        def branches(sample: Any) -> tuple[int, ...]:
-            branch = classifier_fn(sample)
-            if branch is None and drop_none:
-                return ()
-            if branch is None or not 0 <= branch < num_instances:
-                raise ValueError(
-                    f"classifier_fn should give a number in [0, {num_instances - 1}], got {branch}"
-                )
-            return (branch,)
-
+            raise ValueError(f"Expected `num_instances` larger than 0, but {num_instances} is found")
+        branches = _OneBranch(classifier_fn, num_instances, drop_none)
         parted = _Parted(datapipe, num_instances, branches, buffer_size)
         return [_Part(parted, i, False) for i in range(num_instances)]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tl_data.dataset import take
 
-from ..datapipe import DataChunk, IterDataPipe, functional_datapipe
+from ..datapipe import DataChunk, IterDataPipe, functional_datapipe, lengths
 
 __all__ = ["BatcherIterDataPipe", "GrouperIterDataPipe", "UnBatcherIterDataPipe"]
 
@@ -32,7 +32,7 @@ class BatcherIterDataPipe(IterDataPipe):
         self, datapipe: Any, batch_size: int, drop_last: bool = False, wrapper_class: Any = DataChunk
     ) -> None:
         if batch_size <= 0:
-            raise ValueError(f"batch_size should be positive, got {batch_size}")
+            raise AssertionError(f"Batch size is required to be larger than 0! Got batch_size={batch_size}")
         self.datapipe, self.batch_size = datapipe, batch_size
         self.drop_last, self.wrapper_class = drop_last, wrapper_class
 
@@ -43,7 +43,7 @@ class BatcherIterDataPipe(IterDataPipe):
                 yield self.wrapper_class(batch)
 
     def __len__(self) -> int:
-        count = len(self.datapipe)
+        (count,) = lengths(self, self.datapipe)
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..datapipe import IterDataPipe, functional_datapipe
+from ..utils.common import validate_input_col
 
 __all__ = ["FilterIterDataPipe"]
 
@@ -26,6 +27,7 @@ class FilterIterDataPipe(IterDataPipe):
     """
 
     def __init__(self, datapipe: Any, filter_fn: Callable[..., bool], input_col: Any = None) -> None:
+        validate_input_col(filter_fn, input_col)
         self.datapipe, self.filter_fn, self.input_col = datapipe, filter_fn, input_col
 
     def _accepts(self, sample: Any) -> bool:

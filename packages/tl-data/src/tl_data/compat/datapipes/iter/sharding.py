@@ -38,6 +38,7 @@ class ShardingFilterIterDataPipe(IterDataPipe):
     def __init__(self, source_datapipe: Any, sharding_group_filter: Any = None) -> None:
         self.source_datapipe, self.sharding_group_filter = source_datapipe, sharding_group_filter
         self._share: tuple[int, int] | None = None
+        self._groups: frozenset[int] = frozenset()
 
     def apply_sharding(
         self,
@@ -47,12 +48,19 @@ class ShardingFilterIterDataPipe(IterDataPipe):
     ) -> None:
         """Selects every `num_of_instances`-th sample, from number `instance_id` on.
 
-        Raises ValueError for a number that is too large.
+        Raises ValueError for a number that is too large, RuntimeError for the default group beside others.
         """
         if not 0 <= instance_id < num_of_instances:
             raise ValueError(
                 f"instance_id({instance_id}) should be smaller than num_of_instances({num_of_instances})"
             )
+        default = SHARDING_PRIORITIES.DEFAULT
+        if self._groups - {sharding_group} and default in (self._groups | {sharding_group}):
+            raise RuntimeError(
+                "ShardingFilter cannot mix DEFAULT and non DEFAULT groups: "
+                f"{sharding_group!r} follows {sorted(self._groups)}"
+            )
+        self._groups = self._groups | {sharding_group}
         if self.sharding_group_filter in (None, sharding_group):
             self._share = (instance_id, num_of_instances)
 

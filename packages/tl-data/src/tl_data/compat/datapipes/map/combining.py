@@ -11,10 +11,10 @@ __all__ = ["ConcaterMapDataPipe", "ZipperMapDataPipe"]
 
 def _check(datapipes: tuple[Any, ...]) -> tuple[Any, ...]:
     if not datapipes:
-        raise ValueError("expected at least one pipe, got none")
+        raise ValueError("Expected at least one DataPipe, but got nothing")
     for pipe in datapipes:
         if not isinstance(pipe, MapDataPipe):
-            raise TypeError(f"expected all inputs to be MapDataPipe, got {type(pipe).__name__}")
+            raise TypeError(f"Expected all inputs to be `MapDataPipe`, got {type(pipe).__name__}")
     return datapipes
 
 

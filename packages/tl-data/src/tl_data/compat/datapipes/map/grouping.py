@@ -29,7 +29,7 @@ class BatcherMapDataPipe(MapDataPipe):
         self, datapipe: Any, batch_size: int, drop_last: bool = False, wrapper_class: Any = DataChunk
     ) -> None:
         if batch_size <= 0:
-            raise ValueError(f"batch_size should be positive, got {batch_size}")
+            raise AssertionError(f"Batch size is required to be larger than 0! Got batch_size={batch_size}")
         self.datapipe, self.batch_size = datapipe, batch_size
         self.drop_last, self.wrapper_class = drop_last, wrapper_class
 
