@@ -37,6 +37,8 @@ def test_an_exception_is_raised_where_the_value_is_wanted():
     with pytest.raises(RuntimeError, match="error when running the callback: ValueError: foo") as failure:
         following.wait()
     assert isinstance(failure.value.__cause__, ValueError)
+    with pytest.raises(ValueError, match="foo"):
+        future.follow(lambda done: done.wait()).wait()
     with pytest.raises(AssertionError, match="expects an exception, got str"):
         Future().set_exception("text")
 

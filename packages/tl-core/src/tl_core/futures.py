@@ -70,13 +70,26 @@ class Future(Generic[T]):
         Args:
             callback: receives this future.
         """
+        return self._then(callback, _error_of_callback)
+
+    def follow(self, callback: Callable[[Future[T]], S]) -> Future[S]:
+        """As `then`, but an exception of the callback stays as it is.
+
+        Args:
+            callback: receives this future.
+        """
+        return self._then(callback, lambda error: error)
+
+    def _then(
+        self, callback: Callable[[Future[T]], S], error_of: Callable[[Exception], Exception]
+    ) -> Future[S]:
         following: Future[S] = Future()
 
         def run(future: Future[T]) -> None:
             try:
                 result = callback(future)
             except Exception as error:
-                following.set_exception(_error_of_callback(error))
+                following.set_exception(error_of(error))
             else:
                 following.set_result(result)
 

@@ -56,6 +56,11 @@ class TensorKey(Key):
     address: int
 
 
+# A key with the version of its elements.
+KeyAndID = tuple[Key, int]
+TensorAndID = tuple[TensorKey, int]
+
+
 _CATEGORY_TO_COLORS = {
     Category.PARAMETER: "#2e7d32",
     Category.OPTIMIZER_STATE: "#c9a227",

@@ -208,7 +208,7 @@ class _Several(Work):
 
     def get_future(self) -> Future[Any]:
         futures = [work.get_future() for work in self._works]
-        return collect_all(futures).then(lambda done: [t for each in done.value() for t in each.value()])
+        return collect_all(futures).follow(lambda done: [t for each in done.value() for t in each.value()])
 
 
 class PartsOf(Work):
@@ -237,7 +237,7 @@ class PartsOf(Work):
             parts.value()  # raises what the operation failed with
             return self.result()
 
-        return self._work.get_future().then(result)
+        return self._work.get_future().follow(result)
 
 
 def all_of(works: Sequence[Work]) -> Work:

@@ -139,7 +139,7 @@ class Reducer:
     def _reduce(self, index: int, buffer: Tensor) -> Future[Tensor]:
         if self._hook is None:
             # the result is in the buffer also if the handle of the backend does not name it
-            return self.group.allreduce(buffer).get_future().then(lambda work: (*work.value(), buffer)[0])
+            return self.group.allreduce(buffer).get_future().follow(lambda work: (*work.value(), buffer)[0])
         state, hook = self._hook
         bucket = GradBucket(index, buffer, self.buckets[index], index == len(self.buckets) - 1)
         future = hook(state, bucket)

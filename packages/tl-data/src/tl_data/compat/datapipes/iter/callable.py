@@ -15,7 +15,7 @@ __all__ = ["CollatorIterDataPipe", "MapperIterDataPipe"]
 
 
 @functional_datapipe("map")
-class MapperIterDataPipe(IterDataPipe):
+class MapperIterDataPipe(IterDataPipe[Any]):
     """`fn` of each sample, or of the parts of it that `input_col` names.
 
     The result takes the place of the sample; of its first part, whose others are dropped; or of `output_col`'s, with

@@ -14,7 +14,7 @@ from ..datapipe import IterDataPipe, functional_datapipe, lengths
 __all__ = ["SamplerIterDataPipe", "ShufflerIterDataPipe"]
 
 
-class SamplerIterDataPipe(IterDataPipe):
+class SamplerIterDataPipe(IterDataPipe[Any]):
     """The keys of a sampler over the pipe.
 
     Args:
@@ -52,7 +52,7 @@ class SamplerIterDataPipe(IterDataPipe):
 
 
 @functional_datapipe("shuffle")
-class ShufflerIterDataPipe(IterDataPipe):
+class ShufflerIterDataPipe(IterDataPipe[Any]):
     """Samples in random order, drawn from a buffer of `buffer_size` samples.
 
     Each pass takes its seed from `set_seed`, or from the default generator.

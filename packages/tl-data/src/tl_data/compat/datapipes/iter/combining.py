@@ -29,7 +29,7 @@ def _check(datapipes: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @functional_datapipe("concat")
-class ConcaterIterDataPipe(IterDataPipe):
+class ConcaterIterDataPipe(IterDataPipe[Any]):
     """Streams one after the other.
 
     Example:
@@ -49,7 +49,7 @@ class ConcaterIterDataPipe(IterDataPipe):
 
 
 @functional_datapipe("mux")
-class MultiplexerIterDataPipe(IterDataPipe):
+class MultiplexerIterDataPipe(IterDataPipe[Any]):
     """One sample of each stream in turn, up to the end of the shortest.
 
     Example:
@@ -69,7 +69,7 @@ class MultiplexerIterDataPipe(IterDataPipe):
 
 
 @functional_datapipe("zip")
-class ZipperIterDataPipe(IterDataPipe):
+class ZipperIterDataPipe(IterDataPipe[Any]):
     """Tuples of one sample of each stream, up to the end of the shortest.
 
     Example:
@@ -156,7 +156,7 @@ class _Parted:
                 raise BufferError(f"more than buffer_size={self.limit} samples wait for slower readers")
 
 
-class _Part(IterDataPipe):
+class _Part(IterDataPipe[Any]):
     """One of the streams that another was split into."""
 
     _is_child_datapipe = True
@@ -177,7 +177,7 @@ class _Part(IterDataPipe):
 
 
 @functional_datapipe("fork")
-class ForkerIterDataPipe(IterDataPipe):
+class ForkerIterDataPipe(IterDataPipe[Any]):
     """Several streams of the same samples: a list of `num_instances`; `copy` may be "shallow" or "deep".
 
     Args:
@@ -212,7 +212,7 @@ def _change(how: str | None) -> Callable[[Any], Any] | None:
 
 
 @functional_datapipe("demux")
-class DemultiplexerIterDataPipe(IterDataPipe):
+class DemultiplexerIterDataPipe(IterDataPipe[Any]):
     """Several streams, between which `classifier_fn` chooses by number; None drops a sample if `drop_none`.
 
     Args:

@@ -13,7 +13,7 @@ __all__ = ["FileListerIterDataPipe"]
 
 
 @functional_datapipe("list_files")
-class FileListerIterDataPipe(IterDataPipe):
+class FileListerIterDataPipe(IterDataPipe[Any]):
     """Paths of the files in folders whose names match one of the `masks`, in order.
 
     Args:

@@ -13,7 +13,7 @@ _MODES = ("b", "t", "rb", "rt", "r")
 
 
 @functional_datapipe("open_files")
-class FileOpenerIterDataPipe(IterDataPipe):
+class FileOpenerIterDataPipe(IterDataPipe[Any]):
     """(path, open file) of paths; the consumer closes the file.
 
     Raises ValueError for another mode than "b", "t", "rb", "rt", "r", and for an encoding of bytes.

@@ -13,7 +13,7 @@ __all__ = ["BatcherIterDataPipe", "GrouperIterDataPipe", "UnBatcherIterDataPipe"
 
 
 @functional_datapipe("batch")
-class BatcherIterDataPipe(IterDataPipe):
+class BatcherIterDataPipe(IterDataPipe[Any]):
     """Batches of `batch_size` samples; the last may be smaller, or is dropped.
 
     Args:
@@ -48,7 +48,7 @@ class BatcherIterDataPipe(IterDataPipe):
 
 
 @functional_datapipe("unbatch")
-class UnBatcherIterDataPipe(IterDataPipe):
+class UnBatcherIterDataPipe(IterDataPipe[Any]):
     """The elements of batches, `unbatch_level` deep; -1 flattens lists at every depth.
 
     Example:
@@ -77,7 +77,7 @@ class UnBatcherIterDataPipe(IterDataPipe):
 
 
 @functional_datapipe("groupby")
-class GrouperIterDataPipe(IterDataPipe):
+class GrouperIterDataPipe(IterDataPipe[Any]):
     """Lists of samples with equal `group_key_fn` (with `keep_key`: pairs of key and list).
 
     A group is yielded when it has `group_size` samples. When the buffer has `buffer_size` samples, the largest group is

@@ -12,7 +12,7 @@ __all__ = ["RoutedDecoderIterDataPipe"]
 
 
 @functional_datapipe("routed_decode")
-class RoutedDecoderIterDataPipe(IterDataPipe):
+class RoutedDecoderIterDataPipe(IterDataPipe[Any]):
     """(path, decoded data) of (path, open binary file), by the first handler that returns a value.
 
     Args:

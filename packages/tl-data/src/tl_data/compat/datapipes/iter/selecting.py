@@ -12,7 +12,7 @@ __all__ = ["FilterIterDataPipe"]
 
 
 @functional_datapipe("filter")
-class FilterIterDataPipe(IterDataPipe):
+class FilterIterDataPipe(IterDataPipe[Any]):
     """The samples of which `filter_fn`, of them or of the parts that `input_col` names, is true.
 
     Args:

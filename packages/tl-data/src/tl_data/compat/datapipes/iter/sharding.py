@@ -24,7 +24,7 @@ class SHARDING_PRIORITIES(IntEnum):
 
 
 @functional_datapipe("sharding_filter")
-class ShardingFilterIterDataPipe(IterDataPipe):
+class ShardingFilterIterDataPipe(IterDataPipe[Any]):
     """Every n-th sample, for n workers of all processes together, unless `apply_sharding` sets another share.
 
     Example:

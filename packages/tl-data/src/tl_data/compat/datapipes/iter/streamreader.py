@@ -11,7 +11,7 @@ __all__ = ["StreamReaderIterDataPipe"]
 
 
 @functional_datapipe("read_from_stream")
-class StreamReaderIterDataPipe(IterDataPipe):
+class StreamReaderIterDataPipe(IterDataPipe[Any]):
     """(path, contents) of (path, open file), in pieces of `chunk` bytes or characters; files are closed at their ends.
 
     Example:

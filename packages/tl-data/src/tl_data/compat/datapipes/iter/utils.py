@@ -11,7 +11,7 @@ from ..datapipe import IterDataPipe
 __all__ = ["IterableWrapperIterDataPipe"]
 
 
-class IterableWrapperIterDataPipe(IterDataPipe):
+class IterableWrapperIterDataPipe(IterDataPipe[Any]):
     """The items of an iterable, which each pass copies first unless `deepcopy=False`.
 
     Example:

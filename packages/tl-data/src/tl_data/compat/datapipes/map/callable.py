@@ -20,7 +20,7 @@ def default_fn(data: Any) -> Any:
 
 
 @functional_datapipe("map")
-class MapperMapDataPipe(MapDataPipe):
+class MapperMapDataPipe(MapDataPipe[Any]):
     """`fn` of each sample.
 
     Example:

@@ -12,7 +12,7 @@ from ..iter.utils import IterableWrapperIterDataPipe
 __all__ = ["ShufflerIterDataPipe"]
 
 
-class ShufflerIterDataPipe(IterDataPipe):
+class ShufflerIterDataPipe(IterDataPipe[Any]):
     """A map's samples in random order: a stream. `indices` are the map's keys, by default 0, 1, …
 
     Example:

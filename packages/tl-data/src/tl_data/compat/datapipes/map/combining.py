@@ -19,7 +19,7 @@ def _check(datapipes: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @functional_datapipe("concat")
-class ConcaterMapDataPipe(MapDataPipe):
+class ConcaterMapDataPipe(MapDataPipe[Any]):
     """Maps of 0, 1, … one after the other.
 
     Example:
@@ -44,7 +44,7 @@ class ConcaterMapDataPipe(MapDataPipe):
 
 
 @functional_datapipe("zip")
-class ZipperMapDataPipe(MapDataPipe):
+class ZipperMapDataPipe(MapDataPipe[Any]):
     """Tuples of one sample of each map; as many as the shortest has.
 
     Example:

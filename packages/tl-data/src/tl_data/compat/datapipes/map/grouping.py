@@ -10,7 +10,7 @@ __all__ = ["BatcherMapDataPipe"]
 
 
 @functional_datapipe("batch")
-class BatcherMapDataPipe(MapDataPipe):
+class BatcherMapDataPipe(MapDataPipe[Any]):
     """Batches of `batch_size` samples; the last may be smaller, or is dropped.
 
     Args:

@@ -10,7 +10,7 @@ from ..datapipe import MapDataPipe
 __all__ = ["SequenceWrapperMapDataPipe"]
 
 
-class SequenceWrapperMapDataPipe(MapDataPipe):
+class SequenceWrapperMapDataPipe(MapDataPipe[Any]):
     """The items of a sequence or a mapping, which is copied first unless `deepcopy=False`.
 
     Example:
