@@ -53,6 +53,12 @@ def type_of_annotation(annotation: Any, resolver: ClassResolver) -> Type:
             return _PLAIN[annotation]
     except TypeError:
         pass
+    if annotation in (typing.List, typing.Tuple, typing.Dict, tuple, dict):  # noqa: UP006 - programs write these
+        word = annotation if isinstance(annotation, type) else typing.get_origin(annotation)
+        raise UnknownType(
+            f"Attempted to use {_BARE[word]} without a contained type. Please add a contained type, e.g. "
+            f"{_BARE[word]}[{'str, int' if word is dict else 'int'}]"
+        )
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
         return _union([type_of_annotation(a, resolver) for a in arguments])
@@ -61,12 +67,6 @@ def type_of_annotation(annotation: Any, resolver: ClassResolver) -> Type:
         return Type("Future" if origin is Future else _BARE[origin], inner)
     if origin is typing.Final or str(origin).endswith("Final"):
         return type_of_annotation(arguments[0], resolver)
-    if annotation in (typing.List, typing.Tuple, typing.Dict, tuple, dict):  # noqa: UP006 - programs write these
-        word = annotation if isinstance(annotation, type) else typing.get_origin(annotation)
-        raise UnknownType(
-            f"Attempted to use {_BARE[word]} without a contained type. Please add a contained type, e.g. "
-            f"{_BARE[word]}[{'str, int' if word is dict else 'int'}]"
-        )
     if isinstance(annotation, type):
         if issubclass(annotation, tl_core.Tensor):
             return TENSOR
