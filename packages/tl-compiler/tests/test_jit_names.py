@@ -1,10 +1,13 @@
 """The names of TorchScript: marks, questions, tasks, switches, and what refuses values that are no programs."""
 
+import ast
 import typing
 
 import pytest
 
+import tl_nn as nn
 from tl_compiler import jit
+from tl_compiler.jit import decorations, frontend, internal, scripts
 
 
 class Model:
@@ -131,3 +134,104 @@ def test_isinstance_looks_inside(value, kind, verdict):
 def test_annotations_are_for_the_compiler():
     assert jit.annotate(list[int], [1]) == [1]
     assert jit.Attribute(3, int) == (3, int)
+
+
+# ---- questions about annotations and functions
+
+
+def test_kinds_of_annotations():
+    checks = {
+        "tuple": internal.is_tuple, "list": internal.is_list, "dict": internal.is_dict, "union": internal.is_union,
+        "optional": internal.is_optional, "final": internal.is_final, "future": internal.is_future,
+    }  # fmt: skip
+    for annotation, kinds in (
+        (tuple, {"tuple"}), (tuple[int, str], {"tuple"}), (typing.List[int], {"list"}), (list, {"list"}),  # noqa: UP006
+        (dict[str, int], {"dict"}), (int | str, {"union"}), (typing.Optional[int], {"union", "optional"}),  # noqa: UP045
+        (int | str | None, {"union"}), (typing.Final[int], {"final"}), (jit.Future[int], {"future"}), (int, set()),
+    ):  # fmt: skip
+        assert {kind for kind, check in checks.items() if check(annotation)} == kinds, annotation
+
+
+def test_modifiers_of_functions():
+    modifiers = decorations.FunctionModifiers
+
+    def unmarked():
+        pass
+
+    expected = {jit.ignore: modifiers.IGNORE, jit.unused: modifiers.UNUSED, jit.export: modifiers.EXPORT}
+    for mark, modifier in expected.items():
+        function = mark(lambda: 0)
+        assert internal.get_torchscript_modifier(function) == modifier
+        assert internal.is_ignored_fn(function) is (mark is not jit.export)
+        assert internal.should_drop(function) is (mark is jit.unused)
+        copy = unmarked.__class__(unmarked.__code__, {})
+        internal.copy_torchscript_modifier(function, copy)
+        assert internal.get_torchscript_modifier(copy) == modifier
+    assert internal.get_torchscript_modifier(unmarked) == modifiers.DEFAULT and not internal.is_ignored_fn(
+        unmarked
+    )
+    internal.copy_torchscript_modifier(unmarked, unmarked)
+    assert not hasattr(unmarked, "_torchscript_modifier")
+    holder = type("Holder", (), {"method": jit.export(lambda self: 0)})
+    assert internal.module_has_exports(holder()) and not internal.module_has_exports(Model())
+
+
+def test_names_in_scopes():
+    local = 5
+
+    def inner(a, b=local):
+        return a + local + b
+
+    assert internal.createResolutionCallbackFromFrame()("local") == 5
+    assert internal.createResolutionCallbackFromFrame()("len") is len
+    assert (lambda: internal.createResolutionCallbackFromFrame(1))()("local") == 5
+    assert internal.get_closure(inner)["local"] == 5 and internal.get_closure(inner)["typing"] is typing
+    find = internal.createResolutionCallbackFromClosure(inner)
+    assert find("local") == 5 and find("jit") is jit
+    with pytest.raises(AttributeError, match="sees no name 'nothing'"):
+        find("nothing")
+    assert internal.createResolutionCallbackFromEnv(jit)("Future.done") is jit.Future.done
+    assert internal.get_callable_argument_names(inner) == ["a", "b"]
+    assert (
+        internal.get_callable_argument_names(lambda a, *b: 0) == internal.get_callable_argument_names(3) == []
+    )
+
+
+def test_functions_selected_by_an_argument():
+    call = internal.boolean_dispatch(
+        arg_name="flag", arg_index=1, default=True, if_true=lambda x, flag=True: ("true", x),
+        if_false=lambda x, flag=False: ("false", x), module_name="somewhere", func_name="chosen",
+    )  # fmt: skip
+    assert [call(1), call(1, False), call(1, flag=False), call(1, flag=True)] == [
+        ("true", 1), ("false", 1), ("false", 1), ("true", 1)
+    ]  # fmt: skip
+    assert (call.__module__, call.__name__) == ("somewhere", "chosen")
+    assert internal.boolean_dispatched[call]["index"] == 1
+
+
+def test_errors_of_the_source():
+    assert str(frontend.FrontendError(None, "no comprehensions")) == "no comprehensions"
+    assert str(frontend.FrontendTypeError("line 3", "no sets")) == "no sets\nline 3"
+    (node,) = ast.parse("x = 1\nasync def f(): pass").body[1:]
+
+    class Context:
+        def make_range(self, line, first, last):
+            return f"{line}:{first}-{last}"
+
+    error = frontend.UnsupportedNodeError(Context(), node)
+    assert isinstance(error, frontend.NotSupportedError) and error.source_range == "2:0-2"
+    assert str(error) == "AsyncFunctionDef nodes aren't supported\n2:0-2"
+    assert str(frontend.UnsupportedNodeError(None, node, "no coroutines")) == "no coroutines"
+
+
+def test_lists_of_a_fixed_length():
+    assert decorations.BroadcastingListCls()[int] is None and jit.frontend is frontend
+
+
+def test_names_of_operators_of_modules():
+    program = jit.script(nn.Sequential(nn.Linear(2, 2), nn.Tanh()).eval())
+    assert scripts.export_opnames(program) == ["aten::linear", "aten::tanh"]
+    assert scripts.run_frozen_optimizations(jit.freeze(program)) is None
+    for call in (scripts.export_opnames, scripts.run_frozen_optimizations):
+        with pytest.raises(RuntimeError, match="expects a ScriptModule"):
+            call(nn.ReLU())
