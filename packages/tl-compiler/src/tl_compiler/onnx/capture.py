@@ -47,7 +47,7 @@ def _module_of(function: Callable[..., Any]) -> Any:
     else:
         own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
         parameters = [p.replace(kind=_positional(p.kind)) for p in signature.parameters.values()]
-        forward.__signature__ = signature.replace(parameters=[own, *parameters])  # type: ignore[attr-defined]
+        forward.__signature__ = signature.replace(parameters=[own, *parameters])  # type: ignore[attr-defined]  # for `inspect`
     name = getattr(function, "__name__", "Function")
     return type(name if name.isidentifier() else "Function", (tl_nn.Module,), {"forward": forward})()
 

@@ -37,7 +37,7 @@ class Attributes:
         if isinstance(owner, enum.Enum) and name in ("name", "value"):
             return getattr(owner, name)
         if isinstance(owner, tuple) and name in getattr(type(owner), "_fields", ()):
-            return owner[type(owner)._fields.index(name)]  # type: ignore[attr-defined]
+            return owner[type(owner)._fields.index(name)]  # type: ignore[attr-defined]  # a named tuple
         raise RuntimeError(
             f"an object of {type(owner).__name__!r} has no attribute {name!r} that the archive declares"
         )

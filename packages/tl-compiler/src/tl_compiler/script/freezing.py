@@ -54,14 +54,19 @@ class _Freezer:
         self._done: dict[int, Any] = {}
 
     def freeze(self, module: Any, methods: tuple[str, ...] | None = None) -> Any:
-        """Returns the frozen form of a module; of the outermost, with these methods alone."""
+        """Returns the frozen form of a module.
+
+        Args:
+            module: the module.
+            methods: of the outermost module, the methods whose names begin with two underscores that it keeps.
+        """
         if id(module) in self._done:
             return self._done[id(module)]
-        declaration, source = module._declaration, module._program
+        declaration = module._declaration
         name = declaration.name
         if self.program.archive.definition(name) is not None:
             name = fresh_name(name)
-        result = self._copy(module, name)
+        result = self._copy(module)
         self._done[id(module)] = result
         set_here = _set_names(declaration.methods.values())
         names_left = [n for n in declaration.attributes if self._stays(module, n, set_here)]
@@ -79,14 +84,12 @@ class _Freezer:
             if methods is None or method in methods or not method.startswith("__"):
                 self._method(module, name, method, node, names_left)
         result.__class__ = self.program.class_of(name)
-        del source
         return result
 
-    def _copy(self, module: Any, name: str) -> Any:
+    def _copy(self, module: Any) -> Any:
         result: Any = object.__new__(RecursiveScriptModule)
         tl_nn.Module.__init__(result)
         vars(result).update(training=False, _is_full_backward_hook=None)
-        del name
         declaration = module._declaration
         set_here = _set_names(declaration.methods.values())
         for attribute in declaration.attributes:

@@ -163,7 +163,7 @@ class Graph:
             case ast.Return(value=value):
                 self._returned = [self._value(value or ast.Constant(None), into)]
             case ast.If(test=test, body=body, orelse=orelse):
-                inputs, blocks = [self._value(test, into)], [[], []]  # type: ignore[var-annotated]
+                inputs, blocks = [self._value(test, into)], [[], []]  # type: ignore[var-annotated]  # lists of nodes
                 self._block(body, blocks[0])
                 self._block(orelse, blocks[1])
                 into.append(GraphNode("prim::If", inputs, [], "", blocks))

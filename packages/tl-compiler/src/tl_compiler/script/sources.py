@@ -126,7 +126,6 @@ class Sources:
 
     def text_of(self, module: str, node: ast.FunctionDef) -> tuple[str, str] | None:
         """Returns the code of a function: the lines of its signature, and those of its body. None: it has no text."""
-        del module
         if id(node) not in self._methods:
             return None
         text = self._methods[id(node)][1]

@@ -60,7 +60,7 @@ class _Reader:
         self._program = program
         self._data = archive.read(f"{name}.pkl")
         swapped = archive.byteorder != sys.byteorder
-        self._storages = Storages(_Folder(archive, name), map_location, swapped=swapped)  # type: ignore[arg-type]
+        self._storages = Storages(_Folder(archive, name), map_location, swapped=swapped)  # type: ignore[arg-type]  # a folder has the two methods
         self._parameters: dict[int, tuple[Tensor, Parameter]] = {}
 
     def load(self) -> Any:

@@ -54,7 +54,6 @@ def _truncating(divide: Function) -> Function:
 
 
 def _truncating_division(current: Function) -> Function:
-    del current  # the function for calls with a mode
     return _truncating(_divide)
 
 
@@ -65,7 +64,6 @@ def _divide(first: Any, second: Any, *rest: Any, **keywords: Any) -> Any:
 
 
 def _truncating_division_in_place(current: Function) -> Function:
-    del current
     return _truncating(Tensor.div_)
 
 

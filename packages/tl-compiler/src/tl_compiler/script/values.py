@@ -23,7 +23,16 @@ from .errors import Error
 from .tasks import wait
 from .texts import format_percent, format_text, text_of
 
-__all__ = ["FUNCTIONS", "PRIM", "number_of", "to_bool", "to_complex", "to_float", "to_int"]
+__all__ = [
+    "FUNCTIONS",
+    "PRIM",
+    "TENSOR_ATTRIBUTES",
+    "number_of",
+    "to_bool",
+    "to_complex",
+    "to_float",
+    "to_int",
+]
 
 
 # ---- numbers
@@ -113,39 +122,12 @@ def _numbers() -> dict[str, Callable[..., Any]]:
 
 
 # ---- texts
-_TEXT_METHODS = [
-    "capitalize",
-    "center",
-    "expandtabs",
-    "isalnum",
-    "isalpha",
-    "isdecimal",
-    "isdigit",
-    "isidentifier",
-    "islower",
-    "isnumeric",
-    "isprintable",
-    "isspace",
-    "istitle",
-    "isupper",
-    "join",
-    "ljust",
-    "lower",
-    "lstrip",
-    "partition",
-    "replace",
-    "rjust",
-    "rpartition",
-    "rsplit",
-    "rstrip",
-    "split",
-    "splitlines",
-    "strip",
-    "swapcase",
-    "title",
-    "upper",
-    "zfill",
-]
+_TEXT_METHODS = (
+    "capitalize", "center", "expandtabs", "isalnum", "isalpha", "isdecimal", "isdigit", "isidentifier", "islower",
+    "isnumeric", "isprintable", "isspace", "istitle", "isupper", "join", "ljust", "lower", "lstrip", "partition",
+    "replace", "rjust", "rpartition", "rsplit", "rstrip", "split", "splitlines", "strip", "swapcase", "title",
+    "upper", "zfill",
+)  # fmt: skip
 
 
 def _as_list(result: Any) -> Any:
@@ -307,38 +289,16 @@ def _attribute(name: str) -> Callable[[Any], Any]:
     return operator.attrgetter(name)
 
 
-_ATTRIBUTES = [
-    "data",
-    "grad",
-    "requires_grad",
-    "device",
-    "is_cuda",
-    "is_cpu",
-    "is_xpu",
-    "is_meta",
-    "is_mps",
-    "is_sparse",
-    "is_sparse_csr",
-    "is_mkldnn",
-    "is_quantized",
-    "is_nested",
-    "is_leaf",
-    "T",
-    "H",
-    "mT",
-    "mH",
-    "real",
-    "imag",
-    "name",
-    "itemsize",
-    "nbytes",
-    "index",
-    "type",
-    "ndim",
-]
+# Attributes of tensors that are operators of `ops.prim`.
+TENSOR_ATTRIBUTES = frozenset((
+    "dtype", "layout", "shape", "device", "requires_grad", "grad", "data", "ndim", "is_leaf", "is_cuda", "is_cpu",
+    "is_xpu", "is_mps", "is_meta", "is_sparse", "is_sparse_csr", "is_mkldnn", "is_quantized", "is_nested", "T",
+    "H", "mT", "mH", "real", "imag", "itemsize", "nbytes",
+))  # fmt: skip
+_OTHER_ATTRIBUTES = ("name", "index", "type")  # those of enumerations and devices
 
 PRIM: dict[str, Callable[..., Any]] = {
-    **{name: _attribute(name) for name in _ATTRIBUTES},
+    **{name: _attribute(name) for name in (*TENSOR_ATTRIBUTES, *_OTHER_ATTRIBUTES)},
     "RaiseException": _raise, "dtype": lambda x: code_of(x.dtype), "layout": lambda x: code_of(x.layout),
     "shape": _size, "NumToTensor": tl_core.tensor, "min": _least, "max": _most, "abs": abs,
     "unchecked_unwrap_optional": _unwrap, "unchecked_cast": lambda value: value, "ImplicitTensorToNum": number_of,

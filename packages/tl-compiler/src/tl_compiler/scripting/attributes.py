@@ -10,42 +10,12 @@ from typing import Any
 import tl_core
 
 from ..script.types import Type
+from ..script.values import TENSOR_ATTRIBUTES
 from .names import is_module, tensor_method
 from .operands import Bound, ModuleValue, Operand, PythonValue, Value
 from .operator_types import BOOL, INT, STR, TENSOR, list_of, prim_result
 
 __all__ = ["AttributeReader"]
-
-_TENSOR = frozenset(
-    [
-        "dtype",
-        "device",
-        "shape",
-        "requires_grad",
-        "ndim",
-        "grad",
-        "data",
-        "is_cuda",
-        "is_cpu",
-        "is_sparse",
-        "is_quantized",
-        "is_mkldnn",
-        "is_nested",
-        "is_leaf",
-        "layout",
-        "T",
-        "H",
-        "mT",
-        "mH",
-        "real",
-        "imag",
-        "itemsize",
-        "nbytes",
-        "is_meta",
-        "is_mps",
-        "is_xpu",
-    ]
-)
 
 
 class AttributeReader:
@@ -63,9 +33,7 @@ class AttributeReader:
 
     def _of_python(self: Any, owner: PythonValue, name: str, compiler: Any, node: ast.AST) -> Operand | None:
         value = owner.value
-        if isinstance(value, enum.Enum):
-            return self._of_value(compiler, self.constant(value), name, node)
-        if isinstance(value, (tl_core.device,)):
+        if isinstance(value, (enum.Enum, tl_core.device)):
             return self._of_value(compiler, self.constant(value), name, node)
         if isinstance(value, str):
             return Bound(self.constant(value), name)
@@ -107,7 +75,7 @@ class AttributeReader:
     def _of_tensor(self: Any, owner: Value, name: str) -> Operand | None:
         if name == "shape":
             return Value(f"torch.size({owner.text})", list_of(INT))
-        if name in _TENSOR:
+        if name in TENSOR_ATTRIBUTES:
             kind = BOOL if name.startswith("is_") else prim_result(name, [TENSOR])
             return Value(f"ops.prim.{name}({owner.text})", kind)
         return Bound(owner, name) if tensor_method(name) or name in ("tolist", "numpy") else None
@@ -115,8 +83,6 @@ class AttributeReader:
     def _of_number(self: Any, owner: Value, name: str) -> Operand | None:
         if owner.type.name == "complex" and name in ("real", "imag"):
             return Value(f"ops.prim.{name}({owner.text})", Type("float"))
-        if owner.type == INT and name in ("is_floating_point", "is_complex", "itemsize") and owner.is_known:
-            return None
         return None
 
     def _of_object(

@@ -25,7 +25,6 @@ def _number(name: str) -> Handler:
     kind = Type(name)
 
     def call(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
-        del keywords
         if not arguments:
             return Value(f"{getattr(builtins, name)()!r}", kind)
         value = compiler.as_value(arguments[0], node)
@@ -44,7 +43,6 @@ def _number(name: str) -> Handler:
 
 
 def _complex(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
-    del keywords
     values = [v.text for v in compiler.values(arguments, node)]
     return Value(
         f"torch.Complex({', '.join(values if len(values) > 1 else [*values, '0'])})", Type("complex")
@@ -52,13 +50,11 @@ def _complex(compiler: Any, arguments: list[Operand], keywords: dict[str, Operan
 
 
 def _text(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
-    del keywords
     value = compiler.as_value(arguments[0], node)
     return value if value.type == STR else Value(f"torch.str({value.text})", STR)
 
 
 def _length(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
-    del keywords
     (operand,) = arguments
     if isinstance(operand, Items):
         return Value(str(len(operand.values)), INT, len(operand.values))
@@ -76,7 +72,6 @@ def _length(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand
 
 
 def _range(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
-    del keywords
     return compiler.range_of(compiler.values(arguments, node), node)
 
 
@@ -88,14 +83,12 @@ def _enumerate(
 
 
 def _zip(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
-    del keywords
     return compiler.zip_items(arguments, node)
 
 
 def _reversed(
     compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST
 ) -> Operand:
-    del keywords
     items = compiler.iterable(arguments[0], node)
     if isinstance(items, Items):
         return Items(items.values[::-1])
@@ -128,20 +121,17 @@ def _extreme(name: str) -> Handler:
 def _absolute(
     compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST
 ) -> Operand:
-    del keywords
     value = compiler.as_value(arguments[0], node)
     name = "torch.abs" if value.type == TENSOR else "ops.prim.abs"
     return Value(f"{name}({value.text})", value.type)
 
 
 def _print(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
-    del keywords
     compiler.emit(f"print({', '.join(v.text for v in compiler.values(arguments, node))})")
     return Value("None", NONE, None)
 
 
 def _list(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
-    del keywords
     if not arguments:
         return Value("annotate(List[Tensor], [])", list_of(TENSOR))
     items = compiler.iterable(arguments[0], node)
@@ -171,7 +161,6 @@ def _list(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand],
 
 
 def _tuple(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
-    del keywords
     if not arguments:
         return compiler.tuple_of([])
     operand = arguments[0]
@@ -205,7 +194,6 @@ def _dict(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand],
 
 def _fold(name: str) -> Handler:
     def call(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
-        del keywords
         value = compiler.as_value(arguments[0], node)
         if value.type.name == "Tuple":
             value = Value(
@@ -225,7 +213,6 @@ def _operator(name: str) -> Handler:
 
 
 def _device(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
-    del keywords
     values = compiler.values(arguments, node)
     if values[0].type == Type("Device"):
         return values[0]
@@ -235,12 +222,10 @@ def _device(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand
 def _isinstance(
     compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST
 ) -> Operand:
-    del arguments, keywords
     return compiler.instance_question(node)[0]
 
 
 def _getattr(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
-    del keywords
     owner, name = arguments[0], compiler.as_value(arguments[1], node)
     if not name.is_known:
         raise compiler.error(node, "getattr's second argument must be a string literal")
@@ -250,7 +235,6 @@ def _getattr(compiler: Any, arguments: list[Operand], keywords: dict[str, Operan
 
 
 def _slice(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
-    del keywords
     values: list[Value | None] = [None if v.type == NONE else v for v in compiler.values(arguments, node)]
     if len(values) == 1:
         values = [None, *values]
@@ -258,7 +242,6 @@ def _slice(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand]
 
 
 def _type(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
-    del keywords
     if isinstance(arguments[0], ModuleValue):
         return PythonValue(type(arguments[0].module), "type")
     raise compiler.error(node, "type() of a value isn't supported: use isinstance")

@@ -50,7 +50,7 @@ class ClassCompiler:
             return previous
         declaration = vars(kind).get("_declaration")
         if declaration is not None:
-            return absorb(self.program, kind._program, declaration.name)  # type: ignore[attr-defined]
+            return absorb(self.program, kind._program, declaration.name)  # type: ignore[attr-defined]  # a class of a program
         if kind.__module__ == "builtins" or (issubclass(kind, tl_nn.Module) and not _is_interface(kind)):
             raise UnknownType(f"Unknown type annotation: '{kind.__name__}' is no type of TorchScript")
         name = self.free_name(program_name(kind))

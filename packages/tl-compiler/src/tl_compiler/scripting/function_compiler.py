@@ -178,7 +178,7 @@ class FunctionCompiler(Statements, Expressions, Calls):
         """The code of the function."""
         arguments = []
         if self.owner is not None:
-            name = self.owner.name if isinstance(self.owner, ModuleValue) else self.owner.type  # type: ignore[attr-defined]
+            name = self.owner.name if isinstance(self.owner, ModuleValue) else self.owner.type  # type: ignore[attr-defined]  # a value
             arguments.append(f"self: {name}")
         for name, kind, default in signature.arguments:
             arguments.append(f"{name}: {kind}" + (f"={default.text}" if default is not None else ""))

@@ -235,7 +235,6 @@ class ModuleCompiler:
             if name == "values":
                 return Items(list(items.values()))
             return Items([Items([k, v]) for k, v in zip(names, items.values(), strict=True)])
-        del compiler, arguments, keywords, node
         return None
 
     def module_method(self: Any, owner: ModuleValue, name: str, compiler: Any, node: ast.AST) -> Signature:

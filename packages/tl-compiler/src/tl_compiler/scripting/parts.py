@@ -187,7 +187,6 @@ class Parts:
         self: Any, tensors: list[Any], text: str, operands: list[Any], position: int
     ) -> list[Any]:
         """The tensors before an ellipsis, which stand for the first dimensions."""
-        del text, operands, position
         return tensors
 
     def bound_text(self: Any, value: Value | None) -> str:
@@ -302,12 +301,10 @@ class Parts:
         """`zip` as an iterable."""
         inner = [self.iterable(o, node) for o in operands]
         if any(isinstance(i, Items) for i in inner):
-            fixed = next(i for i in inner if isinstance(i, Items))
             length = min(len(i.values) for i in inner if isinstance(i, Items))
             columns = [
                 i.values if isinstance(i, Items) else [i[1](str(n)) for n in range(length)] for i in inner
             ]
-            del fixed
             return Items([Items(list(row)) for row in zip(*columns, strict=False)])
         counts = ", ".join(count for count, _ in inner)
         count = f"ops.prim.min([{counts}])" if len(inner) > 1 else inner[0][0]

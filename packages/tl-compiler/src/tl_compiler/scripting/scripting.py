@@ -65,7 +65,7 @@ def compile_in_place(module: Any) -> None:
 def script_class(kind: type, caller_names: dict[str, Any] | None = None) -> type:
     """Compiles a class, so that an error in it is raised now, and returns it. Programs make objects of it."""
     Session(caller_names).compile_class(kind)
-    kind.__torch_script_class__ = True  # type: ignore[attr-defined]
+    kind.__torch_script_class__ = True  # type: ignore[attr-defined]  # a flag
     return kind
 
 
@@ -98,7 +98,7 @@ def script(obj: Any, caller_names: dict[str, Any] | None = None) -> Any:
                 "instance instead"
             )
         if _imports(obj):
-            obj.__torch_script_class__ = True  # type: ignore[attr-defined]
+            obj.__torch_script_class__ = True  # type: ignore[attr-defined]  # a flag
             return obj
         return script_class(obj, caller_names)
     if inspect.isfunction(obj) or inspect.ismethod(obj):

@@ -22,7 +22,6 @@ Handler = Callable[[Any, ast.Call, Any], Operand]
 
 
 def _annotate(compiler: Any, node: ast.Call, expected: Any) -> Operand:
-    del expected
     kind = compiler.annotation(node.args[0])
     value = compiler.as_value(compiler.expression(node.args[1], kind), node)
     convert = compiler.convert(value, kind)
@@ -34,7 +33,6 @@ def _annotate(compiler: Any, node: ast.Call, expected: Any) -> Operand:
 
 
 def _cast(compiler: Any, node: ast.Call, expected: Any) -> Operand:
-    del expected
     kind = compiler.annotation(node.args[0])
     value = compiler.as_value(compiler.expression(node.args[1]), node)
     return Value(f"unchecked_cast({kind}, {value.text})", kind)
@@ -42,14 +40,12 @@ def _cast(compiler: Any, node: ast.Call, expected: Any) -> Operand:
 
 def _constant_answer(value: bool) -> Handler:
     def call(compiler: Any, node: ast.Call, expected: Any) -> Operand:
-        del node, expected
         return compiler.known_truth(value)
 
     return call
 
 
 def _fork(compiler: Any, node: ast.Call, expected: Any) -> Operand:
-    del expected
     call = ast.copy_location(ast.Call(node.args[0], node.args[1:], node.keywords), node)
     name = compiler.fresh("_fork_")
     lines, compiler.lines = compiler.lines, []
@@ -66,7 +62,6 @@ def _fork(compiler: Any, node: ast.Call, expected: Any) -> Operand:
 
 
 def _wait(compiler: Any, node: ast.Call, expected: Any) -> Operand:
-    del expected
     value = compiler.as_value(compiler.expression(node.args[0]), node)
     if value.type.name != "Future":
         raise compiler.error(node, f"wait() takes a Future, got {value.type}")
@@ -74,20 +69,17 @@ def _wait(compiler: Any, node: ast.Call, expected: Any) -> Operand:
 
 
 def _warn(compiler: Any, node: ast.Call, expected: Any) -> Operand:
-    del expected
     message = compiler.as_value(compiler.expression(node.args[0]), node)
     compiler.emit(f"torch.warn({message.text if message.type == STR else f'torch.str({message.text})'})")
     return Value("None", NONE, None)
 
 
 def _is_tensor(compiler: Any, node: ast.Call, expected: Any) -> Operand:
-    del expected
     value = compiler.as_value(compiler.expression(node.args[0]), node)
     return compiler.known_truth(accepts(TENSOR, value.type))
 
 
 def assert_call(compiler: Any, node: ast.Call, expected: Any) -> Operand:
-    del expected
     statement = ast.copy_location(
         ast.Assert(node.args[0], node.args[1] if len(node.args) > 1 else None), node
     )

@@ -144,7 +144,7 @@ class Recording:
             pre_dispatch=True,
             fake_mode=self.fake_mode,
             constant=self._constant,
-            module_stack=lambda: self.call,  # type: ignore[arg-type, return-value]
+            module_stack=lambda: self.call,  # type: ignore[arg-type, return-value]  # a call, not a stack
         )
         self.mode.warned = warns
 
@@ -189,7 +189,6 @@ class Recording:
         return node
 
     def _state_input(self, kind: InputKind, name: str, value: Any, persistent: bool) -> Any:
-        del kind, persistent
         fake = self._fake(value, name, static=True)
         node = self._attribute(name)
         node.meta["val"] = fake

@@ -95,7 +95,7 @@ def trace_function(
     names = argument_names(function, len(inputs[0]))
     qualified = traced.add_function(recording, _name_of(function), names, inputs)
     result = ScriptFunction(traced.program, qualified, function)
-    result._recording = recording  # type: ignore[attr-defined]
+    result._recording = recording  # type: ignore[attr-defined]  # for checks
     return result
 
 

@@ -63,7 +63,7 @@ class FSDPModule:
         return module
 
     def _state(self) -> ModuleState:
-        state = state_of(self)  # type: ignore[arg-type]
+        state = state_of(self)  # type: ignore[arg-type]  # a module
         assert state is not None
         return state
 
@@ -72,7 +72,7 @@ class FSDPModule:
             yield self._state()
             return
         states: list[ModuleState] = []
-        for module in self.modules():  # type: ignore[attr-defined]
+        for module in self.modules():  # type: ignore[attr-defined]  # a module
             if (state := state_of(module)) is not None and state not in states:
                 states.append(state)
                 yield state
@@ -214,14 +214,14 @@ class FSDPModule:
 
     def _apply(self, *args: Any, **kwargs: Any) -> Any:
         self.reshard()
-        module = super()._apply(*args, **kwargs)  # type: ignore[misc]
+        module = super()._apply(*args, **kwargs)  # type: ignore[misc]  # a module
         for parameter in self._state().group.parameters:
             parameter.adopt()
         return module
 
 
 def _states_of(modules: Sequence[Any]) -> list[ModuleState]:
-    states = [state_of(module) if isinstance(module, FSDPModule) else None for module in modules]  # type: ignore[arg-type]
+    states = [state_of(module) if isinstance(module, FSDPModule) else None for module in modules]  # type: ignore[arg-type]  # a module
     if any(state is None for state in states):
         raise ValueError(
             f"expected modules that fully_shard has sharded, got {[type(m).__name__ for m in modules]}"
@@ -286,7 +286,7 @@ def fully_shard(
         smaller, reshard_after_forward = _smaller_layout(layout, reshard_after_forward), True
     ModuleState(modules, ParameterGroup(parameters, layout, smaller), mp_policy, reshard_after_forward)
     for each in modules:
-        each.__class__ = _sharded_class(type(each))  # type: ignore[arg-type]
+        each.__class__ = _sharded_class(type(each))  # type: ignore[arg-type]  # a class of modules
     return module
 
 
@@ -377,7 +377,7 @@ def register_fsdp_forward_method(module: Any, method_name: str) -> None:
     @functools.wraps(method)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         state = module._state()
-        args, kwargs = state._before_forward(module, args, kwargs)  # type: ignore[arg-type]
-        return state._after_forward(module, args, method(*args, **kwargs))  # type: ignore[arg-type]
+        args, kwargs = state._before_forward(module, args, kwargs)  # type: ignore[arg-type]  # a sharded module
+        return state._after_forward(module, args, method(*args, **kwargs))  # type: ignore[arg-type]  # a sharded module
 
     module.__dict__[method_name] = wrapped

@@ -61,7 +61,7 @@ class ShardedParameter:
         self.spec = self._sharded_spec(parameter)
         piece = self.placement.piece(local, layout.shard_size, layout.shard_rank).clone()
         self.sharded: Any = _parameter_like(parameter, DTensor(piece, self.spec, requires_grad=False))
-        parameter._fsdp_piece = self.sharded._fsdp_piece = True  # type: ignore[attr-defined]
+        parameter._fsdp_piece = self.sharded._fsdp_piece = True  # type: ignore[attr-defined]  # a flag
         self.whole: Any = None
         self._memory: Tensor | None = None  # of the whole parameter
         self.register(self.sharded)

@@ -135,7 +135,7 @@ class Arguments:
 
     def _is_operand(self, name: str) -> bool:
         """Whether the operator's schema calls an argument a tensor or number, and not a size or dimension."""
-        types = {a.name: str(a.type) for a in self.node.target._schema.arguments}  # type: ignore[union-attr]
+        types = {a.name: str(a.type) for a in self.node.target._schema.arguments}  # type: ignore[union-attr]  # an operator
         return types.get(name, "").rstrip("?") in ("Tensor", "Scalar", "number")
 
     def _by_parameter(self, signature: Any) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class Arguments:
             return {**dict(zip(parameters, self.node.args, strict=False)), **self.node.kwargs}
         unknown = [n for n in named if n not in parameters]
         if unknown:
-            order = [a.name for a in self.node.target._schema.arguments]  # type: ignore[union-attr]
+            order = [a.name for a in self.node.target._schema.arguments]  # type: ignore[union-attr]  # an operator
             for name in unknown:
                 position = order.index(name)
                 if position < len(parameters) and parameters[position] not in order:

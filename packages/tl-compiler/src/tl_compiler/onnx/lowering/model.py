@@ -56,7 +56,7 @@ def prepared_program(ep: ExportedProgram, table: FunctionTable) -> ExportedProgr
     for target in list(decompositions):
         if table.has(target):
             dict.pop(decompositions, target)
-    decompositions.deleted = _Kept(table)  # type: ignore[assignment]
+    decompositions.deleted = _Kept(table)  # type: ignore[assignment]  # a set by question
     return ep.run_decompositions(decompositions)
 
 

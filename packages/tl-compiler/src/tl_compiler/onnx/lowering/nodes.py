@@ -150,7 +150,7 @@ class GraphLowering:
         is_complex = _has_complex(node)
         function = self.table.of_node(node, is_complex)
         if function is None and _is_constant(node):
-            return self.builder.initializer(model_tensor(node.target(*node.args, **node.kwargs), node.name))  # type: ignore[operator]
+            return self.builder.initializer(model_tensor(node.target(*node.args, **node.kwargs), node.name))  # type: ignore[operator]  # an operator
         if function is None:
             kind = " for complex tensors" if is_complex else ""
             raise NodeError(node, f"the operator has no translation to ONNX's operators{kind}")
