@@ -90,9 +90,9 @@ def test_results_and_gradients(name, partition):
     compiler = Compiler()
     made = aot_function(f, compiler, partition_fn=partition)
     for _ in range(2):
-        found, expected = gradients(made, inputs), gradients(f, inputs)
-        same(found[0], expected[0])
-        same(found[1], expected[1])
+        result, expected = gradients(made, inputs), gradients(f, inputs)
+        same(result[0], expected[0])
+        same(result[1], expected[1])
     assert len(compiler.graphs) == 2
     for graph in compiler.graphs:
         graph.graph.lint()
@@ -173,10 +173,10 @@ def test_modules():
     x = tl.randn(5, 4)
     model(x).pow(2).sum().backward()
     expected = [p.grad.clone() for p in model.parameters()]
-    for made in (aot_module(model, nop), memory_efficient_fusion(model)):
+    for result in (aot_module(model, nop), memory_efficient_fusion(model)):
         model.zero_grad()
-        made(x).pow(2).sum().backward()
-        assert made.orig_module is model
+        result(x).pow(2).sum().backward()
+        assert result.orig_module is model
         for p, g in zip(model.parameters(), expected, strict=True):
             assert tl.allclose(p.grad, g, rtol=1e-4, atol=1e-5)
     graph = symbolic_trace(model)

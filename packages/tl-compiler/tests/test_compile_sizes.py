@@ -71,13 +71,13 @@ def mean(x: Any) -> Any:
 )
 def test_graphs_by_sizes(dynamic, graphs):
     f, backend = compiled(mean, dynamic=dynamic)
-    found = []
+    result = []
     for n in (4, 6, 8, 9, 1, 4):
-        got = f(rows(n, 10))
-        same(got, mean(rows(n, 10)), f"of {n} rows")
-        assert type(got[1]) is int
-        found.append(len(backend.graphs))
-    assert found == graphs
+        actual = f(rows(n, 10))
+        same(actual, mean(rows(n, 10)), f"of {n} rows")
+        assert type(actual[1]) is int
+        result.append(len(backend.graphs))
+    assert result == graphs
 
 
 def test_equal_sizes_share_a_symbol_where_all_are_symbols():
@@ -230,11 +230,11 @@ def test_every_size_of_a_marked_range(name, low, high):
     for n in (example, low, high, *range(low, min(high, 12))):
         x = marked(rows(n), min=low, max=high)
         try:
-            got = f(x)
+            actual = f(x)
         except ConstraintViolationError:
             refused = True
-            got = f(rows(n))
-        same(got, PROGRAMS[name](rows(n)), f"{name} at {n} of [{low}, {high}]")
+            actual = f(rows(n))
+        same(actual, PROGRAMS[name](rows(n)), f"{name} at {n} of [{low}, {high}]")
     assert refused or len(backend.graphs) <= 2  # those of another way through the program
 
 

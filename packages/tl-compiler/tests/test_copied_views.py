@@ -67,11 +67,11 @@ def test_a_view_that_is_read(name):
     f, value = READ[name]
     graph = make_fx(func.functionalize(f, remove="mutations_and_views"))(value)
     assert operators(graph) == [name]
-    for got, expected in zip(
+    for actual, expected in zip(
         tl.pytree.tree_leaves(graph(value)), tl.pytree.tree_leaves(f(value)), strict=True
     ):
-        assert tl.equal(got, expected)
-        assert got.data_ptr() != value.data_ptr()
+        assert tl.equal(actual, expected)
+        assert actual.data_ptr() != value.data_ptr()
 
 
 @pytest.mark.parametrize("name", WRITTEN)
@@ -104,8 +104,8 @@ def test_copies_are_differentiated_and_batched(name):
     rows = tl.stack([value, value * 2, value + 1])
     batch = tl.pytree.tree_leaves(func.vmap(lambda v: operator(v, *others, **call.kwargs))(rows))
     loop = [tl.pytree.tree_leaves(operator(v, *others, **call.kwargs)) for v in rows]
-    for got, expected in zip(batch, zip(*loop, strict=True), strict=True):
-        assert tl.equal(got, tl.stack(list(expected)))
+    for actual, expected in zip(batch, zip(*loop, strict=True), strict=True):
+        assert tl.equal(actual, tl.stack(list(expected)))
 
 
 def test_copies_that_are_no_core_operators_are_decomposed():

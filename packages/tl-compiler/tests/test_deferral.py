@@ -49,12 +49,12 @@ def test_random_programs_compute_the_same_bits(level, threads):
     count = int(os.environ.get("TL_DEFERRAL_PROGRAMS", "170"))
     first = LEVELS[level] * count
     try:
-        found = {
+        result = {
             s: text for s in range(first, first + count) if (text := deferral_programs.differences(s, run))
         }
     finally:
         tc.set_num_threads(before)
-    assert found == {}
+    assert result == {}
 
 
 def arithmetic(np_or_tc, x, y, z):
@@ -73,8 +73,8 @@ def test_arithmetic_rounds_as_numpy_does(level, dtype, size):
     arrays[0][::7] = [np.nan, np.inf, -0.0, 0.0][size % 4]
     with np.errstate(all="ignore"):
         expected = arithmetic(np, *arrays)
-    found, counts = counted(lambda *t: arithmetic(tc, *t), *(tc.tensor(a) for a in arrays))
-    for a, b in zip(expected, found, strict=True):
+    result, counts = counted(lambda *t: arithmetic(tc, *t), *(tc.tensor(a) for a in arrays))
+    for a, b in zip(expected, result, strict=True):
         np.testing.assert_array_equal(b.numpy(), a)
     assert counts["groups"] == 1
     assert (counts["emitted"] > 10) == (level != "loops" and _C.emission_level() > 0)
@@ -92,11 +92,11 @@ def test_comparisons_and_bounds_choose_as_numpy_does(level, dtype):
         function = {"gt": np.greater, "ge": np.greater_equal, "lt": np.less, "le": np.less_equal}.get(
             name, {"eq": np.equal, "ne": np.not_equal}.get(name)
         )
-        found = compiled(lambda x, y, name=name: tc.where(getattr(tc, name)(x, y), x * 2, y))(x, y)
-        np.testing.assert_array_equal(found.numpy(), np.where(function(a, b), a * 2, b))
-    found = compiled(lambda x, y: (tc.maximum(x, y) + tc.minimum(x, y), (x + 0).clamp(-1, 1)))(x, y)
-    np.testing.assert_array_equal(found[0].numpy(), np.maximum(a, b) + np.minimum(a, b))
-    np.testing.assert_array_equal(found[1].numpy(), np.clip(a, -1, 1))
+        result = compiled(lambda x, y, name=name: tc.where(getattr(tc, name)(x, y), x * 2, y))(x, y)
+        np.testing.assert_array_equal(result.numpy(), np.where(function(a, b), a * 2, b))
+    result = compiled(lambda x, y: (tc.maximum(x, y) + tc.minimum(x, y), (x + 0).clamp(-1, 1)))(x, y)
+    np.testing.assert_array_equal(result[0].numpy(), np.maximum(a, b) + np.minimum(a, b))
+    np.testing.assert_array_equal(result[1].numpy(), np.clip(a, -1, 1))
 
 
 @pytest.mark.parametrize("columns", [1, 3, 48, 1000, 1500, 4096])
@@ -105,21 +105,21 @@ def test_broadcasts_over_rows_of_any_length(columns):
         (3, 5000 // columns + 2, columns), "float32"
     )
     row, column = row[:1], column[:, :1]
-    found, counts = counted(
+    result, counts = counted(
         lambda a, row, column: ((a * row + column) * a - row).exp() * column,
         *(tc.tensor(x) for x in (a, row, column)),
     )
     expected = tc.exp(tc.tensor((a * row + column) * a - row)).numpy() * column
-    np.testing.assert_array_equal(found.numpy(), expected)
+    np.testing.assert_array_equal(result.numpy(), expected)
     assert (counts["operators"], counts["groups"]) == (6, 1)
 
 
 def test_transposed_and_strided_tensors_keep_their_strides(x):
     base = x.view(64, 64)
     function = lambda t: (t.t() * 2 + t.t()).relu() + t[:, :1]  # noqa: E731
-    found = compiled(function)(base)
-    assert found.stride() == function(base).stride()
-    np.testing.assert_array_equal(found.numpy(), np.maximum(base.numpy().T * 3, 0) + base.numpy()[:, :1])
+    result = compiled(function)(base)
+    assert result.stride() == function(base).stride()
+    np.testing.assert_array_equal(result.numpy(), np.maximum(base.numpy().T * 3, 0) + base.numpy()[:, :1])
     assert compiled(lambda t: t.t() + 1)(base).stride() == (1, 64)
 
 
@@ -157,17 +157,17 @@ def test_nobody_waits_outside_of_regions(x):
 
 
 def test_results_that_nobody_holds_are_not_stored(x):
-    found, counts = counted(lambda t: ((t + 1) * 2 - t).sum(), x)
+    result, counts = counted(lambda t: ((t + 1) * 2 - t).sum(), x)
     assert counts["groups"] == 1
-    assert found.item() == pytest.approx(float((x.double() + 2).sum()), rel=1e-4)
-    found, counts = counted(lambda t: (t * 3, None)[1], x)
-    assert (found, counts["operators"], counts["groups"]) == (None, 1, 0)
+    assert result.item() == pytest.approx(float((x.double() + 2).sum()), rel=1e-4)
+    result, counts = counted(lambda t: (t * 3, None)[1], x)
+    assert (result, counts["operators"], counts["groups"]) == (None, 1, 0)
 
 
 def test_regions_within_regions_are_one(x):
     inner = compiled(lambda t: t + 1)
-    found, counts = counted(lambda t: inner(t) * 2, x)
-    np.testing.assert_array_equal(found.numpy(), (x.numpy() + 1) * 2)
+    result, counts = counted(lambda t: inner(t) * 2, x)
+    np.testing.assert_array_equal(result.numpy(), (x.numpy() + 1) * 2)
     assert (counts["operators"], counts["batches"]) == (2, 1)
 
 
@@ -247,8 +247,8 @@ def test_a_write_over_a_whole_result_waits_too(x):
 def test_results_larger_than_the_caches():
     array = np.arange(8_500_003, dtype="float32") / 1e6
     t = tc.tensor(array)
-    found, counts = counted(lambda t: (t * 2 + 1) * t - 3, t)
-    np.testing.assert_array_equal(found.numpy(), (array * 2 + 1) * array - 3)
+    result, counts = counted(lambda t: (t * 2 + 1) * t - 3, t)
+    np.testing.assert_array_equal(result.numpy(), (array * 2 + 1) * array - 3)
     assert counts["groups"] == 1
 
 
@@ -370,13 +370,13 @@ def test_what_waits_outlives_an_exception(x, error):
 
 
 def test_threads_meet_what_waits(x):
-    found = {}
+    result = {}
 
     def program(t):
         y = t * 2
 
         def read():
-            found["sum"] = float((y + 1).sum())
+            result["sum"] = float((y + 1).sum())
 
         def write():
             t.fill_(9)
@@ -389,7 +389,7 @@ def test_threads_meet_what_waits(x):
 
     expected = x.numpy() * 2
     np.testing.assert_array_equal(compiled(program)(x).numpy(), expected)
-    assert found["sum"] == pytest.approx(float((expected + 1).sum(dtype="float64")), rel=1e-3)
+    assert result["sum"] == pytest.approx(float((expected + 1).sum(dtype="float64")), rel=1e-3)
 
 
 def test_two_threads_compile_at_once():
@@ -458,8 +458,8 @@ def test_gradients_are_the_same_bits(x):
         return x.clone().requires_grad_(), (x * 0.5).requires_grad_()
 
     expected = step(*inputs())
-    found, counts = counted(step, *inputs())
-    assert all(tc.equal(a, b) for a, b in zip(expected, found, strict=True))
+    result, counts = counted(step, *inputs())
+    assert all(tc.equal(a, b) for a, b in zip(expected, result, strict=True))
     assert counts["operators"] > 20
     t, w = inputs()
     assert all(tc.equal(a, b) for a, b in zip(expected, grad(compiled(loss)(t, w), [t, w]), strict=True))
@@ -485,10 +485,10 @@ def test_modes_hold_inside(x, mode):
         with context():
             return t * 2 + 1
 
-    found = compiled(program)(x.clone().requires_grad_())
-    assert not found.requires_grad
-    assert found.is_inference() == (mode == "inference_mode")
-    np.testing.assert_array_equal(found.numpy(), x.numpy() * 2 + 1)
+    result = compiled(program)(x.clone().requires_grad_())
+    assert not result.requires_grad
+    assert result.is_inference() == (mode == "inference_mode")
+    np.testing.assert_array_equal(result.numpy(), x.numpy() * 2 + 1)
 
 
 # ---- settings

@@ -87,7 +87,7 @@ def test_inputs_are_parameters_buffers_and_constants(net, program):
         "p_layer_weight": net.layer.weight, "p_layer_bias": net.layer.bias, "b_count": tl.zeros(1),
         "b_scratch": tl.ones(1), "c_constant": net.constant,
     }  # fmt: skip
-    assert {name: len(found) for name, found in values.items()} == {**dict.fromkeys(expected, 1), "x": 0}
+    assert {name: len(result) for name, result in values.items()} == {**dict.fromkeys(expected, 1), "x": 0}
     assert all(tl.equal(values[name][0], value) for name, value in expected.items())
 
 

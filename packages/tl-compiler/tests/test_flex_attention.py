@@ -43,19 +43,19 @@ BIAS = (tl.arange(8)[:, None] - tl.arange(8)) * 0.1
 
 def test_results():
     q, k, v = inputs()
-    found = flex_attention(q, k, v, biased, mask(), SCALE, {})
-    for a, b in zip(found, by_formula(q, k, v, BIAS), strict=True):
+    result = flex_attention(q, k, v, biased, mask(), SCALE, {})
+    for a, b in zip(result, by_formula(q, k, v, BIAS), strict=True):
         assert tl.allclose(a, b, atol=1e-5)
 
 
 def test_gradients():
     q, k, v = inputs(grad=True)
     flex_attention(q, k, v, biased, mask(), SCALE, {})[0].sin().sum().backward()
-    found = [t.grad.clone() for t in (q, k, v)]
+    result = [t.grad.clone() for t in (q, k, v)]
     out, lse, _ = by_formula(q, k, v, BIAS)
     expected = tl_autograd.grad(out.sin().sum(), [q, k, v])
     again = flex_attention_backward(q, k, v, out, lse, out.cos(), None, biased, None, mask(), SCALE, {})
-    for a, b, c in zip(found, again[:3], expected, strict=True):
+    for a, b, c in zip(result, again[:3], expected, strict=True):
         assert tl.allclose(a, c, atol=1e-5) and tl.allclose(b, c, atol=1e-5)
     assert again[3] == ()
 

@@ -34,14 +34,14 @@ def net():
 
 
 def graphs_of(monkeypatch):
-    made, plain = [], folding.FoldedGraph.__init__
+    result, plain = [], folding.FoldedGraph.__init__
 
     def note(self, *args):
         plain(self, *args)
-        made.append(self)
+        result.append(self)
 
     monkeypatch.setattr(folding.FoldedGraph, "__init__", note)
-    return made
+    return result
 
 
 def test_results_and_constants(net, monkeypatch):

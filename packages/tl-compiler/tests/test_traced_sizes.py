@@ -113,10 +113,10 @@ def test_hints(name: str, hint: str) -> None:
     right = 0
     for size in SIZES:
         try:
-            got = run(*inputs(size))
+            actual = run(*inputs(size))
         except RuntimeError:
             continue  # outside of the range, which the program checks
-        same(got, module(*inputs(size)), f"at {size}")
+        same(actual, module(*inputs(size)), f"at {size}")
         right += 1
     assert right
 
@@ -233,10 +233,10 @@ def test_files_and_core_operators(name: str) -> None:
         run = other.module()
         for size in SIZES:
             try:
-                got = program.module()(*matrix(size))
+                actual = program.module()(*matrix(size))
             except RuntimeError:
                 continue
-            same(run(*matrix(size)), got, f"at {size}")
+            same(run(*matrix(size)), actual, f"at {size}")
 
 
 def test_errors_name_the_range() -> None:

@@ -88,8 +88,10 @@ def test_cond(name, mode):
     f, x = PROGRAMS[name], tl.arange(6.0).reshape(2, 3)
     graph = make_fx(f, tracing_mode=mode)(x)
     for value in (x, -x):
-        for got, expected in zip(pytree.tree_leaves(graph(value)), pytree.tree_leaves(f(value)), strict=True):
-            assert tl.allclose(got, expected)
+        for actual, expected in zip(
+            pytree.tree_leaves(graph(value)), pytree.tree_leaves(f(value)), strict=True
+        ):
+            assert tl.allclose(actual, expected)
 
 
 LOOPS = {
@@ -113,8 +115,10 @@ def test_loops(name, transform):
     f, x = TRANSFORMS[transform](LOOPS[name]), tl.arange(6.0).reshape(2, 3)
     graph = make_fx(f)(x)
     for value in (x, -x):
-        for got, expected in zip(pytree.tree_leaves(graph(value)), pytree.tree_leaves(f(value)), strict=True):
-            assert tl.allclose(got, expected)
+        for actual, expected in zip(
+            pytree.tree_leaves(graph(value)), pytree.tree_leaves(f(value)), strict=True
+        ):
+            assert tl.allclose(actual, expected)
 
 
 def repeat(x):
@@ -155,8 +159,8 @@ def test_a_loop_of_unknown_length(transform, mode):
     graph = make_fx(OF_LOOPS[transform](grow), tracing_mode=mode)(x)
     for value in (x, x * 0.4, x * 9):  # several iterations, more, and none
         results = pytree.tree_leaves(graph(value)), pytree.tree_leaves(OF_LOOPS[transform](unroll)(value))
-        for got, expected in zip(*results, strict=True):
-            assert tl.allclose(got, expected)
+        for actual, expected in zip(*results, strict=True):
+            assert tl.allclose(actual, expected)
 
 
 OF_BATCHES = {
@@ -182,8 +186,8 @@ def test_the_examples_of_a_batch_end_apart(transform, mode):
     call = f if mode is None else make_fx(f, tracing_mode=mode)(x)
     for value in (x, x * 0.6):
         examples = [pytree.tree_leaves(UNROLLED[transform](row)) for row in value]
-        for got, rows in zip(pytree.tree_leaves(call(value)), zip(*examples, strict=True), strict=True):
-            assert tl.allclose(got, tl.stack(list(rows)))
+        for actual, rows in zip(pytree.tree_leaves(call(value)), zip(*examples, strict=True), strict=True):
+            assert tl.allclose(actual, tl.stack(list(rows)))
 
 
 def test_an_example_that_ended_keeps_its_values():

@@ -111,7 +111,7 @@ def outcomes(name: str, example: tuple[int, int]) -> str | dict[tuple[int, int],
         )
     except UserError as error:
         return f"refused: {error}"
-    run, found = exported.module(), {}
+    run, result = exported.module(), {}
     for sizes in PAIRS:
         given = pair(*sizes)
         try:
@@ -119,18 +119,18 @@ def outcomes(name: str, example: tuple[int, int]) -> str | dict[tuple[int, int],
         except RuntimeError:
             want = None
         try:
-            got = run(*given)
+            actual = run(*given)
         except RuntimeError:
-            got = None
-        assert got is None or want is not None, f"{sizes}: runs, where the program itself raises"
-        if got is not None:
-            same(got, want, f"at {sizes}, exported at {example}")
-        found[sizes] = got is not None
-    return found
+            actual = None
+        assert actual is None or want is not None, f"{sizes}: runs, where the program itself raises"
+        if actual is not None:
+            same(actual, want, f"at {sizes}, exported at {example}")
+        result[sizes] = actual is not None
+    return result
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_sizes_that_are_equal_by_accident(name: str) -> None:
-    found = [outcomes(name, example) for example in EXAMPLES]
-    assert not isinstance(found[0], str), found[0]
-    assert all(f == "raises" or f == found[0] for f in found[1:]), found
+    result = [outcomes(name, example) for example in EXAMPLES]
+    assert not isinstance(result[0], str), result[0]
+    assert all(f == "raises" or f == result[0] for f in result[1:]), result

@@ -33,12 +33,12 @@ def test_densities_at_the_ends_of_supports(name):
     for first in firsts:
         for second in seconds:
             end = first + second if name == "Uniform" else second
-            made = getattr(dist, name)(tl.tensor(first, dtype=tl.float64), tl.tensor(end, dtype=tl.float64))
+            result = getattr(dist, name)(tl.tensor(first, dtype=tl.float64), tl.tensor(end, dtype=tl.float64))
             twin = TWINS[name](first, second)
             for value in values:
-                got = made.log_prob(tl.tensor(value, dtype=tl.float64)).item()
+                actual = result.log_prob(tl.tensor(value, dtype=tl.float64)).item()
                 with np.errstate(all="ignore"):
-                    np.testing.assert_allclose(got, twin.logpdf(value), rtol=1e-9, atol=1e-12)
+                    np.testing.assert_allclose(actual, twin.logpdf(value), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [tl.float32, tl.float64])
@@ -47,43 +47,43 @@ def test_bernoulli_of_any_logit(logit, dtype):
     logits = tl.tensor(logit, dtype=dtype, requires_grad=True)
     made = dist.Bernoulli(logits=logits)
     for value in (0.0, 1.0):
-        got = made.log_prob(tl.tensor(value, dtype=dtype))
+        actual = made.log_prob(tl.tensor(value, dtype=dtype))
         expected = special.log_expit(logit if value else -logit)
-        assert got.item() == pytest.approx(expected)
-        (found,) = grad(got, logits)
-        assert found.item() == pytest.approx(value - special.expit(logit))
+        assert actual.item() == pytest.approx(expected)
+        (result,) = grad(actual, logits)
+        assert result.item() == pytest.approx(value - special.expit(logit))
     entropy = made.entropy()
     assert entropy.item() == pytest.approx(math.log(2) if logit == 0 else 0)
 
 
 @pytest.mark.parametrize("probability", [0.0, 1.0])
 def test_bernoulli_of_certain_outcomes(probability):
-    made = dist.Bernoulli(tl.tensor(probability, dtype=tl.float64))
-    assert made.log_prob(tl.tensor(probability, dtype=tl.float64)).item() == pytest.approx(0, abs=1e-15)
-    assert made.log_prob(tl.tensor(1 - probability, dtype=tl.float64)).item() < -36
-    assert made.entropy().item() == pytest.approx(0, abs=1e-13)
-    assert (made.sample((100,)) == probability).all()
+    result = dist.Bernoulli(tl.tensor(probability, dtype=tl.float64))
+    assert result.log_prob(tl.tensor(probability, dtype=tl.float64)).item() == pytest.approx(0, abs=1e-15)
+    assert result.log_prob(tl.tensor(1 - probability, dtype=tl.float64)).item() < -36
+    assert result.entropy().item() == pytest.approx(0, abs=1e-13)
+    assert (result.sample((100,)) == probability).all()
 
 
 def test_geometric_of_a_certain_success():
-    made = dist.Geometric(logits=tl.tensor([INF, 1000.0]))
-    assert made.log_prob(tl.tensor(0.0)).tolist() == [0, 0]
-    assert made.log_prob(tl.tensor(2.0)).tolist() == [-INF, -2000]
+    result = dist.Geometric(logits=tl.tensor([INF, 1000.0]))
+    assert result.log_prob(tl.tensor(0.0)).tolist() == [0, 0]
+    assert result.log_prob(tl.tensor(2.0)).tolist() == [-INF, -2000]
 
 
 def test_cumulative_probabilities_at_open_ends():
     zero = tl.tensor(0.0)
-    for made in (dist.LogNormal(0.0, 1.0), dist.Weibull(1.0, 1.0), dist.Kumaraswamy(1.0, 2.0)):
-        assert made.cdf(zero).item() == 0
+    for result in (dist.LogNormal(0.0, 1.0), dist.Weibull(1.0, 1.0), dist.Kumaraswamy(1.0, 2.0)):
+        assert result.cdf(zero).item() == 0
     with pytest.raises(ValueError, match="support"):
         dist.LogNormal(0.0, 1.0).log_prob(zero)
 
 
 @pytest.mark.parametrize("concentration", [1e-6, 1e-3, 0.1])
 def test_samples_stay_within_the_open_interval(concentration):
-    made = dist.Beta(tl.tensor(concentration), tl.tensor(concentration))
-    values = made.sample((5000,))
-    assert bool(((values > 0) & (values < 1)).all()) and bool(made.log_prob(values).isfinite().all())
+    result = dist.Beta(tl.tensor(concentration), tl.tensor(concentration))
+    values = result.sample((5000,))
+    assert bool(((values > 0) & (values < 1)).all()) and bool(result.log_prob(values).isfinite().all())
 
 
 def twin(name, *parameters):
@@ -93,22 +93,22 @@ def twin(name, *parameters):
 @pytest.mark.parametrize("df1", [1.0, 2.0, 5.0])
 @pytest.mark.parametrize("df2", [1.0, 3.0])
 def test_the_f_distribution_at_its_ends(df1, df2):
-    made = dist.FisherSnedecor(
+    result = dist.FisherSnedecor(
         tl.tensor(df1, dtype=tl.float64), tl.tensor(df2, dtype=tl.float64), validate_args=False
     )
-    got = made.log_prob(tl.tensor([0.0, 1e-300, 0.5, 1e300, INF], dtype=tl.float64)).numpy()
+    actual = result.log_prob(tl.tensor([0.0, 1e-300, 0.5, 1e300, INF], dtype=tl.float64)).numpy()
     with np.errstate(all="ignore"):
         inner = stats.f(df1, df2).logpdf([1e-300, 0.5])
-    np.testing.assert_allclose(got[1:3], inner, rtol=1e-9, atol=1e-14)
-    assert got[0] == (INF if df1 < 2 else -INF if df1 > 2 else pytest.approx(0, abs=1e-15))
-    assert got[-1] == -INF
+    np.testing.assert_allclose(actual[1:3], inner, rtol=1e-9, atol=1e-14)
+    assert actual[0] == (INF if df1 < 2 else -INF if df1 > 2 else pytest.approx(0, abs=1e-15))
+    assert actual[-1] == -INF
 
 
 def test_the_exponential_case_of_the_generalized_pareto_distribution_at_infinity():
-    made = twin("GeneralizedPareto", 0.0, 1.0, 0.0)
+    result = twin("GeneralizedPareto", 0.0, 1.0, 0.0)
     end = tl.tensor(INF, dtype=tl.float64)
-    assert made.log_prob(end).item() == -INF and made.cdf(end).item() == 1
-    assert made.icdf(tl.tensor(1.0, dtype=tl.float64)).item() == INF
+    assert result.log_prob(end).item() == -INF and result.cdf(end).item() == 1
+    assert result.icdf(tl.tensor(1.0, dtype=tl.float64)).item() == INF
 
 
 @pytest.mark.parametrize("probability", [0.25, 1.0])
@@ -147,8 +147,8 @@ def test_divergences_of_poisson_distributions(p, q):
     made = [twin("Poisson", rate) for rate in (p, q)]
     divergence = dist.kl_divergence(*made)
     assert divergence.item() == pytest.approx(special.rel_entr(p, q) - p + q)
-    (found,) = grad(divergence, made[1].rate)
-    assert q == 0 or found.item() == pytest.approx(1 - p / q)
+    (result,) = grad(divergence, made[1].rate)
+    assert q == 0 or result.item() == pytest.approx(1 - p / q)
 
 
 def test_a_geometric_distribution_that_always_succeeds_does_not_differ_from_itself():

@@ -176,11 +176,11 @@ def test_equal_configurations():
         and qconfig_equals(None, None)
         and not qconfig_equals(first, None)
     )
-    made = [
+    result = [
         tq.QConfig(tq.MinMaxObserver.with_args(dtype=d), tq.MinMaxObserver)
         for d in (tq.qint8, tq.qint8, tq.quint8)
     ]
-    assert qconfig_equals(made[0], made[1]) and not qconfig_equals(made[0], made[2])
+    assert qconfig_equals(result[0], result[1]) and not qconfig_equals(result[0], result[2])
 
 
 # ---- weights

@@ -170,9 +170,9 @@ def test_pictures():
 
     pixels = numpy.zeros((4, 6, 3), dtype=numpy.uint8)
     pixels[1, 2] = (10, 20, 30)
-    made = images.make_image(pixels)
-    picture = image_module.open(io.BytesIO(made.encoded_image_string))
-    assert (made.height, made.width, made.colorspace) == (4, 6, 3) and picture.getpixel((2, 1)) == (
+    result = images.make_image(pixels)
+    picture = image_module.open(io.BytesIO(result.encoded_image_string))
+    assert (result.height, result.width, result.colorspace) == (4, 6, 3) and picture.getpixel((2, 1)) == (
         10,
         20,
         30,
@@ -223,8 +223,8 @@ def test_a_report_has_a_line_for_each_fact(monkeypatch):
 
 def test_pickles_without_their_classes():
     kind = show_pickle.FakeClass("project", "Tokenizer")
-    made = kind(1, "x")
-    assert isinstance(made, show_pickle.FakeObject) and (made.module, made.name, made.args) == (
+    result = kind(1, "x")
+    assert isinstance(result, show_pickle.FakeObject) and (result.module, result.name, result.args) == (
         "project",
         "Tokenizer",
         (1, "x"),
