@@ -5,52 +5,20 @@
 #include <string>
 #include <utility>
 
-#include "tl/c_api.h"
+#include "tl/handles.hpp"
 
 namespace tl::autograd {
 
-extern const TlApi* api;
+using handles::api;
+using handles::check;
+using handles::fail;
+using handles::Pending;
+using handles::Tensor;
 
 inline constexpr uint64_t kAutogradBit = uint64_t{1} << TL_LAYER_AUTOGRAD;
 
-// Thrown after an error became pending on this thread.
-struct Pending {};
-
-[[noreturn, gnu::cold]] void fail(int kind, const std::string& message);
-inline void check(int status) {
-  if (status != 0) [[unlikely]]
-    throw Pending();
-}
 // Makes the exception that is being handled the thread's pending error; -1.
-int pending_from_exception() noexcept;
-
-// An owned handle.
-class Tensor {
- public:
-  Tensor() = default;
-  explicit Tensor(TlTensor* owned) : t_(owned) {}
-  static Tensor share(TlTensor* t) {
-    if (t) api->tensor_retain(t);
-    return Tensor(t);
-  }
-  Tensor(Tensor&& o) noexcept : t_(std::exchange(o.t_, nullptr)) {}
-  Tensor(const Tensor& o) : t_(o.t_) {
-    if (t_) api->tensor_retain(t_);
-  }
-  Tensor& operator=(Tensor o) noexcept {
-    std::swap(t_, o.t_);
-    return *this;
-  }
-  ~Tensor() {
-    if (t_) api->tensor_release(t_);
-  }
-  TlTensor* get() const { return t_; }
-  TlTensor* take() { return std::exchange(t_, nullptr); }
-  explicit operator bool() const { return t_; }
-
- private:
-  TlTensor* t_ = nullptr;
-};
+inline int pending_from_exception() noexcept { return handles::pending_from_exception_in("autograd"); }
 
 inline TlValue none() { return {TL_NONE, 0, {0}}; }
 inline TlValue value(TlTensor* t) { return t ? TlValue{TL_TENSOR, 0, {.t = t}} : none(); }
