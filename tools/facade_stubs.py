@@ -25,6 +25,7 @@ from tools.stub_sources import GENERATED, Home, export, file_of, resolve, source
 FACADE = ROOT / "packages" / "tl-all" / "src" / "tl"
 HEADER = "# Written by `python -m tools.facade_stubs --write`.\n"
 SPLIT = "# isort: split\n"  # the order of imports decides which of two names is valid
+OPEN_MODULES = ("classes", "ops")  # with names that programs register
 PEER_NAMES = ROOT / "packages" / "tl-all" / "tests" / "star_names.txt"
 PEER_MODULES = ROOT / "tools" / "facade_modules.txt"
 
@@ -141,6 +142,21 @@ class Stub:
         homes = {name: self._home(name) for name in here.public()}
         return set(homes) if all(home == Home(self.real, name) for name, home in homes.items()) else set()
 
+    def _settings(self) -> set[str]:
+        """The variables of a module of settings, which programs read and set as attributes."""
+        file = file_of(self.real)
+        text = file.read_text() if file else ""
+        if "install_config_module(sys.modules[__name__])\n" not in text:
+            return set()
+        targets: list[ast.expr] = []
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.Assign):
+                targets += node.targets
+            elif isinstance(node, ast.AnnAssign):
+                targets.append(node.target)
+        names = {target.id for target in targets if isinstance(target, ast.Name)}
+        return {name for name in names if not name.startswith("_") and not name.isupper()}
+
     def _is_class(self, name: str) -> bool:
         """Whether a name is a class of this repository."""
         home = resolve(self.real, name)
@@ -152,6 +168,7 @@ class Stub:
         first = table().first_name_of(self.dotted)
         if first != self.dotted and first in self.every:
             return f"{HEADER}{self._relative(first, '*')}"
+        self.values |= self._settings()
         starred = self._starred()
         for name in self.names():
             if name not in starred:
@@ -170,10 +187,12 @@ class Stub:
                 self.exports[GENERATED] = renamed
                 imports.append(_import(GENERATED, renamed))
         children = [f"from . import {c} as {c}\n" for c in sorted(self.children - self._objects())]
-        typing = "from typing import Any\n" if self.values else ""
+        typing = "from typing import Any\n" if self.values or self.dotted in OPEN_MODULES else ""
         pairs = {pair for names in self.exports.values() for pair in _renamed(names)}
         values = [f"{new} = _{new}_\n" for new in sorted(pair.rpartition(" ")[2] for pair in pairs)]
         values += [f"{name}: Any\n" for name in sorted(self.values)]
+        if self.dotted in OPEN_MODULES:
+            values.append("def __getattr__(name: str) -> Any: ...\n")
         return "".join([HEADER, typing, *imports, *self.modules, *children, "\n", *values])
 
     def _shadowed(self) -> Iterator[str]:

@@ -7,7 +7,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from tl_core import _C
 from tl_core._C import Tensor
@@ -407,7 +407,7 @@ class TorchFunctionMode:
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
 
-    def __enter__(self) -> TorchFunctionMode:
+    def __enter__(self) -> Self:
         if isinstance(getattr(self.__torch_function__, "__self__", None), type):
             raise RuntimeError(
                 "Defining your mode's `__torch_function__` as a classmethod is not supported, please make it a plain "

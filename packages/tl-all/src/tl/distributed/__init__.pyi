@@ -106,6 +106,7 @@ from . import launcher as launcher
 from . import logging_handlers as logging_handlers
 from . import nn as nn
 from . import optim as optim
+from . import pipelining as pipelining
 from . import remote_device as remote_device
 from . import rpc as rpc
 from . import run as run

@@ -1,6 +1,9 @@
 # Written by `python -m tools.facade_stubs --write`.
 from tl_compiler.onnx import *
 
+from . import errors as errors
+from . import operators as operators
+from . import symbolic_helper as symbolic_helper
 from . import symbolic_opset7 as symbolic_opset7
 from . import symbolic_opset8 as symbolic_opset8
 from . import symbolic_opset9 as symbolic_opset9
@@ -15,3 +18,6 @@ from . import symbolic_opset17 as symbolic_opset17
 from . import symbolic_opset18 as symbolic_opset18
 from . import symbolic_opset19 as symbolic_opset19
 from . import symbolic_opset20 as symbolic_opset20
+from . import testing as testing
+from . import utils as utils
+from . import verification as verification

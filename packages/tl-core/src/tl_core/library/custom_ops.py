@@ -6,7 +6,7 @@ import contextlib
 import logging
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from tl_core import _C
 from tl_core.dispatch.layers import device_key
@@ -21,12 +21,36 @@ from tl_core.subclasses import fake_impl
 
 __all__ = ["CustomOpDef", "custom_op"]
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
 _log = logging.getLogger("torch._library.custom_ops")
 
 OPDEFS: weakref.WeakValueDictionary[str, CustomOpDef] = weakref.WeakValueDictionary()
 _libraries: dict[str, Library] = {}
 
 
+@overload
+def custom_op(
+    name: str,
+    fn: None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: str | Sequence[str] | None = None,
+    schema: str | None = None,
+    tags: Sequence[Tag] | None = None,
+) -> Callable[[Callable[..., object]], CustomOpDef]: ...
+@overload
+def custom_op(
+    name: str,
+    fn: Callable[..., object],
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: str | Sequence[str] | None = None,
+    schema: str | None = None,
+    tags: Sequence[Tag] | None = None,
+) -> CustomOpDef: ...
 def custom_op(
     name: str,
     fn: Callable[..., object] | None = None,
@@ -157,6 +181,12 @@ class CustomOpDef(_C._Operator):
             derivatives.install(self._lib, self._opoverload, self)
 
     # ---- functions --------------------------------------------------------------------------------------------------
+    @overload
+    def register_kernel(
+        self, device_types: str | Sequence[str] | None, fn: None = None, /
+    ) -> Callable[[_Function], _Function]: ...
+    @overload
+    def register_kernel(self, device_types: str | Sequence[str] | None, fn: _Function, /) -> _Function: ...
     def register_kernel(
         self, device_types: str | Sequence[str] | None, fn: Callable[..., Any] | None = None, /
     ) -> Any:
@@ -257,7 +287,7 @@ class CustomOpDef(_C._Operator):
             self._put(device_type, self._backend_fns[device_type])
 
     # ---- what else the operator does --------------------------------------------------------------------------------
-    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+    def register_fake(self, fn: _Function, /) -> _Function:
         """Says what sizes and types the results have, for tensors without elements.
 
         Args:
@@ -334,6 +364,10 @@ class CustomOpDef(_C._Operator):
         self._backward_fn, self._setup_context_fn = backward, setup_context
         derivatives.invalidate(self)
 
+    @overload
+    def register_vmap(self, func: None = None, /) -> Callable[[_Function], _Function]: ...
+    @overload
+    def register_vmap(self, func: _Function, /) -> _Function: ...
     def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
         """Says what the operator does under `vmap`; a decorator without `func`.
 

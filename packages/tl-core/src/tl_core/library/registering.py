@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from tl_core.dispatch import registrations
 from tl_core.library import autocast_rules, derivatives
@@ -24,12 +24,32 @@ __all__ = [
     "register_vmap",
 ]
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
 
 def _check_operator(op: Any, caller: str) -> None:
     if not isinstance(op, (str, ops.OpOverload, CustomOpDef)):
         raise ValueError(f"{caller}(op): got unexpected type for op: {type(op)}")
 
 
+@overload
+def register_kernel(
+    op: Any,
+    device_types: str | Sequence[str] | None,
+    func: None = None,
+    /,
+    *,
+    lib: Library | None = None,
+) -> Callable[[_Function], _Function]: ...
+@overload
+def register_kernel(
+    op: Any,
+    device_types: str | Sequence[str] | None,
+    func: _Function,
+    /,
+    *,
+    lib: Library | None = None,
+) -> _Function: ...
 def register_kernel(
     op: Any,
     device_types: str | Sequence[str] | None,
@@ -69,6 +89,26 @@ def register_kernel(
     return None
 
 
+@overload
+def register_fake(
+    op: Any,
+    func: None = None,
+    /,
+    *,
+    lib: Library | None = None,
+    _stacklevel: int = 1,
+    allow_override: bool = False,
+) -> Callable[[_Function], _Function]: ...
+@overload
+def register_fake(
+    op: Any,
+    func: _Function,
+    /,
+    *,
+    lib: Library | None = None,
+    _stacklevel: int = 1,
+    allow_override: bool = False,
+) -> _Function: ...
 def register_fake(
     op: Any,
     func: Callable[..., Any] | None = None,
@@ -200,6 +240,12 @@ def _formula_of(op: Any) -> derivatives.Formula:
     return getattr(kernel, "formula", None) or derivatives.Formula()
 
 
+@overload
+def register_vmap(
+    op: Any, func: None = None, /, *, lib: Library | None = None
+) -> Callable[[_Function], _Function]: ...
+@overload
+def register_vmap(op: Any, func: _Function, /, *, lib: Library | None = None) -> _Function: ...
 def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
     """Says what an operator does under `vmap`; a decorator without `func`.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 from tl_core import _C
 from tl_core.base.native_enum import NativeEnum
@@ -80,7 +80,7 @@ class TorchDispatchMode:
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no __torch_dispatch__")
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Self:
         _push_mode(self)
         return self
 

@@ -4,7 +4,6 @@ from typing import Any
 from tl_quantization import dtypes as dtypes
 from tl_quantization import fake_quantization as fake_quantization
 from tl_quantization import functions as functions
-from tl_quantization import qconfig_mapping as qconfig_mapping
 from tl_quantization import qparams as qparams
 from tl_quantization import quantizer as quantizer
 from tl_quantization import tensor as tensor
@@ -230,6 +229,7 @@ from . import fake_quantize as fake_quantize
 from . import fuser_method_mappings as fuser_method_mappings
 from . import observer as observer
 from . import qconfig as qconfig
+from . import qconfig_mapping as qconfig_mapping
 from . import quantization_mappings as quantization_mappings
 from . import stubs as stubs
 

@@ -1,3 +1,4 @@
 # Written by `python -m tools.facade_stubs --write`.
 from tl_compiler.package.analyze import *
-from tl_compiler.package.analyze import is_from_package as is_from_package
+
+from . import is_from_package as is_from_package

@@ -1,5 +1,4 @@
 # Written by `python -m tools.facade_stubs --write`.
-from tl_utils.benchmark import op_fuzzers as op_fuzzers
 from tl_utils.benchmark.op_fuzzers.binary import BinaryOpFuzzer as BinaryOpFuzzer
 from tl_utils.benchmark.op_fuzzers.sparse_binary import BinaryOpSparseFuzzer as BinaryOpSparseFuzzer
 from tl_utils.benchmark.op_fuzzers.sparse_unary import UnaryOpSparseFuzzer as UnaryOpSparseFuzzer
@@ -30,4 +29,5 @@ from tl_utils.benchmark.utils.valgrind_wrapper.function_counts import FunctionCo
 from tl_utils.benchmark.utils.valgrind_wrapper.timer_interface import CallgrindStats as CallgrindStats
 
 from . import examples as examples
+from . import op_fuzzers as op_fuzzers
 from . import utils as utils

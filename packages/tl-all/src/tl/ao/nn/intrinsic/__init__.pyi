@@ -18,3 +18,5 @@ from tl_quantization.nn.intrinsic.modules.fused import LinearReLU as LinearReLU
 from tl_quantization.nn.intrinsic.modules.fused import LinearTanh as LinearTanh
 
 from . import modules as modules
+from . import qat as qat
+from . import quantized as quantized

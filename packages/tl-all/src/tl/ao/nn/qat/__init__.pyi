@@ -6,4 +6,5 @@ from tl_quantization.nn.qat.modules.embedding_ops import Embedding as Embedding
 from tl_quantization.nn.qat.modules.embedding_ops import EmbeddingBag as EmbeddingBag
 from tl_quantization.nn.qat.modules.linear import Linear as Linear
 
+from . import dynamic as dynamic
 from . import modules as modules

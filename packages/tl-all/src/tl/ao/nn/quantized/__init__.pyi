@@ -31,4 +31,6 @@ from tl_quantization.nn.quantized.modules.rnn import LSTM as LSTM
 from tl_quantization.nn.quantized.modules.stubs import DeQuantize as DeQuantize
 from tl_quantization.nn.quantized.modules.stubs import Quantize as Quantize
 
+from . import dynamic as dynamic
+from . import functional as functional
 from . import modules as modules

@@ -1,4 +1,5 @@
 # Written by `python -m tools.facade_stubs --write`.
 from tl_distributed.elastic.events import *
-from tl_distributed.elastic.events import api as api
-from tl_distributed.elastic.events import handlers as handlers
+
+from . import api as api
+from . import handlers as handlers

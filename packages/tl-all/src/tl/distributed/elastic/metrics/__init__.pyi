@@ -1,3 +1,4 @@
 # Written by `python -m tools.facade_stubs --write`.
 from tl_distributed.elastic.metrics import *
-from tl_distributed.elastic.metrics import api as api
+
+from . import api as api

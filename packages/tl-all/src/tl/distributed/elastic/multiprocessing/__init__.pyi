@@ -15,4 +15,6 @@ from tl_distributed.elastic.multiprocessing import start_processes as start_proc
 
 from . import api as api
 from . import errors as errors
+from . import redirects as redirects
 from . import subprocess_handler as subprocess_handler
+from . import tail_log as tail_log

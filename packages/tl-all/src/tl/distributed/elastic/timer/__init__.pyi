@@ -1,7 +1,7 @@
 # Written by `python -m tools.facade_stubs --write`.
 from tl_distributed.elastic.timer import *
-from tl_distributed.elastic.timer import api as api
-from tl_distributed.elastic.timer import file_based_local_timer as file_based_local_timer
-from tl_distributed.elastic.timer import local_timer as local_timer
 
+from . import api as api
 from . import debug_info_logging as debug_info_logging
+from . import file_based_local_timer as file_based_local_timer
+from . import local_timer as local_timer

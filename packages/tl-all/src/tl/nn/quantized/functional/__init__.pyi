@@ -1,2 +1,2 @@
 # Written by `python -m tools.facade_stubs --write`.
-from tl_quantization.nn.quantized.functional import *
+from ....ao.nn.quantized.functional import *

@@ -16,3 +16,5 @@ from tl_quantization.nn.intrinsic.modules.fused import LinearBn1d as LinearBn1d
 from tl_quantization.nn.intrinsic.modules.fused import LinearLeakyReLU as LinearLeakyReLU
 from tl_quantization.nn.intrinsic.modules.fused import LinearReLU as LinearReLU
 from tl_quantization.nn.intrinsic.modules.fused import LinearTanh as LinearTanh
+
+from . import fused as fused

@@ -1,3 +1,2 @@
 # Written by `python -m tools.facade_stubs --write`.
-from tl_quantization.nn.intrinsic.quantized.dynamic import modules as modules
-from tl_quantization.nn.intrinsic.quantized.dynamic.modules.linear_relu import LinearReLU as LinearReLU
+from .....ao.nn.intrinsic.quantized.dynamic import *

@@ -19,6 +19,18 @@ from tl_data.compat.datapipes.iter.sharding import ShardingFilterIterDataPipe as
 from tl_data.compat.datapipes.iter.streamreader import StreamReaderIterDataPipe as _StreamReader_
 from tl_data.compat.datapipes.iter.utils import IterableWrapperIterDataPipe as _IterableWrapper_
 
+from . import callable as callable
+from . import combinatorics as combinatorics
+from . import combining as combining
+from . import filelister as filelister
+from . import fileopener as fileopener
+from . import grouping as grouping
+from . import routeddecoder as routeddecoder
+from . import selecting as selecting
+from . import sharding as sharding
+from . import streamreader as streamreader
+from . import utils as utils
+
 Batcher = _Batcher_
 Collator = _Collator_
 Concater = _Concater_

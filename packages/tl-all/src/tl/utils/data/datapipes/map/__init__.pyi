@@ -6,6 +6,12 @@ from tl_data.compat.datapipes.map.combining import ZipperMapDataPipe as _Zipper_
 from tl_data.compat.datapipes.map.grouping import BatcherMapDataPipe as _Batcher_
 from tl_data.compat.datapipes.map.utils import SequenceWrapperMapDataPipe as _SequenceWrapper_
 
+from . import callable as callable
+from . import combinatorics as combinatorics
+from . import combining as combining
+from . import grouping as grouping
+from . import utils as utils
+
 Batcher = _Batcher_
 Concater = _Concater_
 Mapper = _Mapper_

@@ -1,0 +1,4 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_quantization.nn.intrinsic.quantized.dynamic.modules.linear_relu import LinearReLU as LinearReLU
+
+from . import modules as modules

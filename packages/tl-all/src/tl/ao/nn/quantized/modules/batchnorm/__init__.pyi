@@ -1,0 +1,3 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_quantization.nn.quantized.modules.batchnorm import *
+from tl_quantization.nn.quantized.modules.batchnorm import _Norm as _Norm

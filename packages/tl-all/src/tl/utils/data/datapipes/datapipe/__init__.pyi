@@ -1,0 +1,3 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_data.compat.datapipes.datapipe import *
+from tl_data.compat.datapipes.datapipe import _Steps as _Steps
