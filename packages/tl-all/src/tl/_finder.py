@@ -69,6 +69,7 @@ class NamespaceLoader:
         return None
 
     def exec_module(self, module: ModuleType) -> None:
+        module.__doc__ = f"The names of `torch.{self.dotted}`, which several packages of tl define."
         _grafts.extend(module, self.dotted)
         _grafts.list_names(module, self.dotted)
 

@@ -385,10 +385,8 @@ def _comparison(sign: str) -> Callable[[SymNode, SymNode], SymNode]:
 
 
 def _define(name: str, method: Callable[..., SymNode]) -> None:
-    method.__name__, method.__doc__ = (
-        name,
-        f"The node of the operator `{name}` on the expressions of the nodes.",
-    )
+    method.__name__, method.__qualname__ = name, f"SymNode.{name}"
+    method.__doc__ = f"The node of the operator `{name}` on the expressions of the nodes."
     setattr(SymNode, name, method)
 
 

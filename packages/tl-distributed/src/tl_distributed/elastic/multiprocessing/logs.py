@@ -133,6 +133,7 @@ class DefaultLogsSpecs(LogsSpecs):
 
     @property
     def root_log_dir(self) -> str:
+        """The folder of the files, a temporary one by default."""
         if self._root_log_dir is None:
             self._root_log_dir = tempfile.mkdtemp(prefix="tl_job_")
         return self._root_log_dir

@@ -278,6 +278,7 @@ class DynamicRendezvousHandler(RendezvousHandler):
 
     @property
     def use_agent_store(self) -> bool:
+        """Whether the store of the rendezvous serves the workers, too."""
         return isinstance(self._whole, TCPStore)
 
     def get_run_id(self) -> str:
