@@ -80,6 +80,16 @@ def _is_tensor(compiler: Any, node: ast.Call, expected: Any) -> Operand:
 
 
 def assert_call(compiler: Any, node: ast.Call, expected: Any) -> Operand:
+    """Compiles a call that asserts a condition as the statement `assert`.
+
+    Args:
+        compiler: the compiler of the function.
+        node: the call, with the condition and perhaps a message.
+        expected: the kind of value that the code around expects, which has no effect.
+
+    Returns:
+        The value None.
+    """
     statement = ast.copy_location(
         ast.Assert(node.args[0], node.args[1] if len(node.args) > 1 else None), node
     )

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from tl_core import _C
@@ -48,6 +49,7 @@ TAGS = (
 def _keep(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, whose errors wait."""
 
+    @wraps(function)
     def keeping(*args: Any) -> Any:
         try:
             return function(*args)
