@@ -1,4 +1,4 @@
-/* Scores of search results: a guide whose title has the words of the query comes first, and an error whose title has
+/* Scores of search results: a guide whose title is the query or has its words comes first, and an error whose title has
    its message, then the name of the API that the query spells, then names with fewer dots. Modules for developers come
    last. Names of `torch` are names of `tl`. */
 const parseQuery = Search._parseQuery;
@@ -34,6 +34,7 @@ Scorer.score = (() => {
     const part = share(title);
     if (page.startsWith("errors/")) return score + (words.length > 2 && part > 0.8 ? 60 : 10 * part);
     const guide = /^(guide|tutorials|install|quickstart|benchmarks)/.test(page);
-    return score + (guide ? 12 + 40 * part : 10 * part);
+    const same = guide && part === 1 && title.split(/\W+/).filter(Boolean).length === words.length;
+    return score + (same ? 100 : guide ? 12 + 40 * part : 10 * part);
   };
 })();
