@@ -7,6 +7,8 @@ from pathlib import Path
 
 from opgen import (
     collect,
+    cpp_functions,
+    cpp_headers,
     derivative,
     elementwise,
     facts,
@@ -44,6 +46,9 @@ def outputs() -> dict[str, str]:
         )
         + "\n",
         **elementwise.loop_files(rows),
+        **{f"include/{name}": text for name, text in cpp_headers.headers().items()},
+        "include/tl/torch/functions.hpp": cpp_functions.functions_hpp(rows),
+        "include/tl/torch/methods.hpp": cpp_functions.methods_hpp(rows),
     }
 
 
@@ -55,6 +60,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in outputs().items():
         path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
 

@@ -21,7 +21,7 @@ compiles = pytest.mark.skipif(
     reason="no compiler, or no headers of Python",
 )
 
-MODULE = """
+MODULE = """#include <tl/tl.hpp>
 static PyObject* answer(PyObject*, PyObject*) { return PyLong_FromLong(ANSWER); }
 void run(void*, tl::Arguments in, tl::Results out) {
   const tl::Tensor x = in.tensor(0);
@@ -56,14 +56,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @compiles
 def test_a_module_from_text(folder: Path) -> None:
-    module = cpp_extension.load_inline("tl_test_inline", MODULE, extra_cflags=["-DANSWER=3"])
+    module = cpp_extension.load_inline(
+        "tl_test_inline", MODULE, extra_cflags=["-DANSWER=3"], no_implicit_headers=True
+    )
     assert module.answer() == 3 and module.__name__ == "tl_test_inline"
     assert Path(module.__file__) == folder / "tl_test_inline" / "tl_test_inline.so"
     assert ops.tl_test_inline.times(tl.ones(2)).tolist() == [3, 3]
     with pytest.raises(ValueError, match="x must be contiguous"):
         ops.tl_test_inline.times(tl.ones(2, 4)[:, ::2])
-    assert cpp_extension.load_inline("tl_test_inline", MODULE, extra_cflags=["-DANSWER=3"]) is module
-    other = cpp_extension.load_inline("tl_test_inline", MODULE, extra_cflags=["-DANSWER=4"])
+    assert (
+        cpp_extension.load_inline(
+            "tl_test_inline", MODULE, extra_cflags=["-DANSWER=3"], no_implicit_headers=True
+        )
+        is module
+    )
+    other = cpp_extension.load_inline(
+        "tl_test_inline", MODULE, extra_cflags=["-DANSWER=4"], no_implicit_headers=True
+    )
     assert other.answer() == 4 and other.__name__ == "tl_test_inline_v1" and module.answer() == 3
 
 
@@ -107,7 +116,7 @@ def test_functions_bound_by_pybind11(folder: Path) -> None:
 @compiles
 def test_setuptools_builds_an_extension(tmp_path: Path) -> None:
     pytest.importorskip("setuptools")
-    (tmp_path / "mine.cpp").write_text("#include <tl/tl.hpp>\n" + MODULE)
+    (tmp_path / "mine.cpp").write_text(MODULE)
     (tmp_path / "setup.py").write_text(
         "from setuptools import setup\n"
         "from tl_core.extensions.cpp_extension import BuildExtension, CppExtension\n"

@@ -1,27 +1,26 @@
 """Extensions in C++ against tl's headers: built by setuptools, or when a program runs.
 
-The headers are `tl/c_api.h` in C, `tl/tl.hpp` over it in C++, and `tl/pybind.hpp` for bindings by pybind11. Sources
-that include PyTorch's own headers cannot be built: tl has none of them.
+The headers are `tl/c_api.h` in C, `tl/tl.hpp` over it in C++, and the headers under PyTorch's names, such as
+`torch/extension.h`, for sources that are written for PyTorch.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.util
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from tl_core.extensions import build_job, stable_abi
 from tl_core.extensions.headers import get_include
 
 if TYPE_CHECKING:
@@ -317,6 +316,7 @@ def _build_extension_class() -> type:
                 )
             for extension in self.extensions:
                 _complete(extension)
+            self.compiler.compile = functools.partial(_compile_out_of_date, self.compiler, self.distribution)
             super().build_extensions()
 
         def get_ext_filename(self, fullname: str) -> str:
@@ -334,17 +334,51 @@ def _build_extension_class() -> type:
     return BuildExtension
 
 
+def _compile_out_of_date(
+    compiler: Any,
+    distribution: Any,
+    sources: Sequence[str],
+    output_dir: str | None = None,
+    macros: Any = None,
+    include_dirs: Sequence[str] | None = None,
+    debug: bool = False,
+    extra_preargs: Sequence[str] | None = None,
+    extra_postargs: Sequence[str] | None = None,
+    depends: Sequence[str] | None = None,
+) -> list[str]:
+    """In the place of setuptools' `compile`: several files at once, and those alone whose headers changed."""
+    _, objects, flags, options, _ = compiler._setup_compile(
+        output_dir, macros, include_dirs, sources, depends, extra_postargs
+    )
+    command = [*_cxx_command(compiler), *compiler._get_cc_args(options, debug, extra_preargs), *flags]
+    steps = []
+    for source, output in zip(sources, objects, strict=True):
+        Path(output).parent.mkdir(parents=True, exist_ok=True)
+        steps.append(build_job.Step(command, Path(source), Path(output)))
+    build_job.compile_all(distribution.get_name(), steps, bool(getattr(distribution, "verbose", 0)))
+    return list(objects)
+
+
+def _cxx_command(compiler: Any) -> list[str]:
+    """The compiler of C++, with the flags that setuptools has for extensions."""
+    flags = list(compiler.compiler_so[1:])
+    return [*get_cxx_compiler().split(), *(f for f in flags if f not in ("-Wstrict-prototypes",))]
+
+
 def _complete(extension: Any) -> None:
     flags = extension.extra_compile_args
-    if isinstance(flags, Mapping):
-        if set(flags) - {"cxx"}:
-            _refuse(f"the extension {extension.name!r} with flags for {sorted(set(flags) - {'cxx'})}")
+    if isinstance(flags, Mapping):  # those of CUDA's compiler concern no file
         flags = list(flags.get("cxx", []))
+    foreign = [s for s in extension.sources if Path(s).suffix in (".cu", ".sycl")]
+    if foreign:
+        _refuse(f"the extension {extension.name!r} with {', '.join(foreign)}")
     flags = list(flags or [])
+    if getattr(extension, "py_limited_api", False) and not any("Py_LIMITED_API" in f for f in flags):
+        flags.append("-DPy_LIMITED_API=0x030B0000")
     if not any(flag.startswith("-std=") for flag in flags):
         flags.append(STANDARD)
     module = extension.name.rpartition(".")[2]
-    extension.extra_compile_args = [*flags, "-fvisibility=hidden", f"-DTORCH_EXTENSION_NAME={module}"]
+    extension.extra_compile_args = [*flags, *_common_flags(module)]
 
 
 def __getattr__(name: str) -> Any:
@@ -423,6 +457,7 @@ def load(
         import ctypes
 
         ctypes.CDLL(str(target), mode=ctypes.RTLD_GLOBAL)
+        stable_abi.raise_errors()  # those of its registrations
         return None
     return _import(job.module, target)
 
@@ -434,6 +469,7 @@ def _import(name: str, path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is no extension module")
     module = importlib.util.module_from_spec(spec)
+    stable_abi.raise_errors()
     spec.loader.exec_module(module)
     sys.modules[name] = module
     return module
@@ -455,12 +491,8 @@ class _Job:
         self.name, self.sources, self.flags, self.link_flags = name, sources, flags, link_flags
         self.folder, self.verbose, self.kind = folder, verbose, kind
         self.compiler = get_cxx_compiler()
-        if shutil.which(self.compiler) is None:
-            raise RuntimeError(
-                f"Error building extension '{name}': there is no compiler {self.compiler!r}; set CXX"
-            )
+        build_job.require_compiler(name, self.compiler)
         self.module = name
-        self.command: list[str] = []
 
     def _digest(self) -> str:
         text = hashlib.sha256()
@@ -481,62 +513,41 @@ class _Job:
         self.module = f"{self.name}_v{count}" if count else self.name
         suffix = "" if self.kind == "program" else ".so"
         target, stamp = self.folder / f"{self.module}{suffix}", self.folder / f"{self.module}.sha256"
-        with _FolderLock(self.folder):
-            if not (target.exists() and stamp.exists() and stamp.read_text() == digest):
-                self._run(target, keep_intermediates)
+        with build_job.FolderLock(self.folder):
+            steps = self._steps()
+            # Without its object files, the digest of the sources says whether a library is current.
+            stored = stamp.read_text() if target.exists() and stamp.exists() else ""
+            if stored != digest or any(s.record.exists() and not s.is_current() for s in steps):
+                stamp.unlink(missing_ok=True)
+                self._run(steps, target, keep_intermediates)
                 stamp.write_text(digest)
         _loaded[self.name] = (digest, count)
         return target
 
-    def _run(self, target: Path, keep_intermediates: bool) -> None:
+    def _steps(self) -> list[build_job.Step]:
         includes = [*include_paths(), sysconfig.get_path("include"), *_pybind_include()]
         shared = [] if self.kind == "program" else ["-fPIC"]
         standard = [] if any(f.startswith("-std=") for f in self.flags) else [STANDARD]
-        common = [*standard, *shared, "-fvisibility=hidden", f"-DTORCH_EXTENSION_NAME={self.module}"]
+        common = [self.compiler, *standard, *shared, *_common_flags(self.module)]
         common += [f"-isystem{folder}" for folder in includes] + self.flags
-        objects = [self.folder / f"{source.stem}_{i}.o" for i, source in enumerate(self.sources)]
-        jobs = int(os.environ.get("MAX_JOBS") or 0) or (os.cpu_count() or 1)
-        with ThreadPoolExecutor(jobs) as pool:
-            commands = [
-                [self.compiler, *common, "-c", str(source), "-o", str(output)]
-                for source, output in zip(self.sources, objects, strict=True)
-            ]
-            list(pool.map(self._call, commands))
-        # under another name first, so that nobody loads half a file
-        with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as file:
-            output = Path(file.name)
-        link = [self.compiler, *([] if self.kind == "program" else ["-shared"]), *map(str, objects)]
-        self._call([*link, *self.link_flags, "-o", str(output)])
-        output.chmod(0o755)
-        output.replace(target)
+        return [
+            build_job.Step(common, source, self.folder / f"{source.stem}_{i}.o")
+            for i, source in enumerate(self.sources)
+        ]
+
+    def _run(self, steps: list[build_job.Step], target: Path, keep_intermediates: bool) -> None:
+        build_job.compile_all(self.name, steps, self.verbose)
+        objects = [str(step.output) for step in steps]
+        shared = [] if self.kind == "program" else ["-shared"]
+        build_job.link(self.name, [self.compiler, *shared, *objects, *self.link_flags], target, self.verbose)
         if not keep_intermediates:
-            for file_ in objects:
-                file_.unlink()
-
-    def _call(self, command: list[str]) -> None:
-        if self.verbose:
-            print(shlex.join(command), file=sys.stderr)
-        process = subprocess.run(command, capture_output=True, text=True, check=False)
-        if process.returncode:
-            raise RuntimeError(
-                f"Error building extension '{self.name}': {shlex.join(command)}\n{process.stderr}"
-            )
+            for step in steps:
+                for file in (step.output, step.record, step.depfile):
+                    file.unlink(missing_ok=True)
 
 
-class _FolderLock:
-    """One process builds in a folder at a time; the others wait."""
-
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "lock"
-
-    def __enter__(self) -> None:
-        import fcntl
-
-        self.file = self.path.open("w")
-        fcntl.flock(self.file, fcntl.LOCK_EX)
-
-    def __exit__(self, *error: object) -> None:
-        self.file.close()
+def _common_flags(module: str) -> list[str]:
+    return ["-fvisibility=hidden", f"-DTORCH_EXTENSION_NAME={module}", "-DTORCH_API_INCLUDE_EXTENSION_H"]
 
 
 def load_inline(
@@ -562,8 +573,8 @@ def load_inline(
 ) -> Any:
     """Builds an extension from text and loads it.
 
-    The text begins with `tl/tl.hpp`, and with `tl/pybind.hpp` where `functions` names what is to be bound, which needs
-    the package pybind11.
+    The text begins with `torch/extension.h` and `tl/tl.hpp`. `functions` and `torch/extension.h` need the package
+    pybind11. Without pybind11, the text begins with `torch/all.h`.
 
     Args:
         name: the module's name.
@@ -584,7 +595,7 @@ def load_inline(
         with_pytorch_error_handling: has no effect: tl's errors are always Python's exceptions.
         keep_intermediates: whether object files stay.
         use_pch: has no effect: no headers are compiled ahead.
-        no_implicit_headers: whether the text begins as it is, without `tl/tl.hpp`.
+        no_implicit_headers: whether the text begins as it is, without headers.
 
     Returns:
         As `load`.
@@ -595,15 +606,17 @@ def load_inline(
 
     Example:
         >>> from tl_core.extensions import cpp_extension
-        >>> source = "int twice(int x) { return 2 * x; }"
-        >>> module = cpp_extension.load_inline("twice", source, functions=["twice"])  # doctest: +SKIP
-        >>> module.twice(4)  # doctest: +SKIP
+        >>> source = "at::Tensor wave(at::Tensor x) { return x.sin() + 1; }"
+        >>> module = cpp_extension.load_inline("wave", source, functions=["wave"])  # doctest: +SKIP
+        >>> module.wave(tl.zeros(2))  # doctest: +SKIP
     """
     if cuda_sources or sycl_sources or with_cuda or with_sycl:
         _refuse(f"the extension {name!r} with CUDA or SYCL")
     parts = [cpp_sources] if isinstance(cpp_sources, str) else list(cpp_sources)
-    head = [] if no_implicit_headers else ["#include <tl/tl.hpp>"]
-    text = "\n".join([*head, *parts, *_bindings(functions)]) + "\n"
+    face = "torch/extension.h" if _pybind_include() else "torch/all.h"
+    head = [] if no_implicit_headers else [f"#include <{face}>", "#include <tl/tl.hpp>"]
+    uses_tl = any("tl::" in part for part in parts)
+    text = "\n".join([*head, *parts, *_bindings(functions, uses_tl)]) + "\n"
     folder = _build_folder(name, build_directory)
     source = folder / "main.cpp"
     if not (source.exists() and source.read_text() == text):
@@ -621,7 +634,7 @@ def load_inline(
     )
 
 
-def _bindings(functions: Sequence[str] | Mapping[str, str] | str | None) -> list[str]:
+def _bindings(functions: Sequence[str] | Mapping[str, str] | str | None, uses_tl: bool) -> list[str]:
     if functions is None:
         return []
     if not _pybind_include():
@@ -631,7 +644,9 @@ def _bindings(functions: Sequence[str] | Mapping[str, str] | str | None) -> list
     if isinstance(functions, str):
         functions = [functions]
     docs = functions if isinstance(functions, Mapping) else {f: f for f in functions}
-    lines = ["#include <tl/pybind.hpp>", "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {", "  tl::begin(m);"]
+    lines = ["#include <torch/extension.h>", "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {"]
+    if uses_tl:  # `tl::Tensor` as an argument
+        lines = ["#include <tl/pybind.hpp>", *lines, "  tl::begin(m);"]
     for function, doc in docs.items():
         quoted = doc.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         lines.append(f'  m.def("{function}", &{function}, "{quoted}");')

@@ -104,13 +104,14 @@ def implement(space: str, name: str, key: str, capsule: Any) -> str:
         space: the namespace of the block.
         name: the operator's name with its namespace.
         key: the dispatch key.
-        capsule: the kernel.
+        capsule: the kernel, or `fallthrough_kernel`.
 
     Returns:
         The operator's native name.
     """
     native = native_name(name)
-    registrations.put(Registration(native, key, NativeKernel(name, key, capsule)))
+    kernel = capsule if callable(capsule) else NativeKernel(name, key, capsule)
+    registrations.put(Registration(native, key, kernel))
     return native
 
 

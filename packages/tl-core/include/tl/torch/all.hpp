@@ -1,0 +1,9 @@
+// What `#include <torch/torch.h>` brings.
+#ifndef TL_TORCH_ALL_HPP
+#define TL_TORCH_ALL_HPP
+
+#include <tl/torch/aten.hpp>
+#include <tl/torch/autograd.hpp>
+#include <tl/torch/library.hpp>
+
+#endif  // TL_TORCH_ALL_HPP

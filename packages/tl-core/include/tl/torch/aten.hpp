@@ -1,0 +1,39 @@
+// What `#include <ATen/ATen.h>` brings.
+#ifndef TL_TORCH_ATEN_HPP
+#define TL_TORCH_ATEN_HPP
+
+#include <atomic>
+#include <cassert>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <set>
+#include <thread>
+#include <tl/torch/containers.hpp>
+#include <tl/torch/creation.hpp>
+#include <tl/torch/dispatch.hpp>
+#include <tl/torch/modes.hpp>
+#include <unordered_set>
+
+namespace torch {
+TL_FACE {
+  using Dtype = at::ScalarType;
+  namespace indexing = at::indexing;
+  using at::AutoGradMode;
+  using at::NoGradGuard;
+  using at::Tensor;
+  using c10::nullopt;
+  using c10::optional;
+  using c10::ScalarType;
+  namespace nn {
+  namespace functional {}
+  }  // namespace nn
+  namespace cuda {
+  inline bool is_available() { return false; }
+  inline int64_t device_count() { return 0; }
+  }  // namespace cuda
+}
+}  // namespace torch
+
+#endif  // TL_TORCH_ATEN_HPP

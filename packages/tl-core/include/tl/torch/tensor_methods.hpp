@@ -1,0 +1,366 @@
+// Methods of tensors that use functions of `at::`: indices, conversions, gradients, operators of C++.
+#ifndef TL_TORCH_TENSOR_METHODS_HPP
+#define TL_TORCH_TENSOR_METHODS_HPP
+
+#include <tl/torch/tensor.hpp>
+
+namespace c10 {
+TL_FACE {
+  inline ScalarType TensorOptions::default_type() {
+    static at::face::Slot s{"empty.memory_format", nullptr};
+    const int64_t size = 0;
+    const auto none = std::nullopt;
+    return at::face::call<at::Tensor>(s, {IntArrayRef(&size, 1), none, none, none, none, none}).scalar_type();
+  }
+  inline ScalarType get_default_dtype_as_scalartype() { return TensorOptions().dtype().toScalarType(); }
+  inline TypeMeta get_default_dtype() { return TensorOptions().dtype(); }
+  inline ScalarType promoteTypes(ScalarType a, ScalarType b) {
+    const at::Tensor x = at::empty({1}, a), y = at::empty({1}, b);
+    const at::face::Value values[] = {x, y};
+    const int64_t code = face::api().common_dtype(values, 2);
+    if (code < 0) face::raise();
+    return face::type_of(code);
+  }
+}
+}  // namespace c10
+
+namespace at {
+TL_FACE {
+  // Memory that tensors share.
+  struct Storage {
+    Storage() = default;
+    explicit Storage(Tensor t) : tensor_(std::move(t)) {}
+    void* data() const {
+      const int64_t skipped = tensor_.storage_offset() * int64_t(tensor_.element_size());
+      return tensor_.data_ptr() ? static_cast<char*>(tensor_.data_ptr()) - skipped : nullptr;
+    }
+    void* mutable_data() const { return data(); }
+    size_t nbytes() const { return size_t(face::api().tensor_storage_bytes(tensor_.handle())); }
+    Device device() const { return tensor_.device(); }
+    DeviceType device_type() const { return device().type(); }
+    size_t use_count() const { return size_t(face::api().tensor_storage_refcount(tensor_.handle())); }
+    bool is_alias_of(const Storage& o) const { return tensor_.is_alias_of(o.tensor_); }
+    explicit operator bool() const { return tensor_.defined(); }
+    struct Pointer {
+      void* pointer;
+      void* get() const { return pointer; }
+    };
+    Pointer data_ptr() const { return {data()}; }
+
+   private:
+    Tensor tensor_;
+  };
+  inline Storage Tensor::storage() const { return Storage(*this); }
+
+  inline Scalar Tensor::item() const {
+    if (numel() != 1)
+      face::fail<Error>("", "a Tensor with ", numel(), " elements cannot be converted to Scalar");
+    return at::_local_scalar_dense(*this);
+  }
+  inline Tensor Tensor::operator[](int64_t i) const { return select(0, i); }
+  inline Tensor Tensor::operator[](const Scalar& i) const { return select(0, i.toLong()); }
+  inline Tensor Tensor::operator[](const Tensor& i) const {
+    if (i.dim() != 0) face::fail<IndexError>("", "Can only index with tensors that are scalars (zero-dim)");
+    return select(0, i.item<int64_t>());
+  }
+  inline Tensor Tensor::operator-() const { return neg(); }
+  inline Tensor Tensor::operator~() const { return bitwise_not(); }
+#define TL_FACE_WRITES(OP, METHOD)                                          \
+  inline Tensor& Tensor::operator OP(const Tensor& o) { return METHOD(o); } \
+  inline Tensor& Tensor::operator OP(const Scalar& o) { return METHOD(o); }
+  TL_FACE_WRITES(+=, add_)
+  TL_FACE_WRITES(-=, sub_)
+  TL_FACE_WRITES(*=, mul_)
+  TL_FACE_WRITES(/=, div_)
+  TL_FACE_WRITES(&=, bitwise_and_)
+  TL_FACE_WRITES(|=, bitwise_or_)
+  TL_FACE_WRITES(^=, bitwise_xor_)
+#undef TL_FACE_WRITES
+#define TL_FACE_READS(OP, FUNCTION)                                                          \
+  inline Tensor operator OP(const Tensor& a, const Tensor& b) { return at::FUNCTION(a, b); } \
+  inline Tensor operator OP(const Tensor& a, const Scalar& b) { return at::FUNCTION(a, b); }
+#define TL_FACE_REVERSED(OP, EXPRESSION) \
+  inline Tensor operator OP(const Scalar& a, const Tensor& b) { return EXPRESSION; }
+  TL_FACE_READS(+, add)
+  TL_FACE_REVERSED(+, at::add(b, a))
+  TL_FACE_READS(-, sub)
+  TL_FACE_REVERSED(-, at::rsub(b, a)) TL_FACE_READS(*, mul) TL_FACE_REVERSED(*, at::mul(b, a))
+      TL_FACE_READS(/, div) TL_FACE_REVERSED(/, at::mul(at::reciprocal(b), a)) TL_FACE_READS(%, remainder)
+          TL_FACE_READS(&, bitwise_and) TL_FACE_REVERSED(&, at::bitwise_and(b, a))
+              TL_FACE_READS(|, bitwise_or) TL_FACE_REVERSED(|, at::bitwise_or(b, a))
+                  TL_FACE_READS(^, bitwise_xor) TL_FACE_REVERSED(^, at::bitwise_xor(b, a))
+                      TL_FACE_READS(<, lt) TL_FACE_REVERSED(<, at::gt(b, a)) TL_FACE_READS(<=, le)
+                          TL_FACE_REVERSED(<=, at::ge(b, a)) TL_FACE_READS(>, gt)
+                              TL_FACE_REVERSED(>, at::lt(b, a)) TL_FACE_READS(>=, ge)
+                                  TL_FACE_REVERSED(>=, at::le(b, a)) TL_FACE_READS(==, eq)
+                                      TL_FACE_REVERSED(==, at::eq(b, a)) TL_FACE_READS(!=, ne)
+                                          TL_FACE_REVERSED(!=, at::ne(b, a))
+#undef TL_FACE_READS
+#undef TL_FACE_REVERSED
+
+                                              inline bool Tensor::is_contiguous(MemoryFormat f) const {
+    const TlView v = view_("is_contiguous");
+    if (f == MemoryFormat::Contiguous || f == MemoryFormat::Preserve) return v.is_contiguous != 0;
+    const int n = f == MemoryFormat::ChannelsLast ? 4 : 5;
+    if (v.ndim != n) return false;
+    static constexpr int kOrder[] = {1, 4, 3, 2, 0};  // innermost first; with four dimensions 4 is skipped
+    int64_t stride = 1;
+    for (int d : kOrder) {
+      if (d >= n) continue;
+      if (v.sizes[d] != 1 && v.strides[d] != stride) return false;
+      stride *= v.sizes[d];
+    }
+    return true;
+  }
+  inline bool Tensor::is_non_overlapping_and_dense() const {
+    std::vector<std::pair<int64_t, int64_t>> dims;
+    for (int64_t d = 0; d < dim(); ++d)
+      if (size(d) != 1) dims.emplace_back(stride(d), size(d));
+    std::sort(dims.begin(), dims.end());
+    int64_t stride = 1;
+    for (auto& [st, n] : dims) {
+      if (st != stride) return false;
+      stride *= n;
+    }
+    return true;
+  }
+  inline MemoryFormat Tensor::suggest_memory_format(bool) const {
+    for (auto f : {MemoryFormat::ChannelsLast, MemoryFormat::ChannelsLast3d})
+      if (is_contiguous(f) && !is_contiguous()) return f;
+    return MemoryFormat::Contiguous;
+  }
+
+  inline Tensor Tensor::to(const TensorOptions& o, bool non_blocking, bool copy,
+                           std::optional<MemoryFormat> f) const {
+    const bool same = (!o.dtype_ || *o.dtype_ == scalar_type()) && (!f || *f == MemoryFormat::Preserve) &&
+                      (!o.device_ || o.device_->type() == device().type());
+    if (same && !copy) return *this;
+    return at::_to_copy(*this, o, non_blocking, f);
+  }
+
+  // ---- gradients: the attributes of the tensor's object in Python ------------------------------------------------
+  namespace face {
+  inline ::tl::PyRef object(const Tensor& t) {
+    if (!t.defined()) return ::tl::PyRef::share(Py_None);
+    PyObject* o = python().wrap(Tensor(t).release());
+    if (!o) raise_python();
+    return ::tl::PyRef(o);
+  }
+  inline ::tl::PyRef checked(PyObject* owned) {
+    if (!owned) raise_python();
+    return ::tl::PyRef(owned);
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_object(PyObject* o) {
+    const auto type = checked(PyObject_Repr(reinterpret_cast<PyObject*>(Py_TYPE(o))));
+    const auto bytes = checked(PyUnicode_AsUTF8String(type.get()));
+    fail<TypeError>("", "expected a tensor, got ", PyBytes_AsString(bytes.get()));
+  }
+  inline Tensor tensor_of(PyObject* o) {
+    if (o == Py_None) return Tensor();
+    TlTensor* t = python().unwrap(o);
+    if (!t) refuse_object(o);
+    return Tensor::share(t);
+  }
+  inline ::tl::PyRef attribute(const Tensor& t, const char* name) {
+    return checked(PyObject_GetAttrString(object(t).get(), name));
+  }
+  inline void set_attribute(const Tensor& t, const char* name, PyObject* value) {
+    if (PyObject_SetAttrString(object(t).get(), name, value) != 0) raise_python();
+  }
+  inline bool truth(const Tensor& t, const char* name) {
+    ::tl::WithGil gil;
+    const int on = PyObject_IsTrue(attribute(t, name).get());
+    if (on < 0) raise_python();
+    return on != 0;
+  }
+  }  // namespace face
+  inline const Tensor& Tensor::set_requires_grad(bool on) const {
+    ::tl::WithGil gil;
+    at("set_requires_grad");
+    face::set_attribute(*this, "requires_grad", on ? Py_True : Py_False);
+    return *this;
+  }
+  inline Tensor Tensor::grad() const {
+    ::tl::WithGil gil;
+    at("grad");
+    return face::tensor_of(face::attribute(*this, "grad").get());
+  }
+  inline void Tensor::set_grad_(const Tensor& g) const {
+    ::tl::WithGil gil;
+    at("mutable_grad");
+    face::set_attribute(*this, "grad", face::object(g).get());
+  }
+  inline Tensor::GradField::operator Tensor() const { return of.grad(); }
+  inline Tensor::GradField& Tensor::GradField::operator=(const Tensor& g) { return of.set_grad_(g), *this; }
+  inline bool Tensor::GradField::defined() const { return of.grad().defined(); }
+  inline void Tensor::GradField::reset() { of.set_grad_({}); }
+  inline bool Tensor::is_leaf() const { return at("is_leaf"), face::truth(*this, "is_leaf"); }
+  inline bool Tensor::retains_grad() const { return at("retains_grad"), face::truth(*this, "retains_grad"); }
+  inline void Tensor::retain_grad() const {
+    ::tl::WithGil gil;
+    at("retain_grad");
+    face::checked(PyObject_CallMethod(face::object(*this).get(), "retain_grad", nullptr));
+  }
+  inline void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, bool create_graph,
+                               std::optional<TensorList> inputs) const {
+    ::tl::WithGil gil;
+    at("backward");
+    ::tl::PyRef listed = ::tl::PyRef::share(Py_None);
+    if (inputs) {
+      listed = face::checked(PyList_New(0));
+      for (const Tensor& t : *inputs)
+        if (PyList_Append(listed.get(), face::object(t).get()) != 0) face::raise_python();
+    }
+    PyObject* retained = !retain_graph ? Py_None : *retain_graph ? Py_True : Py_False;
+    face::checked(PyObject_CallMethod(face::object(*this).get(), "backward", "OOOO",
+                                      face::object(gradient).get(), retained,
+                                      create_graph ? Py_True : Py_False, listed.get()));
+  }
+  namespace face {
+  using Hook = std::function<Tensor(const Tensor&)>;
+  inline PyObject* call_hook(PyObject* capsule, PyObject* gradient) {
+    auto* hook = static_cast<Hook*>(PyCapsule_GetPointer(capsule, nullptr));
+    ::tl::PyRef result;
+    if (guarded([&] { result = object((*hook)(tensor_of(gradient))); }) != 0) python().raise_pending();
+    return result.release();
+  }
+  inline PyMethodDef hook_method = {"hook", call_hook, METH_O, nullptr};
+  }  // namespace face
+  inline unsigned Tensor::register_hook(std::function<Tensor(const Tensor&)> hook) const {
+    ::tl::WithGil gil;
+    at("register_hook");
+    auto drop = [](PyObject* o) { delete static_cast<face::Hook*>(PyCapsule_GetPointer(o, nullptr)); };
+    const auto capsule = face::checked(PyCapsule_New(new face::Hook(std::move(hook)), nullptr, drop));
+    const auto function = face::checked(PyCFunction_New(&face::hook_method, capsule.get()));
+    face::checked(PyObject_CallMethod(face::object(*this).get(), "register_hook", "O", function.get()));
+    return 0;
+  }
+  inline Tensor Tensor::data() const {
+    Tensor t = detach();
+    return t;
+  }
+  inline void Tensor::set_data(const Tensor& t) const {
+    ::tl::WithGil gil;
+    at("set_data");
+    face::set_attribute(*this, "data", face::object(t).get());
+  }
+
+  [[gnu::noinline]] inline std::string to_text(const Tensor& t) {
+    if (!t.defined()) return "[ Tensor (undefined) ]";
+    ::tl::WithGil gil;
+    const auto text = face::checked(PyObject_Str(face::object(t).get()));
+    const auto bytes = face::checked(PyUnicode_AsUTF8String(text.get()));
+    return PyBytes_AsString(bytes.get());
+  }
+  inline std::ostream& operator<<(std::ostream& out, const Tensor& t) { return out << to_text(t); }
+  inline void Tensor::print() const { std::fputs((to_text(*this) + "\n").c_str(), stderr); }
+
+  // ---- indices ----------------------------------------------------------------------------------------------------
+  namespace indexing {
+  enum class TensorIndexType { None, Ellipsis, Integer, Boolean, Slice, Tensor };
+  inline constexpr std::nullopt_t None = std::nullopt;
+  struct EllipsisIndexType {};
+  inline constexpr EllipsisIndexType Ellipsis{};
+  struct Slice {
+    Slice(std::optional<int64_t> start = {}, std::optional<int64_t> stop = {},
+          std::optional<int64_t> step = {})
+        : start_(start), stop_(stop), step_(step.value_or(1)) {}
+    std::optional<int64_t> start_, stop_;
+    int64_t step_;
+  };
+  struct TensorIndex {
+    TensorIndex(std::nullopt_t) : type(TensorIndexType::None) {}
+    TensorIndex(EllipsisIndexType) : type(TensorIndexType::Ellipsis) {}
+    TensorIndex(const char* text) : type(TensorIndexType::Ellipsis) {
+      if (std::string_view(text) != "...")
+        face::fail<Error>("", "Expected \"...\" to represent an ellipsis index, but got \"", text, "\"");
+    }
+    template <class T, std::enable_if_t<std::is_integral_v<T>, int> = 0>
+    TensorIndex(T i)
+        : type(std::is_same_v<T, bool> ? TensorIndexType::Boolean : TensorIndexType::Integer),
+          integer(int64_t(i)) {}
+    TensorIndex(Slice s) : type(TensorIndexType::Slice), slice(s) {}
+    TensorIndex(at::Tensor t) : type(TensorIndexType::Tensor), tensor(std::move(t)) {}
+    TensorIndexType type;
+    int64_t integer = 0;
+    Slice slice;
+    at::Tensor tensor;
+  };
+  // The dimensions of the tensor that an index counts.
+  inline int64_t dimensions(const TensorIndex& i) {
+    if (i.type == TensorIndexType::Tensor)
+      return i.tensor.scalar_type() == kBool || i.tensor.scalar_type() == kByte ? i.tensor.dim() : 1;
+    return i.type == TensorIndexType::Integer || i.type == TensorIndexType::Slice;
+  }
+  // The view that numbers, slices and new dimensions take. The tensors among the indices are left over.
+  inline at::Tensor apply(at::Tensor t, ArrayRef<TensorIndex> indices,
+                          std::vector<std::optional<at::Tensor>>& left) {
+    int64_t counted = 0, d = 0;
+    for (const auto& i : indices) counted += dimensions(i);
+    if (counted > t.dim()) face::fail<IndexError>("", "too many indices for tensor of dimension ", t.dim());
+    const int64_t skipped = t.dim() - counted;
+    auto leave = [&](at::Tensor index) {
+      while (int64_t(left.size()) < d) left.emplace_back();
+      left.emplace_back(std::move(index));
+    };
+    for (const auto& i : indices) {
+      switch (i.type) {
+        case TensorIndexType::None:
+          t = t.unsqueeze(d++);
+          break;
+        case TensorIndexType::Ellipsis:
+          d += skipped;
+          break;
+        case TensorIndexType::Integer:
+          t = t.select(d, i.integer);
+          break;
+        case TensorIndexType::Boolean:
+          t = t.unsqueeze(d);
+          leave(at::full({1}, i.integer != 0, TensorOptions(kBool)));
+          ++d;
+          break;
+        case TensorIndexType::Slice:
+          if (i.slice.step_ <= 0) face::fail<ValueError>("", "slice step must be positive");
+          t = t.slice(d++, i.slice.start_, i.slice.stop_, i.slice.step_);
+          break;
+        case TensorIndexType::Tensor:  // a mask stands at the first of the dimensions that it counts
+          leave(i.tensor);
+          d += 1;
+          break;
+      }
+    }
+    return t;
+  }
+  }  // namespace indexing
+  inline Tensor Tensor::index(ArrayRef<indexing::TensorIndex> indices) const {
+    std::vector<std::optional<Tensor>> left;
+    const Tensor t = indexing::apply(*this, indices, left);
+    return left.empty() ? (t.is_same(*this) ? t.alias() : t) : t.index(OptionalTensorList(left));
+  }
+  inline Tensor Tensor::index(std::initializer_list<indexing::TensorIndex> indices) const {
+    return index(ArrayRef<indexing::TensorIndex>(indices));
+  }
+  inline Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& values) const {
+    std::vector<std::optional<Tensor>> left;
+    const Tensor t = indexing::apply(*this, indices, left);
+    if (left.empty())
+      t.copy_(values);
+    else
+      t.index_put_(OptionalTensorList(left), values.to(*this));
+    return const_cast<Tensor&>(*this);
+  }
+  inline Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const {
+    return index_put_(indices, at::scalar_tensor(value, options()));
+  }
+  inline Tensor& Tensor::index_put_(std::initializer_list<indexing::TensorIndex> indices,
+                                    const Tensor& values) const {
+    return index_put_(ArrayRef<indexing::TensorIndex>(indices), values);
+  }
+  inline Tensor& Tensor::index_put_(std::initializer_list<indexing::TensorIndex> indices, const Scalar& value)
+      const {
+    return index_put_(ArrayRef<indexing::TensorIndex>(indices), value);
+  }
+}
+}  // namespace at
+
+#endif  // TL_TORCH_TENSOR_METHODS_HPP

@@ -1,0 +1,256 @@
+"""Sources written for PyTorch's C++: functions bound by pybind11, operators registered, errors, types."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tl_core as tl
+from tl_core.extensions import build_job, cpp_extension, stable_abi
+from tl_core.operators import packets as ops
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from opgen import collect, cpp_functions, cpp_headers
+
+compiles = pytest.mark.skipif(
+    shutil.which(cpp_extension.get_cxx_compiler()) is None
+    or not (Path(sysconfig.get_path("include")) / "Python.h").exists(),
+    reason="no compiler, or no headers of Python",
+)
+
+SOURCE = r"""
+using namespace torch::indexing;
+at::Tensor wave(at::Tensor x) { return x.sin() + 1; }
+at::Tensor pick(at::Tensor x) { return x.index({Slice(1, None), "...", 0}); }
+at::Tensor pick_by(at::Tensor x, at::Tensor rows) { return x.index({rows, Slice(None, None, 2)}); }
+at::Tensor put(at::Tensor x) { x.index_put_({0, Slice(0, 2)}, 7); return x; }
+at::Tensor typed(at::Tensor x, at::ScalarType t, c10::Device d, at::IntArrayRef s, const at::Scalar& k) {
+  return x.to(d, t).reshape(s) * k;
+}
+void only_double(at::Tensor x) { x.data_ptr<double>(); }
+void three(at::Tensor x) { TORCH_CHECK_VALUE(x.dim() == 3, "x has ", x.dim(), " dimensions"); }
+void plain(at::Tensor x) { TORCH_CHECK(x.dim() == 3); }
+void thrown() { throw std::runtime_error("thrown by the extension"); }
+int64_t size_of(at::Tensor x, int64_t d) { return x.size(d); }
+int64_t undefined() { return at::Tensor().dim(); }
+at::Tensor add_undefined(at::Tensor x) { return x + at::Tensor(); }
+at::Tensor none() { return {}; }
+bool is_none(std::optional<at::Tensor> x) { return !x; }
+double total(at::Tensor x) {
+  double sum = 0;
+  AT_DISPATCH_ALL_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "total", [&] {
+    auto a = x.accessor<scalar_t, 2>();
+    for (int64_t i = 0; i < a.size(0); ++i)
+      for (int64_t j = 0; j < a.size(1); ++j) sum += static_cast<double>(a[i][j]);
+  });
+  return sum;
+}
+int64_t in_chunks(int64_t n, int64_t bad) {
+  std::atomic<int64_t> sum{0};
+  at::parallel_for(0, n, 10, [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) {
+      TORCH_CHECK_INDEX(i != bad, "chunk of ", i);
+      sum += i;
+    }
+  });
+  return sum;
+}
+at::Tensor made() { return torch::tensor({{1, 2}, {3, 4}}).to(at::kFloat) + torch::tensor(0.5); }
+at::Tensor blob(std::vector<double> v) {
+  auto* kept = new std::vector<double>(v);
+  return at::from_blob(kept->data(), {int64_t(v.size())}, [kept](void*) { delete kept; }, at::kDouble);
+}
+at::Tensor halves(double x) { return at::full({1}, static_cast<float>(at::Half(x) / 3), at::kFloat); }
+std::tuple<at::Tensor, at::Tensor> top(at::Tensor x) { return x.max(1); }
+at::Tensor like(at::Tensor x) { return torch::zeros({2, x.size(0)}, x.options().dtype(torch::kInt64)); }
+std::string shown(at::Tensor x) { return c10::str(x.sizes(), " ", x.dtype(), " ", x.device()); }
+
+at::Tensor scaled_cpu(const at::Tensor& x, double k) { return x * k; }
+std::tuple<at::Tensor, std::vector<int64_t>, std::string> mixed(
+    at::TensorList l, std::optional<int64_t> k, const std::string& s, c10::List<double> f) {
+  return {l[0] * k.value_or(2), {int64_t(f.size())}, s + "!"};
+}
+at::Tensor& twice_(at::Tensor& x) { return x.mul_(2); }
+void on_stack(const c10::OperatorHandle&, torch::jit::Stack* stack) {
+  const int64_t n = torch::jit::pop(*stack).toInt();
+  torch::jit::push(*stack, torch::jit::pop(*stack).toTensor() + n);
+}
+at::Tensor by_name(at::Tensor x) {
+  static auto op = c10::Dispatcher::singleton().findSchemaOrThrow("tl_face::scaled", "").typed<at::Tensor(const at::Tensor&, double)>();
+  return op.call(x, 3);
+}
+void by_wrong_name() { c10::Dispatcher::singleton().findSchemaOrThrow("tl_face::absent", ""); }
+TORCH_LIBRARY(tl_face, m) {
+  m.def("scaled(Tensor x, float k) -> Tensor");
+  m.def("mixed", &mixed);
+  m.def("twice_", &twice_);
+  m.def("on_stack(Tensor x, int n) -> Tensor");
+}
+TORCH_LIBRARY_IMPL(tl_face, CPU, m) {
+  m.impl("scaled", &scaled_cpu);
+  m.impl("on_stack", torch::CppFunction::makeFromBoxedFunction<&on_stack>());
+}
+TORCH_LIBRARY_IMPL(tl_face, Meta, m) {
+  m.impl("scaled", [](const at::Tensor& x, double) { return at::empty_like(x); });
+}
+"""
+FUNCTIONS = ("wave pick pick_by put typed only_double three plain thrown size_of undefined add_undefined none is_none total "
+             "in_chunks made blob halves top like shown by_name by_wrong_name").split()  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def face(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    pytest.importorskip("pybind11")
+    folder = tmp_path_factory.mktemp("face")
+    return cpp_extension.load_inline(
+        "tl_test_face",
+        SOURCE,
+        functions=FUNCTIONS,
+        build_directory=str(folder),
+        extra_cflags=["-Wall", "-Werror"],
+    )
+
+
+@compiles
+def test_functions(face: Any) -> None:
+    x = tl.arange(6.0).reshape(2, 3)
+    assert face.wave(x).flatten().tolist() == pytest.approx([math.sin(i) + 1 for i in range(6)], rel=1e-6)
+    assert face.pick(x).tolist() == [3]
+    assert face.pick_by(x, tl.tensor([1, 0])).tolist() == [[3, 5], [0, 2]]
+    assert face.put(x.clone()).tolist() == [[7, 7, 2], [3, 4, 5]]
+    product = face.typed(x, tl.float64, tl.device("cpu"), [6], 2)
+    assert product.dtype is tl.float64 and product.tolist() == [0, 2, 4, 6, 8, 10]
+    assert [t.tolist() for t in face.top(x)] == [[2, 5], [2, 2]]
+    zeros = face.like(x)
+    assert zeros.dtype is tl.int64 and zeros.tolist() == [[0, 0], [0, 0]]
+    assert face.shown(x) == "[2, 3] Float cpu" and face.size_of(x, -1) == 3
+    assert face.none() is None and face.is_none(None) and not face.is_none(x)
+    assert face.by_name(x).tolist() == [[0, 3, 6], [9, 12, 15]]
+
+
+@compiles
+def test_elements(face: Any) -> None:
+    for dtype in (tl.uint8, tl.int64, tl.float16, tl.bfloat16, tl.float64):
+        assert face.total(tl.arange(6).reshape(3, 2).t().to(dtype)) == 15
+    assert face.in_chunks(1000, -1) == 499500
+    assert face.made().tolist() == [[1.5, 2.5], [3.5, 4.5]] and face.made().dtype is tl.float32
+    assert face.blob([1.0, 2.0]).tolist() == [1, 2]
+    assert face.halves(1.0).item() == 0.333251953125  # 1/3 in float16
+
+
+@compiles
+def test_errors(face: Any) -> None:
+    x = tl.ones(2, 2)
+    cases: list[tuple[type[Exception], str, Any]] = [
+        (RuntimeError, "expected scalar type Double but found Float", lambda: face.only_double(x)),
+        (ValueError, "x has 2 dimensions", lambda: face.three(x)),
+        (RuntimeError, r"Expected x.dim\(\) == 3 to be true, but got false", lambda: face.plain(x)),
+        (RuntimeError, "thrown by the extension", face.thrown),
+        (IndexError, r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)",
+         lambda: face.size_of(x, 2)),
+        (RuntimeError, "undefined Tensor", face.undefined),
+        (TypeError, "add", lambda: face.add_undefined(x)),
+        (NotImplementedError, "\"total\" not implemented for 'Bool'", lambda: face.total(x > 0)),
+        (RuntimeError, "TensorAccessor expected 2 dims but tensor has 1", lambda: face.total(x[0])),
+        (IndexError, "chunk of 77", lambda: face.in_chunks(1000, 77)),
+        (TypeError, "incompatible function arguments", lambda: face.wave(3)),
+        (RuntimeError, "shape", lambda: face.typed(x, tl.float32, tl.device("cpu"), [3], 1)),
+        (RuntimeError, "Could not find schema for tl_face::absent", face.by_wrong_name),
+        (IndexError, "too many indices", lambda: face.pick_by(x[0], tl.tensor([0]))),
+    ]  # fmt: skip
+    for kind, message, call in cases:
+        with pytest.raises(kind, match=message):
+            call()
+
+
+@compiles
+def test_operators(face: Any) -> None:
+    x = tl.arange(3.0)
+    space = ops.tl_face
+    assert space.scaled(x, 2.0).tolist() == [0, 2, 4] and space.on_stack(x, 5).tolist() == [5, 6, 7]
+    assert space.scaled(x.to("meta"), 2.0).shape == (3,)
+    schema = "tl_face::mixed(Tensor[] _0, int? _1, str _2, float[] _3) -> (Tensor, int[], str)"
+    assert str(space.mixed.default._schema) == schema
+    tensor, sizes, text = space.mixed([x], None, "a", [1.0, 2.0])
+    assert tensor.tolist() == [0, 2, 4] and sizes == [2] and text == "a!"
+    assert space.twice_(x) is x and x.tolist() == [0, 2, 4]
+    with pytest.raises(TypeError, match=r"tl_face::scaled\(\): argument 'x'"):
+        space.scaled(None, 1.0)
+
+
+@compiles
+def test_a_wrong_registration_is_raised_by_load(tmp_path: Path) -> None:
+    source = tmp_path / "wrong.cpp"
+    source.write_text(
+        '#include <torch/library.h>\nTORCH_LIBRARY(tl_wrong, m) { m.def("f(Tensor x -> Tensor"); }\n'
+    )
+    with pytest.raises(RuntimeError, match="f"):
+        cpp_extension.load(
+            "tl_test_wrong", str(source), is_python_module=False, build_directory=str(tmp_path)
+        )
+    assert not stable_abi.errors
+
+
+# ---- the build --------------------------------------------------------------------------------------------------
+@compiles
+def test_a_changed_header_compiles_again(tmp_path: Path) -> None:
+    header, source = tmp_path / "number.h", tmp_path / "main.cpp"
+    header.write_text("#define NUMBER 1\n")
+    source.write_text('#include <cstdio>\n#include "number.h"\nint main() { std::printf("%d", NUMBER); }\n')
+
+    def printed() -> str:
+        path = cpp_extension.load(
+            "tl_test_header", str(source), is_standalone=True, build_directory=str(tmp_path)
+        )
+        return subprocess.run([path], capture_output=True, text=True, check=True).stdout
+
+    assert printed() == "1"
+    header.write_text("#define NUMBER 22\n")
+    assert printed() == "22"
+
+
+@compiles
+def test_the_words_of_the_compiler_come_once(tmp_path: Path) -> None:
+    names = [tmp_path / "a.cpp", tmp_path / "b.cpp"]
+    for name in names:
+        name.write_text("int f() { return no_such_name; }\n")
+    with pytest.raises(RuntimeError, match="Error building extension 'tl_test_words'") as error:
+        cpp_extension.load("tl_test_words", list(map(str, names)), build_directory=str(tmp_path))
+    assert str(error.value).count("was not declared") == 1
+
+
+def test_dependencies() -> None:
+    text = "a.o: a.cpp \\\n  /usr/include/x.h b\\ c.h\n"
+    assert build_job.read_dependencies(text) == ["a.cpp", "/usr/include/x.h", "b c.h"]
+
+
+# ---- the generated headers ----------------------------------------------------------------------------------------
+def test_every_functional_row_has_a_function() -> None:
+    rows = collect.rows()
+    text = cpp_functions.functions_hpp(rows)
+    assert text == cpp_functions.functions_hpp(rows)
+    wanted = {row.base for row in rows} - cpp_functions.BY_HAND - cpp_functions.KEYWORDS
+    absent = {b for b in wanted if f",{b}," not in text and f"({b}," not in text}
+    assert {b for b in absent if not b.startswith("_")} == set()
+
+
+def test_headers_are_distinct() -> None:
+    names = cpp_headers.names()
+    for name in (
+        "torch/extension.h",
+        "ATen/ATen.h",
+        "torch/library.h",
+        "c10/util/Exception.h",
+        "torch/script.h",
+    ):
+        assert name in names
+    include = Path(tl.get_include())
+    assert [n for n in names if not (include / n).exists()] == []
+    assert [p for p in set(names.values()) if not (include / "tl" / "torch" / f"{p}.hpp").exists()] == []
