@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT))
 from tools.clients.suites.table import SUITES  # noqa: E402 - needs the path above
 from tools.clients.suites.table import requirements as suite_requirements  # noqa: E402 - needs the path above
 from tools.clients.table import CLIENTS, requirements  # noqa: E402 - needs the path above
+from tools.cpp_clients.source_packages import PACKAGES as CPP_PACKAGES
 from tools.packages import Package, dist_of, packages  # noqa: E402
 from tools.wheels import build, build_environment, wheels  # noqa: E402
 
@@ -626,6 +627,33 @@ def cpp_clients(session: nox.Session) -> None:
     install(session, ["tl-all"], {})
     session.run("python", "-c", "import importlib.util as u; assert not u.find_spec('torch')")
     session.run("python", "-m", "tools.cpp_clients", *session.posargs, env={"PYTHONPATH": str(ROOT)})
+
+
+@nox.session(name="cpp-sources")
+def cpp_sources(session: nox.Session) -> None:
+    """Compiles the C++ of published packages that is written for PyTorch, fetched from the index and repositories.
+
+    `-- NAME ...` compiles some of them.
+    """
+    install(session, ["tl-all"], {})
+    session.install("pybind11>=3,<4")
+    folder = Path(session.create_tmp())
+    for name in session.posargs or CPP_PACKAGES:
+        target, origin = folder / name, CPP_PACKAGES[name].origin
+        if target.exists():
+            continue
+        if origin.startswith("https://"):
+            session.run(
+                "git", "clone", "-q", "--depth", "1", "--recursive", origin, str(target), external=True
+            )
+            continue
+        archive = ["--no-deps", "--no-binary", ":all:", "--no-build-isolation", "--dest", str(folder)]
+        session.run("python", "-m", "pip", "download", "-q", *archive, origin)
+        target.mkdir()
+        (file,) = folder.glob(origin.replace("==", "-") + "*.tar.gz")
+        session.run("tar", "xzf", str(file), "-C", str(target), "--strip-components=1", external=True)
+    environment = {"PYTHONPATH": str(ROOT)}
+    session.run("python", "-m", "tools.cpp_clients.sources", str(folder), *session.posargs, env=environment)
 
 
 def run_clients(session: nox.Session, needed: tuple[list[str], list[str]], module: str) -> None:

@@ -83,7 +83,9 @@ void on_stack(const c10::OperatorHandle&, torch::jit::Stack* stack) {
   torch::jit::push(*stack, torch::jit::pop(*stack).toTensor() + n);
 }
 at::Tensor by_name(at::Tensor x) {
-  static auto op = c10::Dispatcher::singleton().findSchemaOrThrow("tl_face::scaled", "").typed<at::Tensor(const at::Tensor&, double)>();
+  static auto op = c10::Dispatcher::singleton()
+                       .findSchemaOrThrow("tl_face::scaled", "")
+                       .typed<at::Tensor(const at::Tensor&, double)>();
   return op.call(x, 3);
 }
 void by_wrong_name() { c10::Dispatcher::singleton().findSchemaOrThrow("tl_face::absent", ""); }
@@ -101,8 +103,11 @@ TORCH_LIBRARY_IMPL(tl_face, Meta, m) {
   m.impl("scaled", [](const at::Tensor& x, double) { return at::empty_like(x); });
 }
 """
-FUNCTIONS = ("wave pick pick_by put typed only_double three plain thrown size_of undefined add_undefined none is_none total "
-             "in_chunks made blob halves top like shown by_name by_wrong_name").split()  # fmt: skip
+NAMES = """
+wave pick pick_by put typed only_double three plain thrown size_of undefined add_undefined none is_none total
+in_chunks made
+blob halves top like shown by_name by_wrong_name
+"""
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +117,7 @@ def face(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return cpp_extension.load_inline(
         "tl_test_face",
         SOURCE,
-        functions=FUNCTIONS,
+        functions=NAMES.split(),
         build_directory=str(folder),
         extra_cflags=["-Wall", "-Werror"],
     )

@@ -241,9 +241,9 @@ TL_FACE {
         grad_outputs.empty() ? ::tl::PyRef::share(Py_None) : AutogradContext::tuple_of(grad_outputs);
     PyObject* retained = !retain_graph ? Py_None : *retain_graph ? Py_True : Py_False;
     const auto result = at::face::checked(
-        PyObject_CallFunction(function.get(), "OOOOOO", AutogradContext::tuple_of(outputs).get(),
+        PyObject_CallFunction(function.get(), "OOOOOOO", AutogradContext::tuple_of(outputs).get(),
                               AutogradContext::tuple_of(inputs).get(), gradients.get(), retained,
-                              create_graph ? Py_True : Py_False, allow_unused ? Py_True : Py_False));
+                              create_graph ? Py_True : Py_False, Py_True, allow_unused ? Py_True : Py_False));
     return AutogradContext::list_of(result.get());
   }
   inline void backward(const variable_list& tensors, const variable_list& grad_tensors = {},

@@ -1,0 +1,60 @@
+"""Published packages with C++ for PyTorch, and which of their files are for the CPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Package:
+    """Sources of a package.
+
+    Args:
+        origin (str): The name on the package index with `==` and its version, or the address of a repository.
+        files (str): Patterns of the files that are for the CPU, separated by spaces.
+        include (str): Folders of headers, separated by spaces.
+    """
+
+    origin: str
+    files: str
+    include: str = ""
+
+
+PACKAGES = {
+    "extension-cpp": Package("https://github.com/pytorch/extension-cpp", "extension_cpp/csrc/*.cpp"),
+    "scatter": Package("torch_scatter==2.1.2", "csrc/*.cpp csrc/cpu/*.cpp", "csrc"),
+    "cluster": Package("torch_cluster==1.6.3", "csrc/*.cpp csrc/cpu/*.cpp", "csrc"),
+    "spline-conv": Package("torch_spline_conv==1.2.2", "csrc/*.cpp csrc/cpu/*.cpp", "csrc"),
+    "sparse": Package(
+        "torch_sparse==0.6.18", "csrc/*.cpp csrc/cpu/*.cpp", "csrc third_party/parallel-hashmap"
+    ),
+    "pyg-lib": Package(
+        "https://github.com/pyg-team/pyg-lib",
+        "pyg_lib/csrc/*.cpp pyg_lib/csrc/*/*.cpp pyg_lib/csrc/*/cpu/*.cpp",
+        ". third_party/parallel-hashmap",
+    ),
+    "pytorch3d": Package(
+        "https://github.com/facebookresearch/pytorch3d",
+        "pytorch3d/csrc/*.cpp pytorch3d/csrc/*/*.cpp",
+        "pytorch3d/csrc",
+    ),
+    "detectron2": Package(
+        "https://github.com/facebookresearch/detectron2",
+        "detectron2/layers/csrc/*.cpp detectron2/layers/csrc/*/*.cpp",
+        "detectron2/layers/csrc",
+    ),
+    "mmcv": Package(
+        "https://github.com/open-mmlab/mmcv",
+        "mmcv/ops/csrc/pytorch/cpu/*.cpp",
+        "mmcv/ops/csrc/common mmcv/ops/csrc/pytorch",
+    ),
+    "points-kernels": Package(
+        "https://github.com/torch-points3d/torch-points-kernels", "cpu/src/*.cpp", "cpu/include"
+    ),
+    "torchsparse": Package(
+        "https://github.com/mit-han-lab/torchsparse",
+        "torchsparse/backend/*.cpp torchsparse/backend/*/*_cpu.cpp",
+        "torchsparse/backend",
+    ),
+    "fairseq": Package("fairseq==0.12.2", "fairseq/clib/*/*.cpp", "fairseq/clib"),
+}
