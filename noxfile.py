@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 from tools.clients.suites.table import SUITES  # noqa: E402 - needs the path above
 from tools.clients.suites.table import requirements as suite_requirements  # noqa: E402 - needs the path above
 from tools.clients.table import CLIENTS, requirements  # noqa: E402 - needs the path above
-from tools.cpp_clients.source_packages import PACKAGES as CPP_PACKAGES
+from tools.cpp_clients.source_packages import PACKAGES as CPP_PACKAGES  # noqa: E402
 from tools.packages import Package, dist_of, packages  # noqa: E402
 from tools.wheels import build, build_environment, wheels  # noqa: E402
 

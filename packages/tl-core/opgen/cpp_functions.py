@@ -63,7 +63,10 @@ is_conj is_neg is_inference type_as dim numel cpu cuda storage_offset element_si
 """
 BY_HAND = frozenset(_BY_HAND.split())
 # Functions that are no methods.
-FUNCTION_PREFIXES = ("fft_", "special_", "linalg_", "_fft_", "_linalg_", "_foreach_")
+FUNCTION_PREFIXES = ("fft_", "special_", "linalg_", "_")
+METHODS = ("_to_copy",)  # that begin like these, and are called as methods
+# Functions over lists that no extension calls: their text would take a tenth of the header.
+LEFT_OUT = ("_foreach_",)
 
 
 @dataclass
@@ -144,6 +147,7 @@ def _header(title: str, name: str, lines: list[str], namespace: bool) -> str:
     end = [f"#undef {macro}" for macro in MACROS]
     call = "static face::Slot slot_{O,nullptr};"
     write = "face::write(slot_,{*this,##__VA_ARGS__});"
+    out = "face::write(slot_,{__VA_ARGS__,out});"
 
     def new(first: str) -> str:
         return f"face::call<Tensor>(slot_,{{{first}__VA_ARGS__}})"
@@ -153,10 +157,11 @@ def _header(title: str, name: str, lines: list[str], namespace: bool) -> str:
             f"#define tlF(R,N,O,P,...) inline R N P{{{call}return face::call<R>(slot_,{{__VA_ARGS__}});}}",
             f"#define tlN(N,O,P,...) inline Tensor N P{{{call}return face::finish({new('')},options);}}",
             f"#define tlW(R,N,O,P,V,...) inline R N P{{{call}face::write(slot_,{{__VA_ARGS__}});return V;}}",
+            f"#define tlO(N,O,P,...) inline Tensor& N##_out P{{{call}{out}return out;}}",
             "#define tlG(R,N,P,...) inline R N P{return self.N(__VA_ARGS__);}",
             "namespace at{TL_FACE{",
         ]
-        end = ["}}", *(f"#undef {m}" for m in ("tlF", "tlN", "tlW", "tlG")), *end]
+        end = ["}}", *(f"#undef {m}" for m in ("tlF", "tlN", "tlW", "tlO", "tlG")), *end]
     else:
         start += [
             f"#define tlM(R,N,O,P,...) R N P const{{{call}return face::call<R>(slot_,{{*this,##__VA_ARGS__}});}}",
@@ -178,7 +183,7 @@ def _headers(rows: list[Row]) -> Headers:
 
 def _add_form(headers: Headers, variant: str, schema: Schema) -> None:
     base = schema.base
-    if base in KEYWORDS or base in BY_HAND or base.startswith("__"):
+    if base in KEYWORDS or base in BY_HAND or base.startswith(("__", *LEFT_OUT)):
         return
     for kinds in _operand_kinds(schema):
         parameters = _parameters(schema, kinds)
@@ -191,7 +196,7 @@ def _add_form(headers: Headers, variant: str, schema: Schema) -> None:
             schema.args
             and schema.args[0].name == "self"
             and parameters[0].type == "tlT"
-            and not base.startswith(FUNCTION_PREFIXES)
+            and (base in METHODS or not base.startswith(FUNCTION_PREFIXES))
         ):
             _add_method(headers, variant, schema, parameters, order)
         else:
@@ -341,11 +346,12 @@ def _add_out(headers: Headers, schema: Schema, parameters: list[Parameter], orde
         p.type, p.default = "Tensor&", ""
     parameters = [*outs, *(p for p in parameters if p.name not in names)]
     _trim_defaults(parameters)
-    if len(outs) == 1:
-        result, value = "Tensor&", outs[0].name
+    if len(outs) == 1 and order[-1] == "out":
+        line = _call(schema.base, "tlO", "", schema, order[:-1])
     else:
-        result = f"face::References<{len(outs)}>"
-        value = f"face::references({','.join(p.name for p in outs)})"
-    line = _call(f"{schema.base}_out", "tlW", result, schema, order)
-    line = line.replace("({parameters})", f"({{parameters}}),{value}", 1)
+        names = ",".join(p.name for p in outs)
+        line = _call(f"{schema.base}_out", "tlW", f"face::References<{len(outs)}>", schema, order)
+        line = line.replace("({parameters})", f"({{parameters}}),face::references({names})", 1)
+        if len(outs) == 1:
+            line = line.replace("face::References<1>", "Tensor&").replace(f"face::references({names})", names)
     headers.add("functions", f"{schema.base}_out", parameters, line)

@@ -15,6 +15,7 @@ TL_FACE {
   namespace autograd {
   using Variable = at::Tensor;
   using variable_list = std::vector<Variable>;
+  using tensor_list = std::vector<at::Tensor>;
   using at::AutoGradMode;
   using at::GradMode;
   using at::NoGradGuard;

@@ -222,7 +222,9 @@ TL_FACE {
   inline Schema schema(const char* text) { return {text}; }
 
   template <class T>
-  class class_;
+  class class_ {
+    static_assert(sizeof(T) == 0, "torch::class_: tl registers no classes of C++ yet");
+  };
 
   class Library {
    public:
