@@ -43,16 +43,24 @@ PendingStep pending_step_of(TlTensor* t) {
 // ---- a call -----------------------------------------------------------------------------------------------
 
 namespace {
-// Whether all tensors may wait, and one is large enough.
+bool is_pending(TlTensor* t) { return is_awaited(t) && api->tensor_pending_ctx(t); }
+
+// Whether all tensors may wait, and one is large enough or waits itself.
 bool may_wait(const TlValue* args, int n_args) {
   bool large = false;
   for (int i = 0; i < n_args; ++i) {
     if (args[i].tag == TL_TENSOR_LIST) return false;
     if (args[i].tag != TL_TENSOR) continue;
     if (!may_wait(args[i].u.t)) return false;
-    large |= api->tensor_numel(args[i].u.t) >= kMinElements;
+    large = large || api->tensor_numel(args[i].u.t) >= kMinElements || is_pending(args[i].u.t);
   }
   return large;
+}
+
+bool any_pending(const TlValue* args, int n_args) {
+  for (int i = 0; i < n_args; ++i)
+    if (args[i].tag == TL_TENSOR && is_pending(args[i].u.t)) return true;
+  return false;
 }
 
 // Where the arguments wait. Another batch's are computed, before this one's lock is taken.
@@ -70,7 +78,7 @@ std::vector<PendingStep> pending_steps_of(const TlValue* args, int n_args, const
 Batch::Added Batch::add(const TlOperator* op, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   if (!may_wait(args, n_args)) return Added::No;
   const Recipe& recipe = recipe_for(op, args, n_args, n_rets);
-  if (!recipe.waits) return Added::No;
+  if (!recipe.waits || (recipe.is_small && !any_pending(args, n_args))) return Added::No;
   const std::vector<PendingStep> pending = pending_steps_of(args, n_args, *this);
   std::scoped_lock lock(mutex_, Registry::get().mutex());
   if (state_ != State::Open || program_.steps.size() >= kMaxSteps) return Added::Closed;
@@ -139,6 +147,7 @@ void Batch::append(const Recipe& recipe, const TlValue* args, const std::vector<
     Step& step = program_.steps.emplace_back(written);
     ids_.push_back(0);
     storages_.push_back(nullptr);
+    if (step.result_of >= 0) step.result_of += first;
     for (int i = 0; i < step.n_inputs; ++i) {
       Operand& o = step.inputs[i];
       if (o.kind == Operand::Step) {
@@ -242,10 +251,10 @@ void Batch::settle() {
     held = hold();
     std::vector<int> wanted;
     int64_t elements = 0;
-    for (const Held& h : held) {
-      wanted.push_back(h.step);
-      elements = std::max(elements, program_.steps[h.step].out.geometry.numel());
-    }
+    for (const Held& h : held) wanted.push_back(h.step);
+    for (const Step& step : program_.steps) elements = std::max(elements, step.out.geometry.numel());
+    for (const Tensor& t : program_.inputs)
+      elements = std::max(elements, api->tensor_storage_bytes(t.get()) / 8);
     const WithoutGil others_run(elements >= kLargeWork && has_gil());
     const Executing executing;
     memory = plan_for(program_, wanted, has_key_ ? key_ : std::vector<uint64_t>{}).run(program_.inputs);

@@ -1,12 +1,19 @@
-// Each step joins the group of what it reads where it can, and else the last that computes such elements.
+// Each step joins the group of what it reads where it can, and else the last that computes such elements. The
+// group of what a call reads row by row becomes a group over rows.
 #include "division.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "call.h"
+#include "rows.h"
 
 namespace tl::compiler {
 
 namespace {
 constexpr size_t kMaxSteps = 64;  // of a group: what it reads and writes has room in the first cache
+// Kernels treat many short rows together, and cut a few long ones; of the others, each row is by itself.
+constexpr int64_t kShortRow = 32, kLongestRow = 65536;
 
 std::vector<char> needed_steps(const std::vector<Step>& steps, const std::vector<int>& wanted) {
   std::vector<char> needed(steps.size());
@@ -14,10 +21,16 @@ std::vector<char> needed_steps(const std::vector<Step>& steps, const std::vector
   for (size_t k = steps.size(); k-- > 0;) {
     if (!needed[k]) continue;
     const Step& step = steps[k];
+    if (step.result_of >= 0) needed[step.result_of] = 1;
     for (int i = 0; i < step.n_inputs; ++i)
       if (step.inputs[i].kind == Operand::Step) needed[step.inputs[i].index] = 1;
   }
   return needed;
+}
+
+// Whether a step reads an element of another's result where it writes its own.
+bool reads_in_place(const Step& step, const Operand& input, const std::vector<Step>& steps) {
+  return input.geometry == steps[input.index].out.geometry && input.geometry == step.out.geometry;
 }
 
 class Divider {
@@ -26,28 +39,110 @@ class Divider {
 
   void add(int k) {
     const Step& step = steps_[k];
+    if (step.result_of >= 0) return put(k, out_.group_of[step.result_of]);
+    const int64_t rows = step.call ? rows_of(step) : 0;
+    if (step.call && !rows) return put(k, fresh({{}, {}, 0, true}));
     int least = 0;  // the first group that may have the step
     for (int i = 0; i < step.n_inputs; ++i) {
       const Operand& input = step.inputs[i];
       if (input.kind != Operand::Step) continue;
-      least = std::max(least, out_.group_of[input.index] + !reads_in_place(step, input, steps_));
+      const int group = out_.group_of[input.index];
+      const bool follows = step.call ? takes_rows(step, i, group, rows) : reads_here(step, input, group);
+      least = std::max(least, group + !follows);
     }
-    const int group = group_for(step.out.geometry, least);
-    out_.groups[group].steps.push_back(k);
-    out_.group_of[k] = group;
+    put(k, step.call ? group_of_call(rows, least) : group_for(step, least));
+  }
+
+  // A call that nothing is computed with runs on the whole tensors.
+  void finish() {
+    for (Group& group : out_.groups) {
+      const auto first = group.steps.begin();
+      if (!group.rows || !steps_[*first].call) continue;
+      const bool alone =
+          std::all_of(first + 1, group.steps.end(), [&](int k) { return steps_[k].result_of == *first; });
+      if (alone) group.rows = 0, group.is_call = true;
+    }
   }
 
  private:
-  int group_for(const Geometry& geometry, int least) {
+  void put(int k, int group) {
+    out_.groups[group].steps.push_back(k);
+    out_.group_of[k] = group;
+  }
+  int fresh(Group group) {
+    out_.groups.push_back(std::move(group));
+    return static_cast<int>(out_.groups.size()) - 1;
+  }
+  bool has_room(int g) const { return out_.groups[g].steps.size() < kMaxSteps; }
+
+  // ---- loops
+  bool reads_here(const Step& step, const Operand& input, int g) const {
+    const Group& group = out_.groups[g];
+    if (group.is_call) return false;
+    if (!group.rows) return reads_in_place(step, input, steps_);
+    const int64_t columns = row_length(step.out.geometry, group.rows);
+    RowOperand operand;
+    return columns && lies_in_rows(input.geometry, step.out.geometry, group.rows, operand) &&
+           lies_in_same_row(operand, input.geometry.offset, columns,
+                            row_length(steps_[input.index].out.geometry, group.rows));
+  }
+  bool fits_rows(const Step& step, int64_t rows) const {
+    if (!row_length(step.out.geometry, rows)) return false;
+    RowOperand operand;
+    for (int i = 0; i < step.n_inputs; ++i)
+      if (step.inputs[i].kind != Operand::Number &&
+          !lies_in_rows(step.inputs[i].geometry, step.out.geometry, rows, operand))
+        return false;
+    return true;
+  }
+  int group_for(const Step& step, int least) {
     const int n = static_cast<int>(out_.groups.size());
     const auto fits = [&](int g) {
-      return out_.groups[g].geometry == geometry && out_.groups[g].steps.size() < kMaxSteps;
+      const Group& group = out_.groups[g];
+      if (group.is_call || !has_room(g)) return false;
+      return group.rows ? fits_rows(step, group.rows) : group.geometry == step.out.geometry;
     };
     if (least < n && fits(least)) return least;
     for (int g = n - 1; g > least; --g)
       if (fits(g)) return g;
-    out_.groups.push_back({geometry, {}});
-    return n;
+    return fresh({step.out.geometry, {}});
+  }
+
+  // ---- calls
+  // The number of rows on which a call works; 0 if it has to see whole tensors.
+  int64_t rows_of(const Step& step) const {
+    const Geometry& input = step.inputs[0].geometry;
+    const int64_t columns = step.call->row_of(input);
+    if (columns <= kShortRow || columns > kLongestRow) return 0;
+    const int64_t rows = input.numel() / columns;
+    if (rows < 2 || !row_length(step.out.geometry, rows)) return 0;
+    for (int i = 1; i < step.n_inputs; ++i) {
+      const Geometry& other = step.inputs[i].geometry;
+      const bool is_weight = step.call->form == Call::Form::Normalizes;
+      if (!other.is_row_major() || other.numel() != (is_weight ? columns : input.numel())) return 0;
+    }
+    return rows;
+  }
+  // Whether a call finds its input row by row in a group, which then works on rows.
+  bool takes_rows(const Step& step, int i, int g, int64_t rows) const {
+    const Operand& input = step.inputs[i];
+    if ((i > 0 && step.call->form == Call::Form::Normalizes) || input.geometry.offset) return false;
+    if (input.geometry.numel() != steps_[input.index].out.geometry.numel()) return false;
+    return has_room(g) && may_have_rows(g, rows) && row_length(steps_[input.index].out.geometry, rows);
+  }
+  bool may_have_rows(int g, int64_t rows) const {
+    const Group& group = out_.groups[g];
+    if (group.is_call || group.rows) return group.rows == rows;
+    return std::ranges::all_of(group.steps, [&](int k) { return fits_rows(steps_[k], rows); });
+  }
+  int group_of_call(int64_t rows, int least) {
+    const int n = static_cast<int>(out_.groups.size());
+    for (int g = least; g < n; ++g) {
+      if (!has_room(g) || !may_have_rows(g, rows)) continue;
+      out_.groups[g].rows = rows;
+      return g;
+    }
+    return fresh({{}, {}, rows});
   }
 
   const std::vector<Step>& steps_;
@@ -71,10 +166,6 @@ void note_last_reads(const std::vector<Step>& steps, const std::vector<int>& wan
 }
 }  // namespace
 
-bool reads_in_place(const Step& step, const Operand& input, const std::vector<Step>& steps) {
-  return input.geometry == steps[input.index].out.geometry && input.geometry == step.out.geometry;
-}
-
 Division divide(const std::vector<Step>& steps, const std::vector<int>& wanted) {
   Division out;
   out.group_of.assign(steps.size(), -1);
@@ -83,6 +174,7 @@ Division divide(const std::vector<Step>& steps, const std::vector<int>& wanted) 
   const std::vector<char> needed = needed_steps(steps, wanted);
   for (size_t k = 0; k < steps.size(); ++k)
     if (needed[k]) divider.add(static_cast<int>(k));
+  divider.finish();
   for (int step : wanted) out.stored[step] = 1;
   for (size_t k = 0; k < steps.size(); ++k) {
     if (!needed[k]) continue;

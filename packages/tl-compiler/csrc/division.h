@@ -1,4 +1,5 @@
-// A program divided into groups: steps over the same elements in the same order, which one pass computes.
+// A program divided into groups: steps over the same elements in the same order, or over the same rows, which
+// one pass computes, and calls on whole tensors.
 #pragma once
 
 #include <vector>
@@ -8,8 +9,10 @@
 namespace tl::compiler {
 
 struct Group {
-  Geometry geometry;       // of all results
+  Geometry geometry;       // of all results, if the group is neither of the following
   std::vector<int> steps;  // in their order
+  int64_t rows = 0;        // of all results, in a group that a pass over rows computes
+  bool is_call = false;    // the group is one call on whole tensors
 };
 
 struct Division {
@@ -22,7 +25,5 @@ struct Division {
 
 // `wanted`: the steps whose results somebody holds.
 Division divide(const std::vector<Step>& steps, const std::vector<int>& wanted);
-// Whether a step reads an element of another's result where it writes its own.
-bool reads_in_place(const Step& step, const Operand& input, const std::vector<Step>& steps);
 
 }  // namespace tl::compiler

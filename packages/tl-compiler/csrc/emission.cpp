@@ -13,15 +13,27 @@ namespace {
 constexpr int64_t kStreamedBytes = 32 << 20;
 constexpr int kLeast = 2;  // actions: of one alone, eager's loop is as good
 
-bool is_number(const Stream& s, bool in_row) {
-  return in_row ? s.strides[0] == 0
-                : std::all_of(s.strides, s.strides + kMaxDims, [](int64_t stride) { return stride == 0; });
-}
+class AroundNest : public Surroundings {
+ public:
+  explicit AroundNest(const Nest& nest) : nest_(nest) {}
+
+  bool is_number(int stream, bool in_row) const override {
+    const Stream& s = nest_.streams()[stream];
+    return in_row ? s.strides[0] == 0
+                  : std::all_of(s.strides, s.strides + kMaxDims, [](int64_t stride) { return stride == 0; });
+  }
+  bool streams(int64_t item) const override {
+    return nest_.ndim() <= 1 && nest_.numel() >= kStreamedBytes / item;
+  }
+
+ private:
+  const Nest& nest_;
+};
 
 class Run {
  public:
-  Run(const std::vector<Action>& actions, const Nest& nest, Lane lane, int first, int last)
-      : actions_(actions), nest_(nest), lane_(lane), first_(first), last_(last) {}
+  Run(const std::vector<Action>& actions, const Surroundings& around, Lane lane, int first, int last)
+      : actions_(actions), around_(around), lane_(lane), first_(first), last_(last) {}
 
   std::optional<EmittedRun::Variant> build(Level level, bool in_row) const {
     Fragment fragment(lane_);
@@ -39,7 +51,7 @@ class Run {
         const Location p = a.inputs[k];
         const auto [at, fresh] = value_of.try_emplace({p.kind, p.index}, 0);
         if (fresh) {
-          const bool number = p.kind == Location::Stream && is_number(nest_.streams()[p.index], in_row);
+          const bool number = p.kind == Location::Stream && around_.is_number(p.index, in_row);
           at->second = fragment.add_source(number);
           (number ? numbers : elements).push_back({p});
         }
@@ -47,8 +59,8 @@ class Run {
       }
       values[i] = fragment.add(*a.step, inputs);
       if (a.last_use < last_ && a.out.kind != Location::Memory) continue;
-      fragment.store(values[i],
-                     a.out.kind == Location::Memory && a.last_use < 0 && streams(a.step->out.bytes()));
+      fragment.store(values[i], a.out.kind == Location::Memory && a.last_use < 0 &&
+                                    around_.streams(a.step->out.bytes()));
       stores.push_back({a.out});
     }
     return finish(fragment, level, std::move(elements), stores, numbers);
@@ -72,19 +84,16 @@ class Run {
     return EmittedRun::Variant{code, std::move(table)};
   }
 
-  // Results larger than the caches; tiles of one dimension begin at whole lines.
-  bool streams(int64_t item) const { return nest_.ndim() <= 1 && nest_.numel() >= kStreamedBytes / item; }
-
   const std::vector<Action>& actions_;
-  const Nest& nest_;
+  const Surroundings& around_;
   Lane lane_;
   int first_, last_;
 };
 
 class Emitter {
  public:
-  Emitter(const std::vector<Action>& actions, const Nest& nest, Level level)
-      : actions_(actions), nest_(nest), level_(level) {}
+  Emitter(const std::vector<Action>& actions, const Surroundings& around, Level level)
+      : actions_(actions), around_(around), level_(level) {}
 
   std::vector<EmittedRun> run() {
     const int n = static_cast<int>(actions_.size());
@@ -102,7 +111,7 @@ class Emitter {
   // Whether an action can follow those from `first` on.
   bool takes(int i, int first, Lane lane) const {
     const Action& a = actions_[i];
-    if (!Fragment::takes(*a.step, lane)) return false;
+    if (!around_.joins(first, i) || !Fragment::takes(*a.step, lane)) return false;
     if (Fragment::gives_mask(*a.step)) return a.out.kind != Location::Memory && is_condition_only(i);
     if (a.step->inputs[0].dtype == TL_DTYPE_OF(TL_CODE_BOOL, 8)) {
       const int maker = a.made_by[0];
@@ -131,10 +140,10 @@ class Emitter {
     while (last < static_cast<int>(actions_.size()) && takes(last, first, lane)) ++last;
     for (last = without_open_masks(first, last); last - first >= kLeast;
          last = without_open_masks(first, last - std::max((last - first) / 8, 1))) {
-      const Run run(actions_, nest_, lane, first, last);
+      const Run run(actions_, around_, lane, first, last);
       auto in_row = run.build(level_, true);
       if (!in_row) continue;
-      auto across = run.build(level_, false);
+      auto across = around_.has_tiles_across_rows() ? run.build(level_, false) : in_row;
       if (!across) continue;
       const Assembler facts(level_, lane);
       return EmittedRun{first,
@@ -148,16 +157,19 @@ class Emitter {
   }
 
   const std::vector<Action>& actions_;
-  const Nest& nest_;
+  const Surroundings& around_;
   Level level_;
   std::vector<EmittedRun> out_;
 };
 }  // namespace
 
-std::vector<EmittedRun> emit_runs(const std::vector<Action>& actions, const Nest& nest) {
+std::vector<EmittedRun> emit_runs(const std::vector<Action>& actions, const Surroundings& around) {
   const Level level = emission_level();
   if (level == Level::None) return {};
-  return Emitter(actions, nest, level).run();
+  return Emitter(actions, around, level).run();
+}
+std::vector<EmittedRun> emit_runs(const std::vector<Action>& actions, const Nest& nest) {
+  return emit_runs(actions, AroundNest(nest));
 }
 
 }  // namespace tl::compiler

@@ -32,35 +32,74 @@ Tensor memory_for(const Step& step) {
 
 Plan::Plan(std::vector<Step> steps, std::vector<int> wanted)
     : steps_(std::move(steps)), wanted_(std::move(wanted)), division_(divide(steps_, wanted_)) {
-  passes_.reserve(division_.groups.size());
-  for (const Group& group : division_.groups) passes_.emplace_back(steps_, division_, group);
+  for (const Group& group : division_.groups) {
+    Work& work = work_.emplace_back();
+    if (group.rows)
+      work.rows = std::make_unique<RowPass>(steps_, division_, group);
+    else if (!group.is_call)
+      work.pass = std::make_unique<Pass>(steps_, division_, group);
+  }
+}
+
+// Addresses are all that changes from call to call.
+template <class P>
+void Plan::run(P& pass, const Group& group, Memory& memory) const {
+  for (int k : group.steps) {
+    if (!division_.stored[k]) continue;
+    memory.tensors[k] = memory_for(steps_[k]);
+    memory.results[k] = static_cast<char*>(api->tensor_data(memory.tensors[k].get()));
+  }
+  pass.bind(memory.inputs, memory.results);
+  pass.run();
+  counters.emitted.fetch_add(pass.emitted_loops(), std::memory_order_relaxed);
+}
+
+namespace {
+Tensor operand_in(TlTensor* memory, const Operand& o) {
+  const Geometry& g = o.geometry;
+  if (api->tensor_dtype(memory) == o.dtype)
+    return owned(api->tensor_alias_as(memory, g.ndim, g.sizes, g.strides, g.offset));
+  char* const data = static_cast<char*>(api->tensor_data(memory)) + g.offset * o.bytes();
+  return owned(api->tensor_from_memory(
+      data, g.ndim, g.sizes, g.strides, o.dtype, TL_DEVICE_OF(TL_DEVICE_CPU, -1), [](void*) {}, nullptr));
+}
+}  // namespace
+
+void Plan::call(const Group& group, const std::vector<Tensor>& inputs, Memory& memory) const {
+  const Step& step = steps_[group.steps[0]];
+  Tensor operands[TL_LOOP_INPUTS];
+  for (int i = 0; i < step.n_inputs; ++i) {
+    const Operand& o = step.inputs[i];
+    operands[i] = operand_in((o.kind == Operand::Input ? inputs : memory.tensors)[o.index].get(), o);
+  }
+  std::vector<Tensor> results = step.call->run(operands);
+  for (int k : group.steps) {
+    if (!division_.stored[k]) continue;
+    memory.tensors[k] = std::move(results[steps_[k].result]);
+    memory.results[k] = static_cast<char*>(api->tensor_data(memory.tensors[k].get()));
+  }
 }
 
 std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) {
-  std::vector<const char*> data;
+  Memory memory{{}, std::vector<Tensor>(steps_.size()), std::vector<char*>(steps_.size())};
   for (const Tensor& t : inputs) {
-    data.push_back(static_cast<const char*>(api->tensor_data(t.get())));
-    if (!data.back()) throw Pending();
+    memory.inputs.push_back(static_cast<const char*>(api->tensor_data(t.get())));
+    if (!memory.inputs.back()) throw Pending();
   }
-  std::vector<Tensor> memory(steps_.size());
-  std::vector<char*> results(steps_.size());
-  for (size_t g = 0; g < passes_.size(); ++g) {
+  for (size_t g = 0; g < work_.size(); ++g) {
     const Group& group = division_.groups[g];
-    for (int k : group.steps) {
-      if (!division_.stored[k]) continue;
-      memory[k] = memory_for(steps_[k]);
-      results[k] = static_cast<char*>(api->tensor_data(memory[k].get()));
-    }
-    // Addresses are all that changes from call to call.
-    passes_[g].bind(data, results);
-    passes_[g].run();
+    if (work_[g].rows)
+      run(*work_[g].rows, group, memory);
+    else if (work_[g].pass)
+      run(*work_[g].pass, group, memory);
+    else
+      call(group, inputs, memory);
     counters.groups.fetch_add(1, std::memory_order_relaxed);
     counters.loops.fetch_add(static_cast<int64_t>(group.steps.size()), std::memory_order_relaxed);
-    counters.emitted.fetch_add(passes_[g].emitted_loops(), std::memory_order_relaxed);
-    for (int k : division_.last_read[g]) memory[k] = {};
+    for (int k : division_.last_read[g]) memory.tensors[k] = {};
   }
   std::vector<Tensor> out;
-  for (int k : wanted_) out.push_back(std::move(memory[k]));
+  for (int k : wanted_) out.push_back(std::move(memory.tensors[k]));
   return out;
 }
 

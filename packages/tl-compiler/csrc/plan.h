@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "pass.h"
+#include "row_pass.h"
 
 namespace tl::compiler {
 
@@ -17,10 +18,25 @@ class Plan {
   std::vector<Tensor> run(const std::vector<Tensor>& inputs);
 
  private:
+  // How a group is computed: by one of the passes, or by its call.
+  struct Work {
+    std::unique_ptr<Pass> pass;
+    std::unique_ptr<RowPass> rows;
+  };
+  struct Memory {
+    std::vector<const char*> inputs;
+    std::vector<Tensor> tensors;  // one a step
+    std::vector<char*> results;
+  };
+
+  void call(const Group& group, const std::vector<Tensor>& inputs, Memory& memory) const;
+  template <class P>
+  void run(P& pass, const Group& group, Memory& memory) const;
+
   std::vector<Step> steps_;
   std::vector<int> wanted_;
   Division division_;
-  std::vector<Pass> passes_;  // one a group
+  std::vector<Work> work_;  // one a group
 };
 
 // The plan for a program, of this thread. `key` says all that the program consists of; where it is empty, the

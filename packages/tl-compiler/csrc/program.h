@@ -1,7 +1,9 @@
-// A program: loops over elements, in the order in which a region called them, and the tensors that they read.
+// A program: loops over elements and calls, in the order in which a region called them, and the tensors that
+// they read.
 #pragma once
 
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "core.h"
@@ -21,6 +23,15 @@ struct Geometry {
     int64_t n = 1;
     for (int d = 0; d < ndim; ++d) n *= sizes[d];
     return n;
+  }
+  // Whether the elements lie in the order of their indices, without gaps.
+  bool is_row_major() const {
+    int64_t step = 1;
+    for (int d = ndim - 1; d >= 0; --d) {
+      if (sizes[d] > 1 && strides[d] != step) return false;
+      step *= sizes[d];
+    }
+    return true;
   }
   bool has_sizes_of(const Geometry& o) const {
     return ndim == o.ndim && std::memcmp(sizes, o.sizes, ndim * sizeof *sizes) == 0;
@@ -50,8 +61,15 @@ struct Operand {
   int64_t loop_bytes() const { return item_bytes(in_loop); }
 };
 
+struct Call;
+
+// A loop over elements, or a call of an operator on whole tensors. A call of several results is followed by
+// one step for each of the others.
 struct Step {
   const char* name = nullptr;
+  std::shared_ptr<const Call> call;
+  int result_of = -1;  // the step of the call of which this one is a further result
+  int result = 0;      // which
   TlElementLoop run = nullptr;
   int n_inputs = 0;
   Operand out, inputs[TL_LOOP_INPUTS];

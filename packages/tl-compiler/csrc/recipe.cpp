@@ -6,6 +6,8 @@
 #include <atomic>
 #include <unordered_map>
 
+#include "call.h"
+
 namespace tl::compiler {
 
 namespace {
@@ -61,7 +63,7 @@ struct Writing {
     fits = fits && describe(step.out, loop.operands[0]);
     for (int i = 0; i < loop.n_inputs; ++i) fits = fits && describe(step.inputs[i], loop.operands[i + 1]);
     const Geometry& out = step.out.geometry;
-    fits = fits && out.offset == 0 && out.numel() >= kMinElements && is_dense(out);
+    fits = fits && out.offset == 0 && out.numel() > 0 && is_dense(out);
   }
 };
 
@@ -75,13 +77,28 @@ int visit(void* user, const TlLoop* loop) {
   }
 }
 
+bool is_small(const Step& step) {
+  int64_t most = step.out.geometry.numel();
+  for (int i = 0; step.call && i < step.n_inputs; ++i) most = std::max(most, step.inputs[i].geometry.numel());
+  return most < kMinElements;
+}
+
+void write_call(Recipe& recipe, const TlOperator* op, const TlValue* args, int n_args, int n_rets) {
+  recipe.steps = call_steps(op, args, n_args, n_rets);
+  recipe.waits = !recipe.steps.empty();
+  for (int i = 0; i < n_rets && recipe.waits; ++i) recipe.results.push_back(i);
+  recipe.is_small = recipe.waits && is_small(recipe.steps[0]);
+}
+
 void write(Recipe& recipe, const TlOperator* op, const TlValue* args, int n_args, int n_rets) {
+  if (is_callable(op)) return write_call(recipe, op, args, n_args, n_rets);
   Writing writing{recipe};
   TlValue rets[4] = {};
   const int status = api->op_loops(op, args, n_args, rets, n_rets, visit, &writing);
   if (status < 0) api->error_clear();  // the call raises it itself
   recipe.waits = status == 0 && writing.fits && !recipe.steps.empty();
   for (int i = 0; i < n_rets && recipe.waits; ++i) recipe.results.push_back(rets[i].u.i);
+  recipe.is_small = recipe.waits && std::ranges::all_of(recipe.steps, is_small);
 }
 
 // ---- what is saved -----------------------------------------------------------------------------------------
@@ -89,6 +106,7 @@ void write(Recipe& recipe, const TlOperator* op, const TlValue* args, int n_args
 // Whether the arguments alone decide: a number beside integers takes the default type.
 bool may_keep(const TlValue* args, int n_args) {
   for (int i = 0; i < n_args; ++i) {
+    if (args[i].tag == TL_INT_LIST) continue;
     if (args[i].tag >= TL_BOOL_LIST || args[i].tag == TL_COMPLEX || args[i].tag >= TL_GENERATOR) return false;
     if (args[i].tag != TL_TENSOR) continue;
     const int code = TL_DTYPE_CODE(api->tensor_dtype(args[i].u.t));
@@ -115,6 +133,10 @@ bool each_word(const TlValue* args, int n_args, F f) {
       if (!f(v.len)) return false;
       for (uint32_t k = 0; k < v.len; ++k)
         if (!f(text[k])) return false;
+    } else if (v.tag == TL_INT_LIST) {
+      if (!f(v.len)) return false;
+      for (uint32_t k = 0; k < v.len; ++k)
+        if (!f(static_cast<const int64_t*>(v.u.p)[k])) return false;
     } else if (v.tag != TL_NONE && !f(v.u.i)) {
       return false;
     }

@@ -16,6 +16,7 @@ struct Recipe {
   std::vector<Step> steps;
   std::vector<int64_t> results;  // a step, or -1 - i for the i-th argument itself
   bool waits = false;            // whether calls like this one wait at all
+  bool is_small = false;         // they wait only for what waits itself
   uint64_t id = 0;               // of a recipe that is kept; two of them never have the same
 };
 

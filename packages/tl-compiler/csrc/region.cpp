@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "call.h"
+
 namespace tl::compiler {
 
 namespace {
@@ -20,7 +22,7 @@ Thread& thread() {
 
 struct Entry {
   const TlOperator* op;
-  bool has_loops, is_view;
+  bool waits, is_view;
   const TlOperator*
       overwrites;  // the functional form, where that has loops and this one writes to its first argument
   uint64_t written;
@@ -83,7 +85,7 @@ int on_call(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_ret
   Thread& t = thread();
   try {
     if (t.depth && !t.suspended) {
-      if (e.has_loops && wait(t, e, args, n_args, rets, n_rets)) return 0;
+      if (e.waits && wait(t, e, args, n_args, rets, n_rets)) return 0;
       if (e.overwrites && overwrite(t, e, args, n_args, rets)) return 0;
     }
     settle_arguments(e, args, n_args);
@@ -112,7 +114,8 @@ int bind(void*, const TlOperator* op, TlLayerEntry* out) {
     if (info.args[i].written) written |= uint64_t{1} << (i < 63 ? i : 63);
   const TlOperator* const overwrites =
       info.variant == TL_INPLACE && info.n_rets == 1 ? info.functional : nullptr;
-  auto* entry = new Entry{op, has_loops(op), info.is_view != 0, nullptr, written};  // as long as the operator
+  auto* entry = new Entry{op, has_loops(op) || is_callable(op), info.is_view != 0, nullptr,
+                          written};  // as long as the operator
   if (overwrites && overwrites != op && has_loops(overwrites)) entry->overwrites = overwrites;
   *out = {on_call, entry};
   return 0;

@@ -1,4 +1,4 @@
-"""Random programs of elementwise operators, casts, broadcasts, views, writes and what else stands between them."""
+"""Random programs of elementwise operators, casts, broadcasts, reductions of rows, views, writes and gradients."""
 
 from __future__ import annotations
 
@@ -7,14 +7,28 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core as tc
+from tl_autograd import grad
 
 SHAPES = [(64, 48), (48,), (64, 1), (1, 48), (), (3072,), (2, 32, 48), (48, 64)]
 LARGE_SHAPES = [(301, 300), (300,), (301, 1), (1, 300), (), (90_300,), (300, 301)]  # work for several threads
+LONG_SHAPES = [
+    (24, 601),
+    (601,),
+    (24, 1),
+    (1, 601),
+    (),
+    (14_424,),
+    (2, 12, 601),
+    (601, 24),
+]  # rows of several tiles
 UNARY = [
     "neg", "abs", "sqrt", "rsqrt", "reciprocal", "square", "relu", "exp", "tanh", "sigmoid", "sin", "log1p", "erf",
     "floor", "sign", "expm1", "trunc", "isnan", "logical_not", "cos", "round",
 ]  # fmt: skip
 BINARY = ["add", "sub", "mul", "div", "maximum", "minimum", "atan2", "logical_and", "fmod", "hypot"]
+ROWS = [
+    "sum", "mean", "amax", "amin", "prod", "any", "max", "argmax", "var", "std", "logsumexp", "softmax", "log_softmax",
+]  # fmt: skip
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
 DTYPES = [tc.float32] * 6 + [tc.float64, tc.int64, tc.int32, tc.bfloat16, tc.float16, tc.bool, tc.uint8]
 NUMBERS = [0.5, 2, -1.5, 1, 0.0, 3.25, True]
@@ -31,7 +45,7 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.shapes = LARGE_SHAPES if seed % 12 == 11 else SHAPES
+        self.shapes = {11: LARGE_SHAPES, 10: LONG_SHAPES, 9: LONG_SHAPES}.get(seed % 12, SHAPES)
         self.inputs = [self.input(i) for i in range(self.random.randint(2, 5))]
 
     def input(self, i: int) -> tc.Tensor:
@@ -56,7 +70,18 @@ class Writer:
             + ["number"] * 4
             + ["compare", "where", "cast", "cast", "view", "drop"]
         )
-        kinds += ["write", "reduce", "clamp", "fused", "alpha", "copy", "item", "fill"]
+        kinds += ["row"] * 4 + [
+            "center",
+            "slice",
+            "write",
+            "reduce",
+            "clamp",
+            "fused",
+            "alpha",
+            "copy",
+            "item",
+            "fill",
+        ]
         pick = self.random
         return [
             (pick.choice(kinds), pick.random(), pick.random(), pick.random(), pick.randint(0, 1 << 20))
@@ -120,9 +145,31 @@ def _result(kind: str, x: tc.Tensor, y: tc.Tensor, z: tc.Tensor, number: Any, n:
         return tc.where(x > y, x, z if n & 1 else number)
     if kind == "cast":
         return x.to(DTYPES[n % len(DTYPES)])
-    if kind == "reduce":
-        return x.sum(-1, keepdim=True) if x.dim() else x.exp()
+    if kind in ("row", "center", "reduce", "slice"):
+        return _of_rows(kind, x, y, n)
     return _rare(kind, x, y, z, number, n)
+
+
+def _of_rows(kind: str, x: tc.Tensor, y: tc.Tensor, n: int) -> tc.Tensor:
+    """Reductions of rows, of columns and of everything, and what programs compute with their results."""
+    if kind == "slice":
+        half = max(x.shape[-1] // 2, 1) if x.dim() else 0
+        return x[..., :half] * x[..., -half:] if half else x + 1
+    if kind == "reduce":
+        dim = [-1, 0, None][n % 3]
+        return x.sum(dim, keepdim=True) if dim is not None and x.dim() else x.float().mean()
+    if kind == "center":
+        mean = x.float().mean(-1, keepdim=True) if x.dim() else x
+        return (x - mean) * tc.rsqrt(((x - mean) * (x - mean)).mean(-1, keepdim=True) + 1e-5)
+    name, keep = ROWS[n % len(ROWS)], bool(n & 32)
+    if not x.dim():
+        return x.exp()
+    if "softmax" in name:
+        return getattr(tc, name)(x, -1)
+    options = {"correction": 0} if name in ("var", "std") and x.shape[-1] == 1 else {}
+    result = getattr(tc, name)(x, dim=-1, keepdim=keep, **options)
+    result = result[n >> 6 & 1] if name == "max" else result
+    return result + y if keep and n & 256 else result
 
 
 def _rare(kind: str, x: tc.Tensor, y: tc.Tensor, z: tc.Tensor, number: Any, n: int) -> tc.Tensor:
@@ -168,6 +215,70 @@ def differences(seed: int, compiled: Callable[..., Any], n_steps: int = 24) -> l
     return [
         text for i, pair in enumerate(zip(expected, found, strict=True)) if (text := _difference(i, *pair))
     ]
+
+
+def gradient_differences(
+    seed: int, compiled: Callable[..., Any], inside: bool = True, n_steps: int = 14
+) -> list[str]:
+    """How the gradients of a program differ between a compiled call and a plain one, in words.
+
+    Args:
+        seed: of the program.
+        compiled: `run_gradients`, compiled if the backward is inside, and else `run_loss`.
+        inside: whether the backward is part of what is compiled.
+        n_steps: its length.
+    """
+    writer = Writer(seed)
+    steps = [step for step in writer.program(2 * n_steps) if step[0] not in ("write", "drop", "item")][
+        :n_steps
+    ]
+    inputs = [x.float() if i % 3 or not x.dtype.is_floating_point else x for i, x in enumerate(writer.inputs)]
+
+    def leaves() -> list[tc.Tensor]:
+        return [_copy(x).requires_grad_() for x in inputs]
+
+    expected = run_gradients(steps, leaves())
+    found = compiled(steps, leaves()) if inside else run_gradients(steps, leaves(), compiled)
+    if len(expected) != len(found):
+        return [f"{len(found)} values instead of {len(expected)}"]
+    return [
+        text for i, pair in enumerate(zip(expected, found, strict=True)) if (text := _difference(i, *pair))
+    ]
+
+
+def run_loss(steps: list[tuple[Any, ...]], inputs: list[tc.Tensor]) -> list[Any]:
+    """A loss of what a program computes, and the tensors that it still holds.
+
+    Args:
+        steps: of `Writer.program`.
+        inputs: the tensors that it begins with.
+    """
+    values = run(steps, inputs)
+    tensors = [v for v in values if isinstance(v, tc.Tensor) and v.dtype.is_floating_point]
+    weighted = [v.float().sum() * (i + 1) for i, v in enumerate(tensors[-3:])]
+    return [sum(weighted[1:], weighted[0]), *values]
+
+
+def run_gradients(
+    steps: list[tuple[Any, ...]], inputs: list[tc.Tensor], loss: Callable[..., Any] = run_loss
+) -> list[Any]:
+    """The gradients of a program's loss, and what the program has returned.
+
+    Args:
+        steps: of `Writer.program`.
+        inputs: the tensors that it begins with, which require gradients.
+        loss: `run_loss`, or that compiled.
+    """
+    total, *values = loss(steps, inputs)
+    try:
+        gradients = list(grad(total, inputs, allow_unused=True)) if total.requires_grad else []
+    except RuntimeError as error:
+        gradients = [f"{type(error).__name__}: {error}"]
+    return [*(v for v in gradients if v is not None), total.detach(), *(_detached(v) for v in values)]
+
+
+def _detached(value: Any) -> Any:
+    return value.detach() if isinstance(value, tc.Tensor) else value
 
 
 def _copy(x: tc.Tensor) -> tc.Tensor:

@@ -57,6 +57,18 @@ def test_random_programs_compute_the_same_bits(level, threads):
     assert result == {}
 
 
+@pytest.mark.parametrize("inside", [True, False], ids=["inside", "outside"])
+def test_random_programs_have_the_same_gradients(inside):
+    run = compiled(deferral_programs.run_gradients if inside else deferral_programs.run_loss)
+    count = int(os.environ.get("TL_DEFERRAL_PROGRAMS", "120"))
+    found = {
+        s: text
+        for s in range(10_000, 10_000 + count)
+        if (text := deferral_programs.gradient_differences(s, run, inside))
+    }
+    assert found == {}
+
+
 def arithmetic(np_or_tc, x, y, z):
     where, absolute = np_or_tc.where, np_or_tc.abs
     total = (x + y) * (x - y) / z - absolute(y) * 0.5
@@ -158,7 +170,7 @@ def test_nobody_waits_outside_of_regions(x):
 
 def test_results_that_nobody_holds_are_not_stored(x):
     result, counts = counted(lambda t: ((t + 1) * 2 - t).sum(), x)
-    assert counts["groups"] == 1
+    assert (counts["groups"], counts["loops"]) == (2, 4)
     assert result.item() == pytest.approx(float((x.double() + 2).sum()), rel=1e-4)
     result, counts = counted(lambda t: (t * 3, None)[1], x)
     assert (result, counts["operators"], counts["groups"]) == (None, 1, 0)
