@@ -24,6 +24,7 @@ from tl_compiler.aot.graph_names import get_aot_compilation_context, get_aot_gra
 from tl_compiler.aot.partitioners import default_partition, min_cut_rematerialization_partition
 from tl_compiler.fx import symbolic_trace
 from tl_core.pytree import tree_leaves
+from tl_core.subclasses.fake_mode import FakeTensorMode
 
 PARTITIONS = [default_partition, min_cut_rematerialization_partition]
 
@@ -194,3 +195,15 @@ def test_draw_graph(tmp_path):
     for kind in ("raw", "dot") if shutil.which("dot") else ("raw",):  # Graphviz writes the second
         draw_graph(graph, str(tmp_path / f"graph.{kind}"))
         assert "digraph" in (tmp_path / f"graph.{kind}").read_text()
+
+
+def test_detached_fakes_have_no_gradient_after_a_write():
+    with FakeTensorMode():
+        weight = tl.ones(3, requires_grad=True)
+        total = tl.zeros(3)
+        before = total.detach()
+        total.mul_(weight)
+        assert total.requires_grad
+        for detached in (before, total.detach(), total.view(3).detach(), total.data):
+            assert not detached.requires_grad and detached.grad_fn is None and not detached._is_view()
+        assert before.untyped_storage()._cdata == total.untyped_storage()._cdata

@@ -118,8 +118,10 @@ void share_storage(TensorImpl& view, const TensorImpl& viewed) {
   view.device = device;
 }
 
-// A view of what its argument is a view of.
+// A view of what its argument is a view of. `detach` is none to autograd: its result has no base, as without a
+// handler.
 void note_base(const Operator& op, const TlValue* args, TlValue* rets, int n_rets) {
+  static const Operator* const detach = &operator_named("detach");
   if (!op.info.is_view || args[0].tag != TL_TENSOR) return;
   auto& viewed = *reinterpret_cast<TensorImpl*>(args[0].u.t);
   TensorImpl* base = viewed.base ? viewed.base : &viewed;
@@ -127,7 +129,7 @@ void note_base(const Operator& op, const TlValue* args, TlValue* rets, int n_ret
     each_tensor(rets[i], [&](TensorImpl& t) {
       if (&t == &viewed || !(t.all_bits() & kPythonBit)) return;
       share_storage(t, viewed);
-      if (t.base || &t == base) return;
+      if (&op == detach || t.base || &t == base) return;
       base->retain();
       t.base = base;
     });
