@@ -78,12 +78,13 @@ class Pass::Planner {
       if (o.kind != Operand::Step || last_use_.at(o.index) != k) continue;
       const auto at = location_of_.find(o.index);
       if (at == location_of_.end() || at->second.kind != Location::Slot) continue;
-      if (std::find(free_.begin(), free_.end(), at->second.index) == free_.end())
-        free_.push_back(at->second.index);
+      auto& free = free_[o.bytes()];
+      if (std::ranges::find(free, at->second.index) == free.end()) free.push_back(at->second.index);
     }
   }
 
-  // A buffer that an operand of another size was in is as good: all have room for the largest.
+  // Not a buffer of elements of another size: the last elements of a tile, which eager's loops compute after
+  // a run of code, would fall on others.
   Location locate_output(int k, const Step& step) {
     pass_.item_ = std::max({pass_.item_, step.out.bytes(), step.out.loop_bytes()});
     for (int i = 0; i < step.n_inputs; ++i)
@@ -92,9 +93,10 @@ class Pass::Planner {
       pass_.targets_.push_back({k, step.out.bytes(), nullptr});
       return {Location::Memory, static_cast<int>(pass_.targets_.size()) - 1};
     }
-    if (free_.empty()) return {Location::Slot, pass_.n_slots_++};
-    const int slot = free_.back();
-    free_.pop_back();
+    auto& free = free_[step.out.bytes()];
+    if (free.empty()) return {Location::Slot, pass_.n_slots_++};
+    const int slot = free.back();
+    free.pop_back();
     return {Location::Slot, slot};
   }
 
@@ -116,7 +118,7 @@ class Pass::Planner {
   const Division& division_;
   std::unordered_map<int, Location> location_of_;
   std::unordered_map<int, int> last_use_, action_of_;
-  std::vector<int> free_;
+  std::unordered_map<int64_t, std::vector<int>> free_;  // by the bytes of an element
 };
 
 Pass::Pass(const std::vector<Step>& steps, const Division& division, const Group& group)
