@@ -37,7 +37,9 @@ constexpr Named kNamed[] = {
     {"_log_softmax", Form::Maps},
     {"_softmax_backward_data", Form::Maps},
     {"_log_softmax_backward_data", Form::Maps},
-    {"native_layer_norm", Form::Normalizes},
+    {"pow.Tensor_Tensor", Form::Whole},
+    {"slice_backward", Form::Whole},
+    {"select_backward", Form::Whole},
 };
 
 const Named* named(const TlOperator* op) {
@@ -46,8 +48,12 @@ const Named* named(const TlOperator* op) {
   return at == std::end(kNamed) ? nullptr : at;
 }
 
-// A variance of too few elements warns.
-bool may_warn(std::string_view name) { return name.starts_with("var") || name.starts_with("std"); }
+// A variance of too few elements warns: one of two, or of more with a larger correction.
+bool is_variance(std::string_view name) { return name.starts_with("var") || name.starts_with("std"); }
+bool has_small_correction(const TlValue* args, int n_args) {
+  if (n_args < 3) return false;
+  return args[2].tag == TL_NONE || (args[2].tag == TL_INT && args[2].u.i <= 1);
+}
 
 int64_t meta() { return TL_DEVICE_OF(TL_DEVICE_META, -1); }
 
@@ -118,30 +124,25 @@ void Call::put(const char* name, const TlValue& v) {
   }
 }
 
-std::shared_ptr<const Call> Call::over_matrix(int64_t columns) const {
+std::shared_ptr<const Call> Call::over_matrix() const {
   const auto out = std::make_shared<Call>(op, form, args.data(), static_cast<int>(args.size()));
   out->tensors = tensors;
   const int64_t last = 1;
   const TlValue* dim = arg("dim");
   if (dim && dim->tag == TL_INT) out->put("dim", {TL_INT, 0, {.i = last}});
   if (dim && dim->tag != TL_INT) out->put("dim", {TL_INT_LIST, 1, {.p = &last}});
-  out->put("normalized_shape", {TL_INT_LIST, 1, {.p = &columns}});
   out->put("keepdim", {TL_BOOL, 0, {.i = 0}});
   return out;
 }
 
 int64_t Call::row_of(const Geometry& g) const {
-  if (!g.is_row_major() || g.ndim == 0) return 0;
+  if (!g.is_row_major() || g.ndim == 0 || form == Form::Whole) return 0;
   uint64_t mask = 0;
-  if (form == Form::Normalizes) {
-    mask = ~uint64_t{0} << (g.ndim - static_cast<int>(arg("normalized_shape")->len));
-  } else {
-    const TlValue* dim = arg("dim");
-    if (!dim || (dim->tag != TL_INT && dim->tag != TL_INT_LIST)) return 0;
-    const auto* dims = dim->tag == TL_INT ? &dim->u.i : static_cast<const int64_t*>(dim->u.p);
-    for (uint32_t i = 0; i < (dim->tag == TL_INT ? 1 : dim->len); ++i)
-      mask |= uint64_t{1} << (dims[i] < 0 ? dims[i] + g.ndim : dims[i]);
-  }
+  const TlValue* dim = arg("dim");
+  if (!dim || (dim->tag != TL_INT && dim->tag != TL_INT_LIST)) return 0;
+  const auto* dims = dim->tag == TL_INT ? &dim->u.i : static_cast<const int64_t*>(dim->u.p);
+  for (uint32_t i = 0; i < (dim->tag == TL_INT ? 1 : dim->len); ++i)
+    mask |= uint64_t{1} << (dims[i] < 0 ? dims[i] + g.ndim : dims[i]);
   int64_t columns = 1;
   int d = g.ndim;
   while (d > 0 && mask >> (d - 1) & 1) columns *= g.sizes[--d];
@@ -207,7 +208,7 @@ std::vector<Step> call_steps(const TlOperator* op, const TlValue* args, int n_ar
   if (!describe_inputs(first, args, n_args)) return {};
   const Named& entry = *named(op);
   const auto call = std::make_shared<Call>(op, entry.form, args, n_args);
-  if (may_warn(entry.name) && (n_args < 3 || args[2].tag != TL_NONE)) return {};
+  if (is_variance(entry.name) && !has_small_correction(args, n_args)) return {};
   std::vector<Tensor> shadows;
   for (int i : call->tensors) {
     if (api->tensor_ndim(args[i].u.t) > kMaxDims) return {};
@@ -224,7 +225,7 @@ std::vector<Step> call_steps(const TlOperator* op, const TlValue* args, int n_ar
   first.call = call;
   first.name = entry.name.data();
   std::vector<Step> steps = steps_of_results(first, results, shadows);
-  if (may_warn(entry.name) && !reduces_enough(first, steps)) return {};
+  if (is_variance(entry.name) && !reduces_enough(first, steps)) return {};
   return steps;
 }
 

@@ -10,9 +10,9 @@ namespace tl::compiler {
 
 struct Call {
   enum class Form : uint8_t {
-    Reduces,    // dimensions to one element
-    Maps,       // rows along `dim` to rows
-    Normalizes  // rows of `normalized_shape`, by weights that all rows share
+    Reduces,  // dimensions to one element
+    Maps,     // rows along `dim` to rows
+    Whole     // whatever it reads
   };
 
   Call(const TlOperator* op, Form form, const TlValue* args, int n_args);
@@ -22,7 +22,7 @@ struct Call {
   // Its results for these tensors, one an input.
   std::vector<Tensor> run(const Tensor* inputs) const;
   // The same call over rows as a matrix, whose second dimension they are.
-  std::shared_ptr<const Call> over_matrix(int64_t columns) const;
+  std::shared_ptr<const Call> over_matrix() const;
   // How many elements are a row, if the call works on rows of a tensor of this geometry; 0 if it does not.
   int64_t row_of(const Geometry& input) const;
 

@@ -118,16 +118,15 @@ class Divider {
     if (rows < 2 || !row_length(step.out.geometry, rows)) return 0;
     for (int i = 1; i < step.n_inputs; ++i) {
       const Geometry& other = step.inputs[i].geometry;
-      const bool is_weight = step.call->form == Call::Form::Normalizes;
-      if (!other.is_row_major() || other.numel() != (is_weight ? columns : input.numel())) return 0;
+      if (!other.is_row_major() || other.numel() != input.numel()) return 0;
     }
     return rows;
   }
   // Whether a call finds its input row by row in a group, which then works on rows.
   bool takes_rows(const Step& step, int i, int g, int64_t rows) const {
     const Operand& input = step.inputs[i];
-    if ((i > 0 && step.call->form == Call::Form::Normalizes) || input.geometry.offset) return false;
-    if (input.geometry.numel() != steps_[input.index].out.geometry.numel()) return false;
+    if (input.geometry.offset || input.geometry.numel() != steps_[input.index].out.geometry.numel())
+      return false;
     return has_room(g) && may_have_rows(g, rows) && row_length(steps_[input.index].out.geometry, rows);
   }
   bool may_have_rows(int g, int64_t rows) const {

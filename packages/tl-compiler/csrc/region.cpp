@@ -102,6 +102,9 @@ bool reads_no_elements(std::string_view name) {
   return base.ends_with("_like") || base.starts_with("new_");
 }
 
+// `unsum` expands a gradient over what was reduced; elsewhere its result is an ordinary one.
+bool is_view(const TlOperatorInfo& info) { return info.is_view || std::string_view(info.name) == "unsum"; }
+
 bool has_loops(const TlOperator* op) {
   return api->op_loops(op, nullptr, 0, nullptr, api->op_info(op)->n_rets, nullptr, nullptr) == 0;
 }
@@ -114,7 +117,7 @@ int bind(void*, const TlOperator* op, TlLayerEntry* out) {
     if (info.args[i].written) written |= uint64_t{1} << (i < 63 ? i : 63);
   const TlOperator* const overwrites =
       info.variant == TL_INPLACE && info.n_rets == 1 ? info.functional : nullptr;
-  auto* entry = new Entry{op, has_loops(op) || is_callable(op), info.is_view != 0, nullptr,
+  auto* entry = new Entry{op, has_loops(op) || is_callable(op), is_view(info), nullptr,
                           written};  // as long as the operator
   if (overwrites && overwrites != op && has_loops(overwrites)) entry->overwrites = overwrites;
   *out = {on_call, entry};
@@ -137,6 +140,8 @@ void Region::settle() {
   Thread& t = thread();
   if (t.depth == 1 && t.batch) std::exchange(t.batch, nullptr)->settle();
 }
+
+bool in_region() { return thread().depth > 0; }
 
 void install() {
   static std::once_flag once;

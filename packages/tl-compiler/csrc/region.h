@@ -17,6 +17,8 @@ class Region {
   void settle();
 };
 
+bool in_region();  // whether calls of the thread wait
+
 void install();  // the layer and the deferral, once
 
 }  // namespace tl::compiler

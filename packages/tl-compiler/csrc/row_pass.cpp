@@ -173,14 +173,11 @@ void RowPass::run_loop(Work& w, int i, int64_t begin, int64_t n, int64_t first, 
 // ---- calls ------------------------------------------------------------------------------------------------
 
 Tensor RowPass::tensor_of(const Work& w, int i, int k, int64_t n) const {
-  const Operand& o = actions_[i].step->inputs[k];
-  const Call& call = *row_actions_[i].call;
-  const int stream = actions_[i].inputs[k].index;
-  const bool is_shared = k > 0 && call.form == Call::Form::Normalizes;
   const int64_t sizes[] = {n, row_actions_[i].columns}, strides[] = {row_actions_[i].columns, 1};
+  char* const data = const_cast<char*>(w.data[actions_[i].inputs[k].index]);
   return owned(api->tensor_from_memory(
-      const_cast<char*>(w.data[stream]), is_shared ? 1 : 2, sizes + is_shared, strides + is_shared, o.dtype,
-      TL_DEVICE_OF(TL_DEVICE_CPU, -1), [](void*) {}, nullptr));
+      data, 2, sizes, strides, actions_[i].step->inputs[k].dtype, TL_DEVICE_OF(TL_DEVICE_CPU, -1),
+      [](void*) {}, nullptr));
 }
 
 void RowPass::call(Work& w, int i, int64_t begin, int64_t n) const {

@@ -57,7 +57,7 @@ class RowPass::Planner {
     const Step& owner = step.result_of < 0 ? step : steps_[step.result_of];
     RowAction row{
         owner.call ? owner.call->row_of(owner.inputs[0].geometry) : row_length(step.out.geometry, rows_),
-        step.call ? step.call->over_matrix(step.call->row_of(step.inputs[0].geometry)) : nullptr};
+        step.call ? step.call->over_matrix() : nullptr};
     for (int i = 0; i < step.n_inputs; ++i) {
       action.inputs[i] = {Location::Stream, add_stream(step, i, row)};
       const Operand& o = step.inputs[i];
@@ -96,8 +96,7 @@ class RowPass::Planner {
     s.offset = o.geometry.offset * o.bytes();
     RowOperand operand;
     if (step.call) {
-      const bool is_shared = i > 0 && step.call->form == Call::Form::Normalizes;
-      operand = {1, 1, {rows_}, {is_shared ? 0 : row.columns}};
+      operand = {1, 1, {rows_}, {row.columns}};
     } else {
       lies_in_rows(o.geometry, step.out.geometry, rows_, operand);
     }

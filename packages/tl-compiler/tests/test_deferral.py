@@ -143,6 +143,63 @@ def test_numbers_are_parameters(x):
         np.testing.assert_array_equal(step(x, x, rate).numpy(), array - np.float32(rate) * array)
 
 
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_last_elements_of_a_tile_fall_on_no_other_buffer(level):
+    _C.limit_emission(LEVELS[level])
+    a = np.random.default_rng(0).uniform(1, 100, (2, 601, 12)).astype("float32").transpose(0, 2, 1)
+
+    def program(x, y):  # a condition has smaller elements, and its buffer is free when `root` needs one
+        larger, root = tc.where(x > y, x, y), tc.sqrt(x)
+        whole = x.to(tc.int64)
+        return tc.rsqrt(root), root * y, tc.fmod(larger, whole), whole
+
+    y = np.ones((1, 601), "float32")
+    found = compiled(program)(tc.tensor(a), tc.tensor(y))
+    root = np.sqrt(a)
+    whole = a.astype("int64")
+    for result, expected in zip(
+        found,
+        (1 / np.sqrt(root), root, np.fmod(np.maximum(a, 1), whole.astype("float32")), whole),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(result.numpy(), expected)
+
+
+def test_norms_and_softmax_of_rows_are_one_pass():
+    a = np.random.default_rng(0).standard_normal((37, 600), "float32")
+    x, w = tc.tensor(a), tc.tensor(a[0] + 1)
+    mean = a.mean(-1, keepdims=True, dtype="float64")
+    cases = [
+        (lambda x: x * tc.rsqrt((x * x).mean(-1, keepdim=True) + 1e-6) * w,
+         a / np.sqrt((a.astype("float64") ** 2).mean(-1, keepdims=True) + 1e-6) * (a[0] + 1), 6),
+        (lambda x: (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + 1e-5).sqrt(),
+         (a - mean) / np.sqrt(a.astype("float64").var(-1, ddof=1, keepdims=True) + 1e-5), 6),
+        (lambda x: (x * 2).softmax(-1) * w,
+         np.exp(2 * a.astype("float64")) / np.exp(2 * a.astype("float64")).sum(-1, keepdims=True) * (a[0] + 1), 3),
+        (lambda x: tc.max(x * 2, -1)[0] + tc.max(x * 2, -1)[1],
+         a.max(-1) * 2 + a.argmax(-1), 5),
+    ]  # fmt: skip
+    for function, expected, operators in cases:
+        found, counts = counted(function, x)
+        np.testing.assert_allclose(found.numpy(), expected, rtol=3e-5, atol=3e-5)
+        assert tc.equal(found, function(x))
+        assert (counts["operators"], counts["batches"], counts["groups"]) == (operators, 1, 1)
+
+
+def test_rows_in_an_order_that_is_not_theirs():
+    a = np.random.default_rng(0).standard_normal((6, 7, 80), "float32")
+    x = tc.tensor(a)
+    function = lambda x, y: (x * y - (x * y).sum(-1, keepdim=True)) * x[..., :1] + x[..., 1:2]  # noqa: E731
+    for y in (x[0], x[:, :1], x.transpose(0, 1).contiguous().transpose(0, 1), x[..., :1]):
+        assert tc.equal(compiled(function)(x, y), function(x, y))
+    for y in (x.transpose(0, 1), x.flip(-1).transpose(-1, -2), x[..., ::2], x[:, 1:]):
+        z = y * 1
+        function = lambda x, z: ((x + 1).softmax(-1) * z).amax(-1) + z.sum(-1)  # noqa: E731
+        assert tc.equal(compiled(function)(y, z), function(y, z))
+        assert tc.equal(compiled(lambda y: (y * 2).mean((0, 2)) / y.sum(1).amax())(y),
+                        (y * 2).mean((0, 2)) / y.sum(1).amax())  # fmt: skip
+
+
 def test_the_default_type_decides_anew():
     f = compiled(lambda t: t * 0.5)
     t = tc.arange(2000)
@@ -501,6 +558,21 @@ def test_modes_hold_inside(x, mode):
     assert not result.requires_grad
     assert result.is_inference() == (mode == "inference_mode")
     np.testing.assert_array_equal(result.numpy(), x.numpy() * 2 + 1)
+
+
+def test_code_in_a_region_is_compiling(x):
+    states = []
+
+    def program(t):
+        states.append((compiler.is_compiling(), compiler.is_dynamo_compiling(), compiler.is_exporting()))
+        other = threading.Thread(target=lambda: states.append(compiler.is_compiling()))
+        other.start()
+        other.join()
+        return t * 2
+
+    compiled(program)(x)
+    assert states == [(True, True, False), False]
+    assert not compiler.is_compiling()
 
 
 # ---- settings

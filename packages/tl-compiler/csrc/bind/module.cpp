@@ -87,10 +87,14 @@ PyObject* read_emission_level(PyObject*, PyObject*) {
   return PyLong_FromLong(static_cast<long>(emission_level()));
 }
 
+// in_region() -> whether the code of this thread runs in a compiled region
+PyObject* read_in_region(PyObject*, PyObject*) { return PyBool_FromLong(in_region()); }
+
 PyMethodDef kFunctions[] = {
     {"run", method(run), METH_FASTCALL, nullptr},
     {"limit_emission", limit_emission_to, METH_O, nullptr},
     {"emission_level", read_emission_level, METH_NOARGS, nullptr},
+    {"in_region", read_in_region, METH_NOARGS, nullptr},
     {"counters", read_counters, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

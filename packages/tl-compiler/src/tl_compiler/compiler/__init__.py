@@ -10,6 +10,7 @@ from typing import Any
 
 from tl_core.dispatch import modes as dispatch_modes
 
+from .._C import in_region
 from . import config
 from .annotations import (
     allow_in_graph,
@@ -70,23 +71,25 @@ def load_compiled_function(
 
 
 def is_compiling() -> bool:
-    """Whether the running code becomes a graph instead of computing a result: while it is compiled or exported.
+    """Whether the running code is compiled or exported: it becomes a graph, or its operators compute together.
 
     Example:
         >>> is_compiling()
         False
+        >>> compile(is_compiling)()
+        True
     """
-    return dispatch_modes.is_compiling()
+    return in_region() or dispatch_modes.is_compiling()
 
 
 def is_dynamo_compiling() -> bool:
-    """Whether the running code becomes a graph for a backend of `compile`.
+    """Whether the running code is compiled: it becomes a graph for a backend, or its operators compute together.
 
     Example:
         >>> is_dynamo_compiling()
         False
     """
-    return dispatch_modes.is_compiling() and not dispatch_modes.is_exporting()
+    return is_compiling() and not dispatch_modes.is_exporting()
 
 
 def is_exporting() -> bool:

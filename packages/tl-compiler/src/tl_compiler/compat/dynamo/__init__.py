@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tl_compiler._C import in_region
 from tl_core.base.lazy_attributes import attach
 from tl_core.dispatch import modes as dispatch_modes
 from tl_core.symbolic.dim_range import DimRange
@@ -187,16 +188,16 @@ def optimize_assert(backend: Any = "inductor", **options: Any) -> Callable[[Any]
 
 
 def is_compiling() -> bool:
-    """Whether a program becomes a graph.
+    """Whether a program is compiled or becomes a graph.
 
     Returns:
-        Whether operators are recorded.
+        Whether operators are recorded or compute together.
 
     Example:
         >>> is_compiling()
         False
     """
-    return dispatch_modes.is_compiling()
+    return in_region() or dispatch_modes.is_compiling()
 
 
 def is_dynamo_supported() -> bool:
