@@ -50,6 +50,15 @@ void settle_arguments(const Entry& e, const TlValue* args, int n_args) {
   });
 }
 
+// Whether a call reads many elements, or what waits or is awaited: the others pass.
+bool concerns(const TlValue* args, int n_args) {
+  bool found = false;
+  each_tensor(args, n_args, [&](TlTensor* t, int) {
+    found = found || api->tensor_numel(t) >= kMinElements || is_awaited(t);
+  });
+  return found;
+}
+
 bool wait(Thread& t, const Entry& e, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   if (!t.batch) t.batch = std::make_shared<Batch>();
   Batch::Added added = t.batch->add(e.op, args, n_args, rets, n_rets);
@@ -83,6 +92,10 @@ class Suspension {
 int on_call(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   const Entry& e = *static_cast<const Entry*>(ctx);
   Thread& t = thread();
+  if (!concerns(args, n_args)) {
+    const Suspension suspension(t);
+    return api->op_call_past(e.op, TL_LAYER_DEFER, args, n_args, rets, n_rets);
+  }
   try {
     if (t.depth && !t.suspended) {
       if (e.waits && wait(t, e, args, n_args, rets, n_rets)) return 0;
