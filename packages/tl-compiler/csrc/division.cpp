@@ -14,6 +14,8 @@ namespace {
 constexpr size_t kMaxSteps = 64;  // of a group: what it reads and writes has room in the first cache
 // Kernels treat many short rows together, and cut a few long ones; of the others, each row is by itself.
 constexpr int64_t kShortRow = 32, kLongestRow = 65536;
+// Of loops: shorter rows are gathered, and of wider ones a part is enough for a tile.
+constexpr int64_t kMiddlingRow = 64, kWideRow = 1024;
 
 std::vector<char> needed_steps(const std::vector<Step>& steps, const std::vector<int>& wanted) {
   std::vector<char> needed(steps.size());
@@ -53,10 +55,12 @@ class Divider {
     put(k, step.call ? group_of_call(rows, least) : group_for(step, least));
   }
 
-  // A call that nothing is computed with runs on the whole tensors.
+  // A call that nothing is computed with runs on the whole tensors. Loops over rows of a few hundred
+  // elements, some of them apart or the same for all rows, take several rows at a time.
   void finish() {
     for (Group& group : out_.groups) {
       const auto first = group.steps.begin();
+      if (!group.rows && !group.is_call) group.rows = middling_rows(group);
       if (!group.rows || !steps_[*first].call) continue;
       const bool alone =
           std::all_of(first + 1, group.steps.end(), [&](int k) { return steps_[k].result_of == *first; });
@@ -74,6 +78,25 @@ class Divider {
     return static_cast<int>(out_.groups.size()) - 1;
   }
   bool has_room(int g) const { return out_.groups[g].steps.size() < kMaxSteps; }
+
+  int64_t middling_rows(const Group& group) const {
+    const Geometry& g = group.geometry;
+    const int64_t columns = g.ndim < 2 ? 0 : g.sizes[g.ndim - 1];
+    if (columns < kMiddlingRow || columns >= kWideRow || !g.is_row_major()) return 0;
+    const int64_t rows = g.numel() / columns;
+    // Whether an operand is neither a number nor dense beside the result.
+    const auto is_apart = [&](const Operand& o) {
+      const bool dense = o.geometry.has_sizes_of(g) && o.geometry.is_row_major();
+      return o.kind != Operand::Number && o.geometry.numel() > 1 && !dense;
+    };
+    const auto has_apart = [&](int k) {
+      const Step& step = steps_[k];
+      return std::any_of(step.inputs, step.inputs + step.n_inputs, is_apart);
+    };
+    const auto fits = [&](int k) { return fits_rows(steps_[k], rows); };
+    const bool takes_rows = rows > 1 && std::ranges::any_of(group.steps, has_apart);
+    return takes_rows && std::ranges::all_of(group.steps, fits) ? rows : 0;
+  }
 
   // ---- loops
   bool reads_here(const Step& step, const Operand& input, int g) const {

@@ -117,7 +117,7 @@ char* RowPass::result(const Work& w, Location p, int64_t begin) const {
 
 namespace {
 // Where an operand of a loop lies, with its two strides.
-struct Place {
+struct Pointer {
   char* data;
   int64_t inner, outer;
 };
@@ -126,12 +126,12 @@ struct Extent {
   int64_t n0, n1;
 
   // Converts, both ways dense or not.
-  void convert(TlElementLoop loop, Place to, Place from) const {
+  void convert(TlElementLoop loop, Pointer to, Pointer from) const {
     char* const both[] = {to.data, from.data};
     const int64_t strides[] = {to.inner, from.inner, to.outer, from.outer};
     loop(both, strides, n0, n1, nullptr);
   }
-  Place scratch(char* memory, int64_t item) const { return {memory, item, n0 * item}; }
+  Pointer scratch(char* memory, int64_t item) const { return {memory, item, n0 * item}; }
 };
 }  // namespace
 
@@ -140,34 +140,35 @@ void RowPass::run_loop(Work& w, int i, int64_t begin, int64_t n, int64_t first, 
   const Step& step = *a.step;
   const bool is_column = row_actions_[i].columns == 1;  // one element a row: the rows are the inner loop
   const Extent extent{is_column ? n : columns, is_column ? 1 : n};
-  const auto place = [&](char* data, int64_t inner, int64_t outer) {
-    return is_column ? Place{data, outer, 0} : Place{data + first * inner, inner, outer};
+  const auto pointer = [&](char* data, int64_t inner, int64_t outer) {
+    return is_column ? Pointer{data, outer, 0} : Pointer{data + first * inner, inner, outer};
   };
   const int64_t item = step.out.bytes();
-  const Place out = place(result(w, a.out, begin), item, row_actions_[i].columns * item);
+  const Pointer out = pointer(result(w, a.out, begin), item, row_actions_[i].columns * item);
   char* scratch = w.scratch;
   const auto take = [&](int64_t bytes) {
     return extent.scratch(std::exchange(scratch, scratch + scratch_), bytes);
   };
-  Place places[TL_LOOP_OPERANDS] = {step.out.convert ? take(step.out.loop_bytes()) : out};
+  Pointer pointers[TL_LOOP_OPERANDS] = {step.out.convert ? take(step.out.loop_bytes()) : out};
   for (int k = 0; k < step.n_inputs; ++k) {
     const Operand& o = step.inputs[k];
     const Stream& s = streams_[a.inputs[k].index];
-    places[k + 1] = place(const_cast<char*>(w.data[a.inputs[k].index]), s.inner, s.ndim ? s.strides[0] : 0);
+    pointers[k + 1] =
+        pointer(const_cast<char*>(w.data[a.inputs[k].index]), s.inner, s.ndim ? s.strides[0] : 0);
     if (!o.convert || o.kind == Operand::Number) continue;
-    const Place converted = take(o.loop_bytes());
-    extent.convert(o.convert, converted, places[k + 1]);
-    places[k + 1] = converted;
+    const Pointer converted = take(o.loop_bytes());
+    extent.convert(o.convert, converted, pointers[k + 1]);
+    pointers[k + 1] = converted;
   }
   char* data[TL_LOOP_OPERANDS];
   int64_t strides[2 * (TL_LOOP_OPERANDS)];
   for (int k = 0; k <= step.n_inputs; ++k) {
-    data[k] = places[k].data;
-    strides[k] = places[k].inner;
-    strides[step.n_inputs + 1 + k] = places[k].outer;
+    data[k] = pointers[k].data;
+    strides[k] = pointers[k].inner;
+    strides[step.n_inputs + 1 + k] = pointers[k].outer;
   }
   step.run(data, strides, extent.n0, extent.n1, step.params);
-  if (step.out.convert) extent.convert(step.out.convert, out, places[0]);
+  if (step.out.convert) extent.convert(step.out.convert, out, pointers[0]);
 }
 
 // ---- calls ------------------------------------------------------------------------------------------------
