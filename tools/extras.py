@@ -17,7 +17,9 @@ from tools.packages import ROOT, Package, packages
 
 FACADE = "tl-all"
 OURS = frozenset({"test", "test-bare", "fuzz"})  # extras of this repository's own work
-PARTS = frozenset({"nn", "checkpoint"})  # extras of packages of this repository, which tl-all depends on
+PARTS = frozenset(
+    {"nn", "checkpoint", "graph"}
+)  # extras of packages of this repository, which tl-all depends on
 
 
 def split(requirement: str) -> tuple[str, str]:

@@ -103,7 +103,12 @@ TABLE = {
         ),
     ),
     "tl-data": Design("datasets, samplers, the `DataLoader` and its workers", ("tl_core",), 3 * MB // 10),
-    "tl-quantization": Design("quantized tensors and layers, observers, fake quantization", MODULES, MB // 2),
+    "tl-quantization": Design(
+        "quantized tensors and layers, observers, fake quantization, models quantized as graphs",
+        MODULES,
+        3 * MB // 2,
+        {f"tl_quantization.{part}": "graph" for part in ("graph", "quantize_fx")},
+    ),
     "tl-distributions": Design(
         "probability distributions, transforms, constraints, divergences", GRADIENTS, MB // 2
     ),

@@ -19,16 +19,22 @@ SUBMODULES = {
     "ao.nn.qat.modules": "conv embedding_ops linear",
     "ao.nn.quantizable": "modules",
     "ao.nn.quantizable.modules": "activation rnn",
-    "ao.nn.quantized": "dynamic functional modules",
+    "ao.nn.quantized": "dynamic functional modules reference",
+    "ao.nn.quantized.reference": "modules",
+    "ao.nn.quantized.reference.modules": "conv linear rnn sparse utils",
     "ao.nn.quantized.dynamic": "modules",
     "ao.nn.quantized.dynamic.modules": "conv linear rnn",
     "ao.nn.quantized.modules": (
         "activation batchnorm conv dropout embedding_ops functional_modules linear normalization rnn utils"
     ),
     "ao.quantization": (
-        "fake_quantize fuse_modules fuser_method_mappings observer qconfig quantization_mappings quantize "
-        "stubs"
+        "backend_config fake_quantize fuse_modules fuser_method_mappings fx observer qconfig qconfig_mapping "
+        "quant_type quantization_mappings quantize quantize_fx stubs"
     ),
+    "ao.quantization.backend_config": (
+        "backend_config executorch fbgemm native observation_type onednn qnnpack tensorrt utils x86"
+    ),
+    "ao.quantization.fx": "convert custom_config fuse fuse_handler graph_module match_utils prepare tracer",
     "autograd": (
         "anomaly_mode forward_ad function functional grad_mode gradcheck graph profiler profiler_legacy "
         "profiler_util variable"

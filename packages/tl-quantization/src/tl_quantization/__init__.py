@@ -8,6 +8,7 @@
 
 from typing import TYPE_CHECKING
 
+from tl_core.base import backend_registry
 from tl_core.base.lazy_attributes import attach
 from tl_core.dispatch import overridable
 
@@ -198,6 +199,14 @@ __getattr__, __dir__, __all__ = attach(
     ["nn"],
 )
 
+
+def _load_operators() -> None:
+    from .libraries import load_all
+
+    load_all()
+
+
+backend_registry.register("quantized operators", _load_operators)
 overridable.add_modules(
     "torch",
     "tl_quantization.functions",

@@ -134,12 +134,12 @@ def quantize_per_channel(
 
 
 @overridable
-def quantize_per_tensor_dynamic(input: Tensor, dtype: Any, reduce_range: bool) -> QuantizedTensor:
+def quantize_per_tensor_dynamic(input: Tensor, dtype: Any, reduce_range: bool) -> Any:
     """Numbers as integers, with the scale and the zero point that their smallest and largest ask for.
 
     Args:
         input: floating numbers.
-        dtype: quint8 or qint8.
+        dtype: quint8 or qint8, or float16, which halves the numbers.
         reduce_range: whether a bit less of the type is used.
 
     Raises:
@@ -150,6 +150,8 @@ def quantize_per_tensor_dynamic(input: Tensor, dtype: Any, reduce_range: bool) -
         >>> tq.quantize_per_tensor_dynamic(tl_core.tensor([0.0, 255.0]), tq.quint8, False).q_scale()
         1.0
     """
+    if dtype is tl_core.float16:
+        return input.to(dtype)
     kind = quantized_dtype(dtype)
     low, high = (float(input.min()), float(input.max())) if input.numel() else (0.0, 0.0)
     return quantize_per_tensor(input, *choose_qparams(low, high, kind, reduce_range), kind)

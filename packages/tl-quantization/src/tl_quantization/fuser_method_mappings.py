@@ -16,6 +16,7 @@ __all__ = [
     "fuse_convtranspose_bn",
     "fuse_linear_bn",
     "get_fuser_method",
+    "sequential_fuser",
 ]
 
 _TRAINED = {
@@ -128,7 +129,19 @@ def fuse_convtranspose_bn(is_qat: bool, convt: Any, bn: Any) -> Any:
     return fuse_conv_bn_eval(convt, bn, transpose=True)
 
 
-def _held_by(kind: Any) -> Callable[..., Any]:
+def sequential_fuser(kind: Any) -> Callable[..., Any]:
+    """A function that fuses layers into a container of a class, in training and in evaluation.
+
+    Args:
+        kind: the class.
+
+    Example:
+        >>> import tl_nn
+        >>> from tl_quantization.nn import intrinsic
+        >>> type(sequential_fuser(intrinsic.LinearReLU)(False, tl_nn.Linear(1, 1), tl_nn.ReLU())).__name__
+        'LinearReLU'
+    """
+
     def fuse(is_qat: bool, *layers: Any) -> Any:
         return kind(*layers)
 
@@ -144,14 +157,14 @@ _TRANSPOSED = (
 _METHODS: dict[tuple[type, ...], Callable[..., Any]] = {
     **dict.fromkeys(_CONVS, fuse_conv_bn),
     **{(*pair, nn.ReLU): fuse_conv_bn_relu for pair in _CONVS},
-    **{(conv, nn.ReLU): _held_by(kind) for conv, kind in _RECTIFIED.items()},
+    **{(conv, nn.ReLU): sequential_fuser(kind) for conv, kind in _RECTIFIED.items()},
     **dict.fromkeys(_TRANSPOSED, fuse_convtranspose_bn),
     (nn.Linear, nn.BatchNorm1d): fuse_linear_bn,
-    (nn.Linear, nn.ReLU): _held_by(nni.LinearReLU),
-    (nn.Linear, nn.LeakyReLU): _held_by(nni.LinearLeakyReLU),
-    (nn.Linear, nn.Tanh): _held_by(nni.LinearTanh),
-    (nn.BatchNorm2d, nn.ReLU): _held_by(nni.BNReLU2d),
-    (nn.BatchNorm3d, nn.ReLU): _held_by(nni.BNReLU3d),
+    (nn.Linear, nn.ReLU): sequential_fuser(nni.LinearReLU),
+    (nn.Linear, nn.LeakyReLU): sequential_fuser(nni.LinearLeakyReLU),
+    (nn.Linear, nn.Tanh): sequential_fuser(nni.LinearTanh),
+    (nn.BatchNorm2d, nn.ReLU): sequential_fuser(nni.BNReLU2d),
+    (nn.BatchNorm3d, nn.ReLU): sequential_fuser(nni.BNReLU3d),
 }
 
 

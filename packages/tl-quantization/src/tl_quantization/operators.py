@@ -66,6 +66,7 @@ _CHOOSERS = [
     "flip",
     "roll",
     "repeat",
+    "repeat_interleave",
     "view_as",
     "reshape_as",
     "broadcast_to",

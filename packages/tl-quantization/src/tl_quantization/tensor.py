@@ -23,6 +23,8 @@ from .quantizer import PerChannel, PerTensor, Quantizer
 __all__ = ["QuantizedTensor", "implements", "integers_of", "made_of"]
 
 QUANTIZED: RuleTable[Callable[..., Any]] = RuleTable("quantized")
+#: The callers of operators of a namespace, such as `quantized::linear`: they take the tensors as they are.
+NAMESPACES: dict[str, Callable[..., Any]] = {}
 
 
 def implements(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -53,6 +55,9 @@ class QuantizedTensor(Tensor):
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if (code := made_of_others(func)) is not None:
             return code(*args, **(kwargs or {}))
+        space = getattr(func, "_namespace", None) or getattr(func, "namespace", None)
+        if space is not None and space in NAMESPACES:
+            return NAMESPACES[space](func, args, kwargs or {})
         handler = QUANTIZED.get(func.__name__)
         if handler is None:
             raise NotImplementedError(

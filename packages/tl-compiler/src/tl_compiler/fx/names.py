@@ -75,6 +75,8 @@ def qualified_name(function: Callable[..., Any]) -> str:
             public = _name_in(path, holder, function, name)
             if public is not None:
                 return f"{path}.{public}"
+        if getattr(root_namespace(), name, None) is function:  # of a package that the façade assembles
+            return f"torch.{name}"
     if module == "tl_core._C":  # native, with no public name; `torch` has the module by that name
         return f"torch._C.{name}"
     owner = getattr(function, "__objclass__", None)
@@ -109,6 +111,8 @@ def function_named(path: str) -> Any:
             return getattr(holder, name)
     if module.startswith("tl_"):
         return getattr(import_module(module), name)
+    if module == "torch" and hasattr(root_namespace(), name):
+        return getattr(root_namespace(), name)
     raise AttributeError(f"there is no function {path}")
 
 

@@ -93,6 +93,7 @@ MODULES = {
     "amp": "tl_amp",
     "ao.nn": "tl_quantization.nn",
     "ao.quantization": "tl_quantization",
+    "ao.quantization.fx": "tl_quantization.graph",
     "autograd": "tl_autograd",
     "autograd._functions": "tl_autograd.compat.older_functions",
     "backends": "tl_backends.backends",

@@ -329,9 +329,9 @@ class _OpNamespace:
             operator: Any = vars(self).get(name)
             if operator is not None:
                 return operator
-        if not overloads and self.__name__ == "_c10d_functional" and not self._provider_loaded:
+        if not overloads and not self._provider_loaded:
             self._provider_loaded = True
-            if backend_registry.load("collective operators"):
+            if backend_registry.load(_OPERATOR_LOADERS.get(self.__name__, "")):
                 return self.__getattr__(name)
         if not overloads:
             raise AttributeError(f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'")
@@ -351,6 +351,14 @@ class _OpNamespace:
         return f"<torch.ops.{self.__name__}>"
 
 
+# The loaders of the operators of namespaces, by their names in the backend registry.
+_OPERATOR_LOADERS = {
+    "_c10d_functional": "collective operators",
+    "_quantized": "quantized operators",
+    "onednn": "quantized operators",
+    "quantized": "quantized operators",
+    "quantized_decomposed": "quantized operators",
+}
 # The namespaces of operators that are functions of Python.
 _OF_FUNCTIONS = ("aten", "prim", "prims", "profiler", "mkldnn")
 # Operators that are functions of Python, by full name: `aten::sym_size`.

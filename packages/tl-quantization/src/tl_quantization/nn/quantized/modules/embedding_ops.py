@@ -171,6 +171,14 @@ class EmbeddingBag(Embedding):
         module.set_weight(_observed_rows(mod, use_precomputed_fake_quant))
         return module
 
+    @classmethod
+    def from_reference(cls, ref_embedding: Any) -> Any:
+        """The layer for one that keeps a float table and how to quantize it (`get_quantized_weight()`)."""
+        return cls(
+            ref_embedding.num_embeddings, ref_embedding.embedding_dim, mode=ref_embedding.mode,
+            include_last_offset=ref_embedding.include_last_offset, _weight=ref_embedding.get_quantized_weight(),
+        )  # fmt: skip
+
 
 def _empty_rows(rows: int, columns: int) -> Any:
     return quantize_per_channel(

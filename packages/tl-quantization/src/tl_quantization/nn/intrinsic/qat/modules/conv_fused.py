@@ -7,6 +7,7 @@ from typing import Any
 import tl_nn as nn
 from tl_core import Tensor
 from tl_nn import functional as F
+from tl_nn.utils.fusion import fuse_conv_bn_weights
 
 from ....qat import modules as qat
 from ....qat.modules.conv import settings_of
@@ -85,6 +86,33 @@ class _ConvBn(Folded):
         module = make(*settings_of(conv), bn.eps, bn.momentum, False, mod.qconfig)
         module.bn = bn
         return share_parameters(module, conv)
+
+    def to_float(self) -> Any:
+        """A convolution with the normalization's factor in its weight, followed by a ReLU if this layer has one."""
+        own: Any = self
+        dims = own.weight.dim() - 2
+        conv = (nn.Conv1d, nn.Conv2d, nn.Conv3d)[dims - 1](*settings_of(own))
+        bn = own.bn
+        conv.weight, conv.bias = fuse_conv_bn_weights(
+            own.weight, own.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+        )
+        return _with_relu(self, conv.train(own.training))
+
+
+def _with_relu(layer: Any, conv: Any) -> Any:
+    """The convolution, in a container with a ReLU for a layer that has one."""
+    kind = _RECTIFIED.get(layer._FLOAT_MODULE)
+    return conv if kind is None else kind(conv, nn.ReLU())
+
+
+_RECTIFIED = {
+    fused.ConvBnReLU1d: fused.ConvReLU1d,
+    fused.ConvBnReLU2d: fused.ConvReLU2d,
+    fused.ConvBnReLU3d: fused.ConvReLU3d,
+    fused.ConvReLU1d: fused.ConvReLU1d,
+    fused.ConvReLU2d: fused.ConvReLU2d,
+    fused.ConvReLU3d: fused.ConvReLU3d,
+}
 
 
 class ConvBn1d(_ConvBn, nn.Conv1d):
@@ -314,6 +342,10 @@ class ConvReLU1d(qat.Conv1d):
         """The convolution with the rounded weight, with a ReLU."""
         return F.relu(super().forward(input))
 
+    def to_float(self) -> Any:
+        """The float convolution with the parameters as they are, and a ReLU."""
+        return _with_relu(self, super().to_float())
+
 
 class ConvReLU2d(qat.Conv2d):
     """A `Conv2d` whose weight is rounded in training, and a ReLU.
@@ -347,6 +379,10 @@ class ConvReLU2d(qat.Conv2d):
         """The convolution with the rounded weight, with a ReLU."""
         return F.relu(super().forward(input))
 
+    def to_float(self) -> Any:
+        """The float convolution with the parameters as they are, and a ReLU."""
+        return _with_relu(self, super().to_float())
+
 
 class ConvReLU3d(qat.Conv3d):
     """A `Conv3d` whose weight is rounded in training, and a ReLU.
@@ -379,3 +415,7 @@ class ConvReLU3d(qat.Conv3d):
     def forward(self, input: Tensor) -> Tensor:
         """The convolution with the rounded weight, with a ReLU."""
         return F.relu(super().forward(input))
+
+    def to_float(self) -> Any:
+        """The float convolution with the parameters as they are, and a ReLU."""
+        return _with_relu(self, super().to_float())

@@ -7,6 +7,7 @@ from typing import Any
 import tl_nn as nn
 from tl_core import Tensor
 from tl_nn import functional as F
+from tl_nn.utils.fusion import fuse_linear_bn_weights
 
 from ....qat.modules.rounding import check_float, needed_qconfig, share_parameters
 from ...modules.fused import LinearBn1d as _Float
@@ -58,3 +59,12 @@ class LinearBn1d(Folded, nn.Linear):
         module = cls(linear.in_features, linear.out_features, bias, bn.eps, bn.momentum, False, mod.qconfig)
         module.bn = bn
         return share_parameters(module, linear)
+
+    def to_float(self) -> nn.Linear:
+        """A linear layer with the normalization's factor in its weight."""
+        linear = nn.Linear(self.in_features, self.out_features)
+        bn = self.bn
+        linear.weight, linear.bias = fuse_linear_bn_weights(
+            self.weight, self.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+        )
+        return linear.train(self.training)

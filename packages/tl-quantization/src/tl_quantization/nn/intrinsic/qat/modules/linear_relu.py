@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import tl_nn as nn
 from tl_core import Tensor
 from tl_nn import functional as F
 
@@ -35,3 +38,7 @@ class LinearReLU(Linear):
     def forward(self, input: Tensor) -> Tensor:
         """The layer with the rounded weight, with a ReLU."""
         return F.relu(super().forward(input))
+
+    def to_float(self) -> Any:
+        """The float layer with the parameters as they are, and a ReLU."""
+        return _Float(super().to_float(), nn.ReLU())

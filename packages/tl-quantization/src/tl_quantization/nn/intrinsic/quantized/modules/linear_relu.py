@@ -97,6 +97,23 @@ class LinearLeakyReLU(Linear):
         module.scale, module.zero_point = plain.scale, plain.zero_point
         return module
 
+    @classmethod
+    def from_reference(  # type: ignore[override]
+        cls, ref_mod: Any, leaky_relu: Any, output_scale: Any, output_zero_point: Any
+    ) -> Any:
+        """The layer for one that keeps a float weight and how to quantize it (`get_quantized_weight()`).
+
+        Args:
+            ref_mod: the linear layer.
+            leaky_relu: the layer behind it.
+            output_scale: the scale of the result.
+            output_zero_point: the zero point of the result.
+        """
+        module = cls(ref_mod.in_features, ref_mod.out_features, leaky_relu.negative_slope)
+        module.set_weight_bias(ref_mod.get_quantized_weight(), ref_mod.bias)
+        module.scale, module.zero_point = float(output_scale), int(output_zero_point)
+        return module
+
 
 class LinearTanh(Linear):
     """`quantized.Linear` and a hyperbolic tangent.

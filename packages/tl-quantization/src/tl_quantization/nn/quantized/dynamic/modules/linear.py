@@ -90,6 +90,7 @@ class Linear(static.Linear):
     @classmethod
     def from_reference(cls, ref_qlinear: Any) -> Any:  # type: ignore[override]
         """The layer for one that keeps a float weight and how to quantize it (`get_quantized_weight()`)."""
-        module = cls(ref_qlinear.in_features, ref_qlinear.out_features)
-        module.set_weight_bias(ref_qlinear.get_quantized_weight(), ref_qlinear.bias)
+        weight = ref_qlinear.get_quantized_weight()
+        module = cls(ref_qlinear.in_features, ref_qlinear.out_features, dtype=weight.dtype)
+        module.set_weight_bias(weight, ref_qlinear.bias)
         return module

@@ -222,6 +222,27 @@ class RNNBase(_Weights):
         _adopt(module, mod)
         return module
 
+    @classmethod
+    def from_reference(cls, ref_mod: Any) -> Any:
+        """The layer for one that keeps float weights and how to quantize them.
+
+        Args:
+            ref_mod: a layer of `nn.quantized.reference`.
+        """
+        values = ref_mod.get_quantized_weight_bias_dict()
+        module = cls(
+            ref_mod.input_size, ref_mod.hidden_size, ref_mod.num_layers, ref_mod.bias, ref_mod.batch_first,
+            ref_mod.dropout, ref_mod.bidirectional, dtype=ref_mod.weight_ih_l0_dtype,
+        )  # fmt: skip
+        _adopt_reference(module, values)
+        return module
+
+
+def _adopt_reference(target: _Weights, values: dict[str, Any]) -> None:
+    """Takes the quantized weights and the biases of a reference layer by name."""
+    for name, value in values.items():
+        target._put(name, value if name.startswith("weight") else value.detach())
+
 
 def _adopt(target: _Weights, mod: Any) -> None:
     """Copies and quantizes the float module's parameters by name."""
@@ -313,6 +334,25 @@ class RNNCellBase(_Weights):
         more = {"nonlinearity": mod.nonlinearity} if hasattr(mod, "nonlinearity") else {}
         cell = cls(mod.input_size, mod.hidden_size, mod.bias, dtype=weight_for(mod, mod.weight_ih)[1], **more)
         _adopt(cell, mod)
+        return cell
+
+    @classmethod
+    def from_reference(cls, ref_mod: Any) -> Any:
+        """The cell for one that keeps float weights and how to quantize them.
+
+        Args:
+            ref_mod: a cell of `nn.quantized.reference`.
+        """
+        more = {"nonlinearity": ref_mod.nonlinearity} if hasattr(ref_mod, "nonlinearity") else {}
+        cell = cls(
+            ref_mod.input_size, ref_mod.hidden_size, ref_mod.bias, dtype=ref_mod.weight_ih_dtype, **more
+        )
+        values = {
+            "weight_ih": ref_mod.get_quantized_weight_ih(),
+            "weight_hh": ref_mod.get_quantized_weight_hh(),
+        }
+        biases = {name: getattr(ref_mod, name) for name in ("bias_ih", "bias_hh") if ref_mod.bias}
+        _adopt_reference(cell, values | biases)
         return cell
 
 

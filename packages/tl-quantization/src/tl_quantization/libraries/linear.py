@@ -1,0 +1,131 @@
+"""`quantized::` operators of linear layers with packed weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_core
+from tl_core import Tensor
+from tl_nn import functional as F
+
+from ..functions import quantize_per_tensor
+from ..operators import quantize_numbers
+from ..packed.half import HalfLinear
+from ..packed.linear import PackedLinear
+from ..quantizer import PerTensor
+from ..tensor import QuantizedTensor
+from .registry import define
+
+__all__: list[str] = []
+
+
+def _prepack(W: Any, B: Tensor | None = None) -> PackedLinear:
+    return PackedLinear(_check_quantized("W", W), B)
+
+
+def _check_quantized(name: str, x: Any) -> Any:
+    if not isinstance(x, QuantizedTensor):
+        raise RuntimeError(
+            f"{name} must be a quantized tensor, but got {getattr(x, 'dtype', type(x).__name__)}"
+        )
+    return x
+
+
+def _prepack_half(W: Tensor, B: Tensor | None = None) -> HalfLinear:
+    return HalfLinear(W.to(tl_core.float16), B)
+
+
+def _unpack(W_prepack: Any) -> Any:
+    return W_prepack.unpack()
+
+
+def _unpack_half(W_prepack: Any) -> Any:
+    weight, bias = W_prepack.unpack()
+    return weight.to(tl_core.float32), bias
+
+
+def _static(relu: bool) -> Any:
+    def call(X: Any, W_prepack: Any, Y_scale_i: float, Y_zero_point_i: int) -> Any:
+        return W_prepack.of_bytes(_input(X), float(Y_scale_i), int(Y_zero_point_i), relu)
+
+    return call
+
+
+def _input(x: Any) -> Any:
+    if not isinstance(x, QuantizedTensor):
+        raise NotImplementedError(
+            "Could not run 'quantized::linear' with arguments from the 'CPU' backend: the input must be a quantized "
+            "tensor, which quantize_per_tensor makes; in eager mode a QuantStub in front of the layer does"
+        )
+    return x
+
+
+def _with_activation(activate: Any) -> Any:
+    def call(X: Any, W_prepack: Any, Y_scale_i: float, Y_zero_point_i: int, *rest: Any) -> Any:
+        weight, bias = W_prepack.unpack()
+        result = activate(F.linear(_input(X).dequantize(), weight.dequantize(), bias), *rest)
+        return quantize_numbers(result, PerTensor(float(Y_scale_i), int(Y_zero_point_i), X.dtype))
+
+    return call
+
+
+def _dynamic(relu: bool) -> Any:
+    def call(X: Tensor, W_prepack: Any, reduce_range: bool = False) -> Tensor:
+        return W_prepack.of_floats(X, reduce_range, relu)
+
+    return call
+
+
+def _half(relu: bool) -> Any:
+    def call(X: Tensor, W_prepack: Any) -> Tensor:
+        return W_prepack.of_floats(X, relu=relu)
+
+    return call
+
+
+def _half_unpacked(X: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    return HalfLinear(weight.to(tl_core.float16), bias).of_floats(X)
+
+
+def _of_rounded_input(relu: bool) -> Any:
+    def call(X: Tensor, X_scale: float, X_zero_point: int, W_prepack: Any) -> Tensor:
+        from ..dtypes import quint8
+
+        weight, bias = W_prepack.unpack()
+        x = quantize_per_tensor(X, float(X_scale), int(X_zero_point), quint8).dequantize()
+        result = F.linear(x, weight.dequantize(), bias)
+        return F.relu(result) if relu else result
+
+    return call
+
+
+_STATIC = "Tensor X, %Linear W_prepack, float Y_scale_i, int Y_zero_point_i"
+_ROUNDED = "Tensor X, float X_scale, int X_zero_point, %Linear W_prepack"
+_WHOLE = {
+    "linear_prepack(Tensor W, Tensor? B=None) -> %Linear W_prepack": _prepack,
+    "linear_prepack_fp16(Tensor W, Tensor? B=None) -> %Linear W_prepack": _prepack_half,
+    f"linear({_STATIC}) -> Tensor Y": _static(False),
+    "linear_dynamic(Tensor X, %Linear W_prepack, bool reduce_range=False) -> Tensor Y": _dynamic(False),
+}
+define("_quantized", _WHOLE)
+define(
+    "quantized",
+    {
+        **_WHOLE,
+        f"linear_relu({_STATIC}) -> Tensor Y": _static(True),
+        f"linear_leaky_relu({_STATIC}, float negative_slope) -> Tensor Y": _with_activation(F.leaky_relu),
+        f"linear_tanh({_STATIC}) -> Tensor Y": _with_activation(tl_core.tanh),
+        "linear_relu_dynamic(Tensor X, %Linear W_prepack, bool reduce_range=False) -> Tensor Y": _dynamic(
+            True
+        ),
+        "linear_dynamic_fp16(Tensor X, %Linear W_prepack) -> Tensor Y": _half(False),
+        "linear_relu_dynamic_fp16(Tensor X, %Linear W_prepack) -> Tensor Y": _half(True),
+        "linear_dynamic_fp16_unpacked_weight(Tensor X, Tensor weight, Tensor? bias) -> Tensor Y": _half_unpacked,
+        "linear_unpack(%Linear W_prepack) -> (Tensor W_origin, Tensor? B_origin)": _unpack,
+        "linear_unpack_fp16(%Linear W_prepack) -> (Tensor W_origin, Tensor? B_origin)": _unpack_half,
+        f"linear_with_input_q_dq_qweight_dq_output_fp32({_ROUNDED}) -> Tensor Y": _of_rounded_input(False),
+        f"linear_with_input_q_dq_qweight_dq_relu_output_fp32({_ROUNDED}) -> Tensor Y": _of_rounded_input(
+            True
+        ),
+    },
+)

@@ -1,0 +1,61 @@
+"""The definition of operators whose arguments may be quantized tensors and packed weights."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from tl_core.library import Library
+
+from ..tensor import NAMESPACES
+
+__all__ = ["define", "schema_of"]
+
+_LIBRARIES: dict[str, Library] = {}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {}
+
+# Short names of the classes of packed weights in schemas.
+_CLASSES = {
+    "Linear": "__torch__.torch.classes.quantized.LinearPackedParamsBase",
+    "Conv2d": "__torch__.torch.classes.quantized.Conv2dPackedParamsBase",
+    "Conv3d": "__torch__.torch.classes.quantized.Conv3dPackedParamsBase",
+    "Embedding": "__torch__.torch.classes.quantized.EmbeddingPackedParamsBase",
+}
+
+
+def schema_of(text: str) -> str:
+    """A schema with the full names of classes in place of `%Linear` and so on.
+
+    Args:
+        text: the schema.
+
+    Example:
+        >>> schema_of("f(Tensor x, %Conv2d w) -> Tensor")
+        'f(Tensor x, __torch__.torch.classes.quantized.Conv2dPackedParamsBase w) -> Tensor'
+    """
+    return re.sub(r"%(\w+)", lambda match: _CLASSES[match[1]], text)
+
+
+def _call(func: Any, args: Any, kwargs: Any) -> Any:
+    """Runs an operator with quantized tensors as arguments."""
+    packet = getattr(func, "overloadpacket", func)
+    return _FUNCTIONS[f"{packet._namespace}::{packet.__name__}"](*args, **kwargs)
+
+
+def define(space: str, schemas: dict[str, Callable[..., Any]]) -> None:
+    """Defines operators.
+
+    Args:
+        space: the namespace.
+        schemas: the functions by schema. The overloads of an operator have one function.
+    """
+    library = _LIBRARIES.get(space)
+    if library is None:
+        library = _LIBRARIES[space] = Library(space, "FRAGMENT")
+        NAMESPACES[space] = _call
+    for text, function in schemas.items():
+        name = text.partition("(")[0]
+        library.define(schema_of(text))
+        library.impl(name, function, "CompositeExplicitAutograd")
+        _FUNCTIONS[f"{space}::{name.partition('.')[0]}"] = function
