@@ -3,7 +3,7 @@ modules of tl's packages are parts without names of their own in the API."""
 
 SUBMODULES = {
     "amp": "autocast_mode grad_scaler",
-    "ao": "nn quantization",
+    "ao": "nn pruning quantization",
     "ao.nn": "intrinsic qat quantizable quantized",
     "ao.nn.intrinsic": "modules qat quantized",
     "ao.nn.intrinsic.modules": "fused",
@@ -27,6 +27,9 @@ SUBMODULES = {
     "ao.nn.quantized.modules": (
         "activation batchnorm conv dropout embedding_ops functional_modules linear normalization rnn utils"
     ),
+    "ao.pruning": "scheduler sparsifier",
+    "ao.pruning.scheduler": "base_scheduler cubic_scheduler lambda_scheduler",
+    "ao.pruning.sparsifier": "base_sparsifier nearly_diagonal_sparsifier utils weight_norm_sparsifier",
     "ao.quantization": (
         "backend_config fake_quantize fuse_modules fuser_method_mappings fx observer qconfig qconfig_mapping "
         "quant_type quantization_mappings quantize quantize_fx stubs"

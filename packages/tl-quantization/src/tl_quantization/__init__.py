@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .observer import *
     from .qconfig import *
     from .qconfig_mapping import *
+    from .quant_type import *
     from .quantization_mappings import *
     from .quantize import *
     from .quantizer import *
@@ -101,6 +102,7 @@ __getattr__, __dir__, __all__ = attach(
             "fuse_convtranspose_bn",
             "fuse_linear_bn",
             "get_fuser_method",
+            "sequential_fuser",
         ),
         "observer": (
             "FixedQParamsObserver",
@@ -166,6 +168,7 @@ __getattr__, __dir__, __all__ = attach(
             "get_default_qconfig_mapping",
         ),
         "qparams": ("choose_qparams", "range_qparams"),
+        "quant_type": ("QuantType", "quant_type_from_str", "quant_type_to_str"),
         "quantization_mappings": (
             "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS",
             "DEFAULT_MODULE_TO_ACT_POST_PROCESS",

@@ -92,6 +92,7 @@ MODULES = {
     "accelerator": "tl_backends.accelerator",
     "amp": "tl_amp",
     "ao.nn": "tl_quantization.nn",
+    "ao.pruning": "tl_quantization.pruning",
     "ao.quantization": "tl_quantization",
     "ao.quantization.fx": "tl_quantization.graph",
     "autograd": "tl_autograd",

@@ -1,0 +1,1 @@
+"""The share of zeros over time, a schedule a file."""
