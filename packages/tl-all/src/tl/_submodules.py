@@ -3,7 +3,7 @@ modules of tl's packages are parts without names of their own in the API."""
 
 SUBMODULES = {
     "amp": "autocast_mode grad_scaler",
-    "ao": "nn pruning quantization",
+    "ao": "nn ns pruning quantization",
     "ao.nn": "intrinsic qat quantizable quantized",
     "ao.nn.intrinsic": "modules qat quantized",
     "ao.nn.intrinsic.modules": "fused",

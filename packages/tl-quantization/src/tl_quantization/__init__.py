@@ -174,6 +174,7 @@ __getattr__, __dir__, __all__ = attach(
             "DEFAULT_MODULE_TO_ACT_POST_PROCESS",
             "DEFAULT_QAT_MODULE_MAPPINGS",
             "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS",
+            "get_default_compare_output_module_list",
             "get_default_dynamic_quant_module_mappings",
             "get_default_qat_module_mappings",
             "get_default_qconfig_propagation_list",

@@ -26,6 +26,7 @@ __all__ = [
     "DEFAULT_MODULE_TO_ACT_POST_PROCESS",
     "DEFAULT_QAT_MODULE_MAPPINGS",
     "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS",
+    "get_default_compare_output_module_list",
     "get_default_dynamic_quant_module_mappings",
     "get_default_qat_module_mappings",
     "get_default_qconfig_propagation_list",
@@ -200,6 +201,22 @@ def get_default_qconfig_propagation_list() -> set[Any]:
         DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS,
     )
     return {kind for table in tables for kind in table} | set(DEFAULT_QAT_MODULE_MAPPINGS.values())
+
+
+def get_default_compare_output_module_list() -> set[Any]:
+    """The layers whose results the numeric suite compares: those of the tables, float and quantized.
+
+    Example:
+        >>> import tl_nn, tl_quantization as tq
+        >>> tl_nn.Linear in tq.get_default_compare_output_module_list()
+        True
+    """
+    tables = (
+        DEFAULT_STATIC_QUANT_MODULE_MAPPINGS,
+        DEFAULT_QAT_MODULE_MAPPINGS,
+        DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS,
+    )
+    return {kind for table in tables for pair in table.items() for kind in pair} - {QuantStub, DeQuantStub}
 
 
 def _class_of(table: Mapping, more: Mapping | None, kind: Any) -> Any:

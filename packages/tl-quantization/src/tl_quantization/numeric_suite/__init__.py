@@ -1,0 +1,1 @@
+"""Comparison of float models and quantized ones, layer by layer."""
