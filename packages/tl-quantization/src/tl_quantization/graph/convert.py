@@ -95,7 +95,9 @@ def convert(
         for module in model.modules():
             vars(module).pop("qconfig", None)
     model.delete_all_unused_submodules()
-    result = QuantizedGraphModule(model, model.graph, set(facts.prepare_custom_config.preserved_attributes))
+    result: GraphModule = QuantizedGraphModule(
+        model, model.graph, set(facts.prepare_custom_config.preserved_attributes)
+    )
     result.meta.pop(OBSERVED, None)
     if not is_reference:
         result = lower(result, facts.node_name_to_scope, facts.node_name_to_qconfig, keep_original_weights)
@@ -255,7 +257,7 @@ def _has_no_qconfig(work: _Work, node: Any) -> bool:
 def _quantize(work: _Work, node: Node, observer: Any, dtype: Any, is_dynamic: bool) -> Node:
     graph, source = work.graph, node.args[0]
     if is_dynamic:
-        args = (source, dtype, _reduces_range())
+        args: tuple[Any, ...] = (source, dtype, _reduces_range())
         return graph.create_node("call_function", quantize_per_tensor_dynamic, args)
     if dtype is tl_core.float16:
         return graph.create_node("call_method", "to", (source, dtype))
@@ -384,5 +386,6 @@ def convert_custom_module(
         if kind != QuantType.DYNAMIC and kind != QuantType.WEIGHT_ONLY:
             statically_quantized_custom_module_nodes.add(node)
             node.args = tuple(_without_dequantize(arg) for arg in node.args)
-        _set_module(modules, name, table[type(module)].from_observed(module))
+        target: Any = table[type(module)]
+        _set_module(modules, name, target.from_observed(module))
         return

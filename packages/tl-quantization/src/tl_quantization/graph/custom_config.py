@@ -190,7 +190,7 @@ class PrepareCustomConfig:
             (_STANDALONE_CLASS, config.set_standalone_module_class),
         ):
             for target, mapping, inputs, custom, backend in table.get(key, []):
-                add(  # type: ignore[operator]
+                add(
                     target,
                     _read(QConfigMapping, mapping, key),
                     inputs,

@@ -38,7 +38,8 @@ def fuse(
     matches = find_matches(
         model.graph, modules, backend, is_wanted=lambda config: config.fuser_method is not None
     )
-    graph, values = Graph(), {}
+    graph = Graph()
+    values: dict[str, Any] = {}
     table = get_fuser_method_mapping(backend)
 
     def load(arg: Any) -> Any:

@@ -118,7 +118,7 @@ def _layers(nodes: Any, modules: dict[str, Any], root: Any) -> Any:
 
 def _leaky_relu(node: Node) -> nn.Module:
     factor = node.args[1] if len(node.args) > 1 else node.kwargs.get("negative_slope", 0.01)
-    return nn.LeakyReLU(factor)  # type: ignore[arg-type]
+    return nn.LeakyReLU(factor)
 
 
 # The layers of functions that are fused.

@@ -82,7 +82,7 @@ def lower(
     model.delete_all_unused_submodules()
     _drop_unread(model)
     model.recompile()
-    return QuantizedGraphModule(model, model.graph, model.preserved_attr_names)  # type: ignore[arg-type]
+    return QuantizedGraphModule(model, model.graph, model.preserved_attr_names)
 
 
 # ---- parts of a pattern ----------------------------------------------------------------------------------------------
@@ -284,7 +284,13 @@ def _lower_convolution(work: _Lowering, node: Node) -> None:
         return
     groups = _argument(node, 6, "groups", 1)
     if is_transposed:
-        windows = (stride, padding, each(5, "output_padding", 0), each(7, "dilation", 1), groups)
+        windows: tuple[Any, ...] = (
+            stride,
+            padding,
+            each(5, "output_padding", 0),
+            each(7, "dilation", 1),
+            groups,
+        )
     else:
         windows = (stride, padding, each(5, "dilation", 1), groups)
     ops = packets.quantized

@@ -357,7 +357,7 @@ def _observe_standalone(work: _Work, node: Node) -> None:
 
 def _exchange_custom(work: _Work, node: Node, qconfig: Any) -> None:
     module = work.modules[str(node.target)]
-    table = work.custom.float_to_observed_mapping[QuantType.STATIC]
+    table: dict[type, Any] = dict(work.custom.float_to_observed_mapping[QuantType.STATIC])
     module.qconfig = qconfig
     observed = table[type(module)].from_float(module)
     propagate_qconfig_(observed)

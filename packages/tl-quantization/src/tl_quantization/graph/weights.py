@@ -68,7 +68,7 @@ def reference_layer(module: Any, qconfig: Any, backend: BackendConfig, is_decomp
     layer = module.to_float() if is_trained else module
     inner = layer[0] if isinstance(layer, _FusedModule) else layer
     table = get_root_module_to_quantized_reference_module(backend)
-    kind = table.get(type(inner))
+    kind: Any = table.get(type(inner))
     if kind is None:
         return module
     reference = kind.from_float(inner, _weight_qparams(inner, observer, qconfig, is_decomposed))

@@ -119,5 +119,5 @@ def _element_mask(norms: Tensor, shape: tuple[int, int], zeros: int) -> Tensor:
     blocks = padded.reshape(high, shape[0], wide, shape[1]).transpose(1, 2).reshape(high * wide, -1)
     keep = tl_core.ones(blocks.shape, dtype=tl_core.bool)
     keep.scatter_(1, blocks.argsort(1)[:, :zeros], False)
-    whole = keep.reshape(high, wide, *shape).transpose(1, 2).reshape(high * shape[0], wide * shape[1])
-    return whole[:rows, :columns]
+    joined = keep.reshape(high, wide, *shape).transpose(1, 2).reshape(high * shape[0], wide * shape[1])
+    return joined[:rows, :columns]

@@ -65,7 +65,7 @@ class _Conv(_ConvNd):
 
     def forward(self, x: Tensor) -> Tensor:
         """The float layer's result with the rounded weight."""
-        result: Tensor = self._conv_forward(x, self.get_weight(), self.bias)  # type: ignore[attr-defined]
+        result: Tensor = self._conv_forward(x, self.get_weight(), self.bias)
         return result
 
 
@@ -225,7 +225,7 @@ class ConvTranspose1d(_ConvTranspose, nn.ConvTranspose1d):
     """
 
     _FLOAT = nn.ConvTranspose1d
-    _function = staticmethod(F.conv_transpose1d)  # type: ignore[assignment]
+    _function: Any = staticmethod(F.conv_transpose1d)
 
 
 class ConvTranspose2d(_ConvTranspose, nn.ConvTranspose2d):
@@ -254,7 +254,7 @@ class ConvTranspose2d(_ConvTranspose, nn.ConvTranspose2d):
     """
 
     _FLOAT = nn.ConvTranspose2d
-    _function = staticmethod(F.conv_transpose2d)  # type: ignore[assignment]
+    _function: Any = staticmethod(F.conv_transpose2d)
 
 
 class ConvTranspose3d(_ConvTranspose, nn.ConvTranspose3d):
@@ -283,4 +283,4 @@ class ConvTranspose3d(_ConvTranspose, nn.ConvTranspose3d):
     """
 
     _FLOAT = nn.ConvTranspose3d
-    _function = staticmethod(F.conv_transpose3d)  # type: ignore[assignment]
+    _function: Any = staticmethod(F.conv_transpose3d)

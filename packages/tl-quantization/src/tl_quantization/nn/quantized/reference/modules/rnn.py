@@ -99,7 +99,8 @@ class _Cell(_Rounded):
             use_precomputed_fake_quant: of no effect.
         """
         settings = {"nonlinearity": mod.nonlinearity} if hasattr(mod, "nonlinearity") else {}
-        cell = cls(
+        make: Any = cls
+        cell = make(
             mod.input_size, mod.hidden_size, mod.bias, **settings, weight_qparams_dict=weight_qparams_dict
         )
         return _with_parameters(cell, mod)
@@ -250,7 +251,8 @@ class _Layer(_Rounded):
             mod: the float layer.
             weight_qparams_dict: how each weight is quantized, by its name.
         """
-        layer = cls(
+        make: Any = cls
+        layer = make(
             mod.input_size, mod.hidden_size, mod.num_layers, mod.bias, mod.batch_first, mod.dropout,
             mod.bidirectional, weight_qparams_dict=weight_qparams_dict,
         )  # fmt: skip
