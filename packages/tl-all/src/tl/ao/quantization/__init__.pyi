@@ -5,6 +5,7 @@ from tl_quantization import dtypes as dtypes
 from tl_quantization import fake_quantization as fake_quantization
 from tl_quantization import functions as functions
 from tl_quantization import qparams as qparams
+from tl_quantization import quant_type as quant_type
 from tl_quantization import quantizer as quantizer
 from tl_quantization import tensor as tensor
 from tl_quantization import weight_only as weight_only
@@ -91,6 +92,7 @@ from tl_quantization.fuser_method_mappings import fuse_conv_bn_relu as fuse_conv
 from tl_quantization.fuser_method_mappings import fuse_convtranspose_bn as fuse_convtranspose_bn
 from tl_quantization.fuser_method_mappings import fuse_linear_bn as fuse_linear_bn
 from tl_quantization.fuser_method_mappings import get_fuser_method as get_fuser_method
+from tl_quantization.fuser_method_mappings import sequential_fuser as sequential_fuser
 from tl_quantization.histogram_observer import HistogramObserver as HistogramObserver
 from tl_quantization.observer import default_debug_observer as default_debug_observer
 from tl_quantization.observer import default_dynamic_quant_observer as default_dynamic_quant_observer
@@ -161,6 +163,9 @@ from tl_quantization.qconfig import qconfig_equals as qconfig_equals
 from tl_quantization.qconfig_mapping import QConfigMapping as QConfigMapping
 from tl_quantization.qconfig_mapping import get_default_qat_qconfig_mapping as get_default_qat_qconfig_mapping
 from tl_quantization.qconfig_mapping import get_default_qconfig_mapping as get_default_qconfig_mapping
+from tl_quantization.quant_type import QuantType as QuantType
+from tl_quantization.quant_type import quant_type_from_str as quant_type_from_str
+from tl_quantization.quant_type import quant_type_to_str as quant_type_to_str
 from tl_quantization.quantization_mappings import (
     DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS as DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS,
 )
@@ -170,6 +175,9 @@ from tl_quantization.quantization_mappings import (
 from tl_quantization.quantization_mappings import DEFAULT_QAT_MODULE_MAPPINGS as DEFAULT_QAT_MODULE_MAPPINGS
 from tl_quantization.quantization_mappings import (
     DEFAULT_STATIC_QUANT_MODULE_MAPPINGS as DEFAULT_STATIC_QUANT_MODULE_MAPPINGS,
+)
+from tl_quantization.quantization_mappings import (
+    get_default_compare_output_module_list as get_default_compare_output_module_list,
 )
 from tl_quantization.quantization_mappings import (
     get_default_dynamic_quant_module_mappings as get_default_dynamic_quant_module_mappings,
@@ -227,6 +235,7 @@ from tl_quantization.weight_only import quantize_weights as quantize_weights
 from ...ao import nn as nn
 from . import fake_quantize as fake_quantize
 from . import fuser_method_mappings as fuser_method_mappings
+from . import fx as fx
 from . import observer as observer
 from . import qconfig as qconfig
 from . import qconfig_mapping as qconfig_mapping

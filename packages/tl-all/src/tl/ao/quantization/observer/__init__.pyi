@@ -1,2 +1,14 @@
 # Written by `python -m tools.facade_stubs --write`.
+from tl_quantization.granularity import AffineQuantizedObserverBase as AffineQuantizedObserverBase
+from tl_quantization.granularity import Granularity as Granularity
+from tl_quantization.granularity import MappingType as MappingType
+from tl_quantization.granularity import PerAxis as PerAxis
+from tl_quantization.granularity import PerBlock as PerBlock
+from tl_quantization.granularity import PerGroup as PerGroup
+from tl_quantization.granularity import PerRow as PerRow
+from tl_quantization.granularity import PerTensor as PerTensor
+from tl_quantization.granularity import PerToken as PerToken
+from tl_quantization.granularity import TorchAODType as TorchAODType
+from tl_quantization.granularity import ZeroPointDomain as ZeroPointDomain
+from tl_quantization.granularity import get_block_size as get_block_size
 from tl_quantization.observer import *

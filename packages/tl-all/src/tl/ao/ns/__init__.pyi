@@ -1,0 +1,3 @@
+# Written by `python -m tools.facade_stubs --write`.
+from . import _numeric_suite as _numeric_suite
+from . import fx as fx
