@@ -110,3 +110,10 @@ def test_a_future_stays_in_its_process():
 def test_none_is_no_future(function):
     with pytest.raises(RuntimeError, match="Future can't be None"):
         function([Future(), None])
+
+
+def test_callbacks_are_functions():
+    future: Future[int] = Future()
+    for name in ("then", "add_done_callback"):
+        with pytest.raises(TypeError, match=f"{name}.*callback must be a function, got NoneType"):
+            getattr(future, name)(None)

@@ -70,6 +70,7 @@ class Future(Generic[T]):
         Args:
             callback: receives this future.
         """
+        _check_callback("then", callback)
         return self._then(callback, _error_of_callback)
 
     def follow(self, callback: Callable[[Future[T]], S]) -> Future[S]:
@@ -98,6 +99,7 @@ class Future(Generic[T]):
 
     def add_done_callback(self, callback: Callable[[Future[T]], Any]) -> None:
         """Calls `callback(self)` once this future is done, at once if it is; what it raises is logged."""
+        _check_callback("add_done_callback", callback)
         with self._changed:
             if not self._is_done:
                 self._callbacks.append(callback)
@@ -121,7 +123,9 @@ class Future(Generic[T]):
     def _finish(self, value: Any, error: BaseException | None) -> None:
         with self._changed:
             if self._is_done:
-                raise RuntimeError("the future is done already: a Future can only be marked completed once")
+                raise RuntimeError(
+                    "Future can only be marked completed once: it has a result or an exception already"
+                )
             self._value, self._error, self._is_done = value, error, True
             callbacks, self._callbacks = self._callbacks, []
             self._changed.notify_all()
@@ -151,6 +155,13 @@ def _error_of_callback(error: Exception) -> Exception:
     )
     outer.__cause__ = error
     return outer
+
+
+def _check_callback(name: str, callback: Any) -> None:
+    if not callable(callback):
+        raise TypeError(
+            f"{name}(): incompatible function arguments: callback must be a function, got {type(callback).__name__}"
+        )
 
 
 def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
