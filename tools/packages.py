@@ -83,6 +83,8 @@ TABLE = {
                 "fsdp",
                 "tensor",
                 "pipelining",
+                "autograd",
+                "rpc.gradients",
                 "algorithms._checkpoint",
             )
         }
@@ -96,6 +98,8 @@ TABLE = {
                 "launcher",
                 "groups",
                 "collectives",
+                "rpc",
+                "autograd",
                 "nn",
                 "algorithms",
             ),

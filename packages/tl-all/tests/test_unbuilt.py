@@ -12,7 +12,6 @@ def absent(prefix):
     """Names in a part that isn't built."""
     names = {
         "ao.quantization": "ao.quantization.quantize_fx",
-        "distributed.rpc": "distributed.rpc.init_rpc",
         "jit": "jit.supported_ops",
     }
     return names.get(prefix, prefix)

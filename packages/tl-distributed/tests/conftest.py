@@ -107,3 +107,38 @@ def times():
     """`times(full, short)`: how often a trouble is made. `TL_DISTRIBUTED_TROUBLE=full` makes the long run."""
     is_full = os.environ.get("TL_DISTRIBUTED_TROUBLE") == "full"
     return lambda full, short: full if is_full else short
+
+
+def run_workers(size, body, timeout=10.0, store=None):
+    """Calls `body(rank)` on as many threads, each a worker of one job; returns what they return, in order."""
+    from tl_distributed import rpc
+    from tl_distributed.rpc.current import worker_of_thread
+
+    store, results, errors = store or dist.HashStore(), [None] * size, {}
+    options = rpc.TensorPipeRpcBackendOptions(rpc_timeout=timeout)
+
+    def worker_main(rank):
+        with worker_of_thread():
+            try:
+                rpc._init_rpc_backend(
+                    rpc.BackendType["TENSORPIPE"], store, f"worker{rank}", rank, size, options
+                )
+                results[rank] = body(rank)
+                rpc.shutdown()
+            except BaseException as error:
+                errors[rank] = error
+
+    threads = [threading.Thread(target=worker_main, args=(rank,)) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for rank in sorted(errors):
+        raise errors[rank]
+    return results
+
+
+@pytest.fixture
+def workers():
+    """`workers(size, body)` runs a body on threads that are the workers of one job."""
+    return run_workers

@@ -52,18 +52,18 @@ def test_an_address_leads_to_the_store_or_to_the_default_route(monkeypatch):
     monkeypatch.delenv("GLOO_SOCKET_IFNAME", raising=False)
     monkeypatch.setattr(network, "_address_towards", lambda host: asked.append(host) or ways.get(host))
     monkeypatch.setattr(network, "_host_of", lambda store: store)
-    assert network._own_address("store.example", False) == "10.0.0.5" and asked == ["store.example"]
-    assert network._own_address(None, False) == "10.0.0.7" and asked[1:] == ["192.0.2.1"]
-    assert network._own_address("unknown", False) == "10.0.0.7" and asked[2:] == ["unknown", "192.0.2.1"]
-    assert network._own_address("store.example", True) == "127.0.0.1" and len(asked) == 4
+    assert network.own_address("store.example", False) == "10.0.0.5" and asked == ["store.example"]
+    assert network.own_address(None, False) == "10.0.0.7" and asked[1:] == ["192.0.2.1"]
+    assert network.own_address("unknown", False) == "10.0.0.7" and asked[2:] == ["unknown", "192.0.2.1"]
+    assert network.own_address("store.example", True) == "127.0.0.1" and len(asked) == 4
     ways.clear()
     with pytest.raises(DistBackendError, match="GLOO_SOCKET_IFNAME"):
-        network._own_address(None, False)
+        network.own_address(None, False)
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo,other")
-    assert network._own_address(None, False) == "127.0.0.1"
+    assert network.own_address(None, False) == "127.0.0.1"
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "nowhere0")
     with pytest.raises(DistBackendError, match="nowhere0"):
-        network._own_address(None, False)
+        network.own_address(None, False)
 
 
 def test_loopback_is_no_way_to_another_machine():

@@ -51,10 +51,7 @@ UNBUILT = {
     "ao.pruning": _EAGER,
     "ao.quantization": _EAGER,
     "cuda.amp.common": "tl computes on the CPU; torch.amp has the names for all devices",
-    "distributed.autograd": "tl-distributed has no RPC yet, nor derivatives across it",
-    "distributed.nn.api": "tl-distributed has no RPC yet, nor modules on other workers",
     "distributed.nn.jit": _SCRIPT,
-    "distributed.rpc": "tl-distributed has no RPC yet",
     "jit": _SCRIPT,
     "nn.cpp": "modules written in C++ against torch/nn.h aren't served",
 }

@@ -54,7 +54,7 @@ SUBMODULES = {
     "cuda": "amp comm gds graphs jiterator memory nccl nvtx profiler random sparse streams tunable",
     "cuda.amp": "autocast_mode grad_scaler",
     "distributed": (
-        "algorithms argparse_util c10d_logger checkpoint collective_utils constants device_mesh "
+        "algorithms argparse_util autograd c10d_logger checkpoint collective_utils constants device_mesh "
         "distributed_c10d elastic flight_recorder fsdp launch launcher logging_handlers nn optim "
         "remote_device rendezvous rpc run tensor utils"
     ),
@@ -86,11 +86,15 @@ SUBMODULES = {
     "distributed.elastic.utils.data": "cycling_iterator elastic_distributed_sampler",
     "distributed.fsdp": "api fully_sharded_data_parallel wrap",
     "distributed.launcher": "api",
-    "distributed.nn": "functional",
+    "distributed.nn": "api functional",
+    "distributed.nn.api": "remote_module",
     "distributed.optim": (
         "apply_optimizer_in_backward functional_adadelta functional_adagrad functional_adam "
         "functional_adamax functional_adamw functional_rmsprop functional_rprop functional_sgd "
         "named_optimizer optimizer post_localSGD_optimizer utils zero_redundancy_optimizer"
+    ),
+    "distributed.rpc": (
+        "api backend_registry constants functions internal options rref_proxy server_process_global_profiler"
     ),
     "distributed.tensor": "device_mesh placement_types",
     "distributions": (

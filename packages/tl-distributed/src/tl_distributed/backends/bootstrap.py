@@ -79,10 +79,10 @@ def _own_info() -> PeerInfo:
     transport = os.environ.get("TL_DISTRIBUTED_TRANSPORT", "")
     if transport not in ("", "tcp"):
         raise ValueError(f"TL_DISTRIBUTED_TRANSPORT must be tcp or nothing, got {transport!r}")
-    return PeerInfo(os.getpid(), socket.gethostname(), _domain(), transport, secrets.token_hex(8))
+    return PeerInfo(os.getpid(), socket.gethostname(), domain(), transport, secrets.token_hex(8))
 
 
-def _domain() -> str:
+def domain() -> str:
     """The common name of processes that can share memory: the machine since it booted, and its sockets' names."""
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:

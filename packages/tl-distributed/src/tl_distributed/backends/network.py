@@ -52,7 +52,7 @@ def connect(
     size = len(members)
     if rank == 0:
         store.set("token", secrets.token_hex(16))
-    own = _own_address(store, one_host)
+    own = own_address(store, one_host)
     links: list[list[socket.socket | None]] = [[None] * size for _ in _KINDS]
     try:
         with socket.create_server((own, 0), family=_family(own), backlog=3 * size) as server:
@@ -171,7 +171,7 @@ def _family(address: str) -> socket.AddressFamily:
     return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
-def _own_address(store: Store, one_host: bool) -> str:
+def own_address(store: Store, one_host: bool) -> str:
     """The address of this process: of the interface in the variable, or of the one by which it reaches the store."""
     named = os.environ.get("GLOO_SOCKET_IFNAME", "").split(",")[0]
     if named:

@@ -1,5 +1,7 @@
 """Collectives through which gradients flow; needs the extra `nn`."""
 
+from tl_core.base.lazy_attributes import attach
+
 from . import functional
 from .functional import (
     all_gather,
@@ -14,6 +16,7 @@ from .functional import (
 )
 
 __all__ = [
+    "RemoteModule",
     "all_gather",
     "all_reduce",
     "all_to_all",
@@ -25,3 +28,5 @@ __all__ = [
     "reduce_scatter",
     "scatter",
 ]
+
+__getattr__, __dir__, _ = attach(__name__, {"api.remote_module": ["RemoteModule"]}, ["api"])

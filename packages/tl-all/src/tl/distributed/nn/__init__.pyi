@@ -1,4 +1,6 @@
 # Written by `python -m tools.facade_stubs --write`.
+from typing import Any
+
 from tl_distributed.nn import all_gather as all_gather
 from tl_distributed.nn import all_reduce as all_reduce
 from tl_distributed.nn import all_to_all as all_to_all
@@ -10,3 +12,5 @@ from tl_distributed.nn import reduce_scatter as reduce_scatter
 from tl_distributed.nn import scatter as scatter
 
 from . import functional as functional
+
+RemoteModule: Any

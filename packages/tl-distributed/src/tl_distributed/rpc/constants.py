@@ -1,0 +1,14 @@
+"""Defaults of remote calls."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+DEFAULT_INIT_METHOD = "env://"
+DEFAULT_NUM_WORKER_THREADS = 16
+DEFAULT_RPC_TIMEOUT_SEC = 60.0
+DEFAULT_SHUTDOWN_TIMEOUT = 0.0
+UNSET_RPC_TIMEOUT = -1.0
+DEFAULT_PROCESS_GROUP_TIMEOUT = timedelta(milliseconds=2**31 - 1)
+
+__all__: list[str] = []
