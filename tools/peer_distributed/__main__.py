@@ -99,11 +99,12 @@ class Ranks:
 
 
 def outcome_of(said: list[dict[str, Any]]) -> dict[str, Any]:
-    """What became of a test, of all ranks together: the worst."""
+    """What became of a test, of all ranks together: the worst, of several failures the first in time."""
     for outcome in ("died", "failed", "hung", "skipped"):
-        for rank, each in enumerate(said):
-            if each["outcome"] == outcome:
-                return {**each, "rank": rank}
+        ranks = [rank for rank, each in enumerate(said) if each["outcome"] == outcome]
+        if ranks:
+            rank = min(ranks, key=lambda rank: said[rank].get("seconds", 0.0))
+            return {**said[rank], "rank": rank}
     return said[0]
 
 

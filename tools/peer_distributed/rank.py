@@ -15,6 +15,7 @@ import sys
 import time
 import traceback
 import unittest
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from types import ModuleType
@@ -30,23 +31,34 @@ def main() -> None:
         import tl.torch
 
         tl.torch.install()
-    from tools.peer_distributed import stand_in
+    from tools.peer_distributed import remote_calls, stand_in
 
     stand_in.install()
+    if remote_calls.is_suite(file):
+        serve(
+            answers, remote_calls.tests(file), lambda name, folder: remote_calls.run(file, name, folder, rank)
+        )
+        return
     tests: Any = load(file)
     # Profiles here name a collective `c10d::all_reduce`, not `gloo:all_reduce`, and have no events that end in another
     # thread; these lists say for which backends the tests ask for those.
     tests.PROFILING_SUPPORTED_BACKENDS = []
     tests.SEND_RECV_PROFILING_SUPPORTED_BACKENDS = []
     case = type("Case", (tests.TestDistBackend, tests.DistributedTest._DistTestBase), {})
-    said: dict[str, Any] = {"tests": unittest.TestLoader().getTestCaseNames(case)}
+    names = unittest.TestLoader().getTestCaseNames(case)
+    serve(answers, names, lambda name, folder: run(tests, case, name, folder, rank))
+
+
+def serve(answers: Any, names: Sequence[str], run_one: Callable[[str, Path], dict[str, Any]]) -> None:
+    """Runs the tests that the standard input names."""
+    said: dict[str, Any] = {"tests": list(names)}
     while True:
         print(json.dumps(said), file=answers, flush=True)
         line = sys.stdin.readline()
         if not line:
             return
         name, folder = line.split()
-        said = run(tests, case, name, Path(folder), rank)
+        said = run_one(name, Path(folder))
 
 
 def load(file: str) -> ModuleType:

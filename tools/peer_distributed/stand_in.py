@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import importlib.util
 import io
 import itertools
@@ -199,6 +200,8 @@ def install() -> None:
         _module("torch._utils_internal", TEST_MASTER_ADDR="127.0.0.1", TEST_MASTER_PORT="29500")
     if importlib.util.find_spec("torch.testing._internal") is None:
         _module("torch.testing._internal")
+    else:
+        importlib.import_module("torch.testing._internal")
     _module(
         "torch.testing._internal.common_distributed",
         captured_output=captured_output,
@@ -210,6 +213,8 @@ def install() -> None:
         nccl_skip_if_lt_x_gpu=lambda backend, x: no_gpu() if backend == "nccl" else unchanged(),
         require_n_gpus_for_nccl_backend=lambda n, backend: no_gpu() if backend == "nccl" else unchanged(),
         requires_nccl_version=lambda version, msg: unchanged(),
+        requires_nccl=lambda: no_gpu(),
+        requires_gloo=lambda: unchanged(),
         simple_sparse_reduce_tests=sparse_sums,
         skip_if_lt_x_gpu=no_gpu,
         skip_if_no_gpu=skip("needs GPUs"),
@@ -217,6 +222,7 @@ def install() -> None:
         skip_if_rocm_multiprocess=unchanged(),
         skip_if_small_worldsize=small_world,
         TEST_SKIPS={},
+        tp_transports=lambda: None,
         verify_ddp_error_logged=error_was_logged,
         with_dist_debug_levels=with_debug_levels,
         with_nccl_blocking_wait=unchanged(),
@@ -233,7 +239,11 @@ def install() -> None:
         parametrize=parametrize,
         skip_but_pass_in_sandcastle=skip,
         skip_but_pass_in_sandcastle_if=skip_if,
+        get_cycles_per_ms=lambda: 1.0,
+        load_tests=None,
         TemporaryFileName=temporary_file_name,
+        TEST_WITH_DEV_DBG_ASAN=False,
+        TEST_WITH_TSAN=False,
         TEST_WITH_ROCM=False,
     )
 
