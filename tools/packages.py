@@ -92,6 +92,7 @@ TABLE = {
         (
             *(
                 "base",
+                "planning",
                 "stores",
                 "backends",
                 "elastic",

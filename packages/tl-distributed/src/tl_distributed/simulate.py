@@ -7,6 +7,10 @@ The program runs as that rank, with the variables that the launcher would set. I
 it asks for, and count messages and bytes as a ring or a pairwise exchange among the ranks would send them. All other
 ranks are taken to have what this one has: a sum is this rank's tensor times the size of the group, an all_gather gives
 it as often. What comes from one other rank alone (`recv`, `broadcast` from it) is left as it is.
+
+    tl simulate --mesh dp=128,pp=16,tp=8 --machine h100x8 --model 405b --batch 2048
+
+estimates the messages, the memory and the time of a step of a cut transformer, without a program.
 """
 
 from __future__ import annotations
@@ -26,10 +30,13 @@ from .backends.fake import FakeGroup
 from .backends.group_context import GroupContext
 from .base.reduction import RedOpType, ReduceOp
 from .base.work import Work
+from .planning.estimate import Plan, estimate, table
+from .planning.machine import machine
+from .planning.transformer import MODELS
 from .stores.rendezvous import Meeting, all_meet_by
 from .stores.store import HashStore
 
-__all__ = ["MirrorGroup", "Simulation", "get_parser", "main"]
+__all__ = ["MirrorGroup", "Simulation", "get_parser", "main", "plan_lines"]
 
 PROGRAM = "python -m tl_distributed.simulate"
 
@@ -204,12 +211,56 @@ def get_parser(program: str = PROGRAM) -> argparse.ArgumentParser:
         8
     """
     parser = argparse.ArgumentParser(program, description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--world", type=int, required=True, help="how many ranks the job has")
+    parser.add_argument("--world", type=int, help="how many ranks the job has")
     parser.add_argument("--rank", type=int, default=0, help="the rank that the program runs as")
     parser.add_argument("-m", "--module", action="store_true", help="the program is a module")
-    parser.add_argument("program", help="the program")
+    parser.add_argument("--mesh", help="dimensions of a plan from the outermost, such as dp=128,pp=16,tp=8")
+    parser.add_argument("--machine", default="a100x8", help="a100x8, h100x8 or a file")
+    parser.add_argument("--model", default="175b", choices=sorted(MODELS), help="the transformer of a plan")
+    parser.add_argument("--batch", type=int, default=2048, help="the sequences of a step")
+    parser.add_argument(
+        "--microbatch", type=int, default=1, help="the sequences that a pipeline works on at a time"
+    )
+    parser.add_argument("--chunks", type=int, default=1, help="the stages of a rank")
+    parser.add_argument("--no-recompute", action="store_true", help="activations are stored")
+    parser.add_argument(
+        "--shard-parameters", action="store_true", help="data-parallel ranks share the parameters"
+    )
+    parser.add_argument("program", nargs="?", help="the program")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
     return parser
+
+
+def plan_lines(options: argparse.Namespace) -> list[str]:
+    """The estimate of a plan, as lines of text.
+
+    Args:
+        options: those of the command line.
+
+    Raises:
+        ValueError: the mesh can't be read, or doesn't fit the batch.
+
+    Example:
+        >>> options = get_parser().parse_args(["--mesh", "dp=2,tp=8", "--model", "8b", "--batch", "8"])
+        >>> plan_lines(options)[0]
+        '8.0 B parameters on 16 ranks: dp 2 x tp 8, 4 microbatches of 1'
+    """
+    mesh: dict[str, int] = {}
+    for part in options.mesh.split(","):
+        name, _, size = part.partition("=")
+        if not size.isdigit():
+            raise ValueError(f"--mesh: expected sizes such as dp=2,tp=8, got {options.mesh!r}")
+        mesh[name] = int(size)
+    plan = Plan(
+        mesh,
+        options.batch,
+        options.microbatch,
+        options.chunks,
+        not options.no_recompute,
+        options.shard_parameters,
+    )
+    model = MODELS[options.model]
+    return table(model, plan, estimate(model, plan, machine(options.machine)))
 
 
 def main(args: Sequence[str] | None = None, program: str = PROGRAM) -> int:
@@ -225,8 +276,14 @@ def main(args: Sequence[str] | None = None, program: str = PROGRAM) -> int:
     Example:
         >>> main(["--world", "8", "train.py"])  # doctest: +SKIP
     """
-    options = get_parser(program).parse_args(args)
+    parser = get_parser(program)
+    options = parser.parse_args(args)
+    if options.mesh is None and (options.world is None or options.program is None):
+        parser.error("--world and a program, or --mesh, are needed")
     try:
+        if options.mesh is not None:
+            print("\n".join(plan_lines(options)))
+            return 0
         simulation = Simulation(options.world, options.rank)
     except ValueError as error:
         print(f"{program}: {str(error).removeprefix('Simulation: ')}", file=sys.stderr)
