@@ -51,6 +51,7 @@ class RowPass::Planner {
   }
 
  private:
+  // The action of a step: the rows of its operands, and the buffers that they take.
   void add(int k) {
     const Step& step = steps_[k];
     Action action{&step, {}, {}};

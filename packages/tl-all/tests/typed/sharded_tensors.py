@@ -24,7 +24,7 @@ from tl.distributed.tensor.parallel import (
 )
 
 
-def place(x: Tensor, mesh: DeviceMesh, placements: list[Placement]) -> DTensor:
+def distribute(x: Tensor, mesh: DeviceMesh, placements: list[Placement]) -> DTensor:
     return distribute_tensor(x, mesh, placements)
 
 
@@ -52,7 +52,7 @@ def shard_weights(name: str, module: nn.Module, mesh: DeviceMesh) -> None:
 def main() -> None:
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     mesh = init_device_mesh("cpu", (1, 1), mesh_dim_names=("dp", "tp"))
-    x = place(torch.ones(4, 2), mesh, [Shard(0), Replicate()])
+    x = distribute(torch.ones(4, 2), mesh, [Shard(0), Replicate()])
     local: Tensor = x.to_local()
     print(local.shape, x.placements, x.device_mesh.ndim, mesh["tp"].size(), mesh.get_local_rank("dp"))
     y = x.redistribute(placements=[Replicate(), Replicate()])

@@ -85,7 +85,8 @@ py::object unclaimed(const py::object& o) {
   return py::reinterpret_steal<py::object>(wrap(std::move(t)));
 }
 
-// _take_geometry(t, from): storage, sizes, strides and sparse parts of another tensor without memory; the device stays
+// _take_geometry(t, from): storage, sizes, strides and sparse parts of another tensor without memory; the
+// device stays
 void take_geometry(const py::object& o, const py::object& from) {
   const Tensor &t = tensor_argument(o), &source = tensor_argument(from);
   const Device device = t.device();

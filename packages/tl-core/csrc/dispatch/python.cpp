@@ -118,8 +118,8 @@ void share_storage(TensorImpl& view, const TensorImpl& viewed) {
   view.device = device;
 }
 
-// A view of what its argument is a view of. `detach` is none to autograd: its result has no base, as without a
-// handler.
+// A view of what its argument is a view of. `detach` is none to autograd: its result has no base, as without
+// a handler.
 void note_base(const Operator& op, const TlValue* args, TlValue* rets, int n_rets) {
   static const Operator* const detach = &operator_named("detach");
   if (!op.info.is_view || args[0].tag != TL_TENSOR) return;

@@ -33,9 +33,8 @@ bool any_sparse(const TlValue* args, int n_args, bool (*holds)(const Tensor&)) {
       return t && t.is_sparse() && holds(t);
     }
     auto* list = static_cast<const Tensor*>(v.u.p);
-    return v.tag == TL_TENSOR_LIST && std::any_of(list, list + v.len, [&](const Tensor& t) {
-             return t && t.is_sparse() && holds(t);
-           });
+    return v.tag == TL_TENSOR_LIST &&
+           std::any_of(list, list + v.len, [&](const Tensor& t) { return t && t.is_sparse() && holds(t); });
   });
 }
 
@@ -64,7 +63,8 @@ int run_native(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_
   const NativeCall& native = *static_cast<const NativeCall*>(ctx);
   bool taken = false;
   if (guarded([&] {
-        taken = !any_sparse(args, n_args, is_hollow) && !(records_gradients() && reads_dense_gradient(args, n_args)) && native.rule->run(args, rets);
+        taken = !any_sparse(args, n_args, is_hollow) &&
+                !(records_gradients() && reads_dense_gradient(args, n_args)) && native.rule->run(args, rets);
       }) != 0)
     return -1;
   if (taken) return 0;

@@ -323,23 +323,23 @@ class ModuleCompiler:
 
         Its methods are those that `script_method` marks, and those of the texts that `define` stored.
         """
-        written = type(module)
+        subclass = type(module)
         kind = self._module_classes[self.module_class(module)]
-        scope = dict(vars(sys.modules[written.__module__]))
+        scope = dict(vars(sys.modules[subclass.__module__]))
         for text in vars(module).get("_method_texts", ()):
-            sources = source_of_text(textwrap.dedent(text), scope.__getitem__, written.__name__, "<string>")
+            sources = source_of_text(textwrap.dedent(text), scope.__getitem__, subclass.__name__, "<string>")
             kind.texts.update(sources)
         for name in kind.texts:
             self.compile_method(kind, name)
-        for name in dir(written):
-            if getattr(class_attribute(written, name), "_script_method", False):
+        for name in dir(subclass):
+            if getattr(class_attribute(subclass, name), "_script_method", False):
                 self.compile_method(kind, name)
         facts = {
-            "__module__": written.__module__,
-            "__qualname__": written.__qualname__,
-            "_written_class": written,
+            "__module__": subclass.__module__,
+            "__qualname__": subclass.__qualname__,
+            "_written_class": subclass,
         }
-        self.program.bases[kind.name] = type(written.__name__, (RecursiveScriptModule, written), facts)
+        self.program.bases[kind.name] = type(subclass.__name__, (RecursiveScriptModule, subclass), facts)
         for name, part in module._modules.items():
             module._modules[name] = self.build_module(part)
         for name in kind.facts.attributes:

@@ -153,17 +153,29 @@ TL_FACE_LIMITS(BFloat16, 8, 0xff7f, 0x7f7f, 0x0080, 0x7f80, 0x7fc0, 0x3c00, 1)
 #define TL_FACE_MATH1(T, F) \
   inline c10::T F(c10::T a) { return c10::T(std::F(float(a))); }
 #define TL_FACE_MATH(F) TL_FACE_MATH1(Half, F) TL_FACE_MATH1(BFloat16, F)
+// clang-format off
 TL_FACE_MATH(abs)
 TL_FACE_MATH(fabs)
 TL_FACE_MATH(floor)
-TL_FACE_MATH(ceil) TL_FACE_MATH(round) TL_FACE_MATH(trunc) TL_FACE_MATH(exp) TL_FACE_MATH(log)
-    TL_FACE_MATH(sqrt) TL_FACE_MATH(tanh) TL_FACE_MATH(sin) TL_FACE_MATH(cos) TL_FACE_MATH(expm1)
-        TL_FACE_MATH(log1p) TL_FACE_MATH(log2) TL_FACE_MATH(log10) TL_FACE_MATH(erf) TL_FACE_MATH(rint)
+TL_FACE_MATH(ceil)
+TL_FACE_MATH(round)
+TL_FACE_MATH(trunc)
+TL_FACE_MATH(exp)
+TL_FACE_MATH(log)
+TL_FACE_MATH(sqrt)
+TL_FACE_MATH(tanh)
+TL_FACE_MATH(sin)
+TL_FACE_MATH(cos)
+TL_FACE_MATH(expm1)
+TL_FACE_MATH(log1p)
+TL_FACE_MATH(log2)
+TL_FACE_MATH(log10)
+TL_FACE_MATH(erf)
+TL_FACE_MATH(rint)
+// clang-format on
 #undef TL_FACE_MATH
 #undef TL_FACE_MATH1
-            inline bool isnan(c10::Half a) {
-  return (a.x & 0x7fff) > 0x7c00;
-}
+inline bool isnan(c10::Half a) { return (a.x & 0x7fff) > 0x7c00; }
 inline bool isnan(c10::BFloat16 a) { return (a.x & 0x7fff) > 0x7f80; }
 inline bool isinf(c10::Half a) { return (a.x & 0x7fff) == 0x7c00; }
 inline bool isinf(c10::BFloat16 a) { return (a.x & 0x7fff) == 0x7f80; }

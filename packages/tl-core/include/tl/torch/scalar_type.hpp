@@ -37,28 +37,50 @@
   _(uint32_t, UInt32, TL_CODE_UINT, 32)                                \
   _(uint64_t, UInt64, TL_CODE_UINT, 64)
 
-#define TL_FACE_CPP_TYPES(_)                                                                        \
-  _(uint8_t, Byte)                                                                                  \
-  _(int8_t, Char)                                                                                   \
-  _(int16_t, Short)                                                                                 \
-  _(int, Int) _(int64_t, Long) _(c10::Half, Half) _(float, Float) _(double, Double)                 \
-      _(c10::complex<c10::Half>, ComplexHalf) _(c10::complex<float>, ComplexFloat)                  \
-          _(c10::complex<double>, ComplexDouble) _(bool, Bool) _(c10::BFloat16, BFloat16)           \
-              _(c10::Float8_e5m2, Float8_e5m2) _(c10::Float8_e4m3fn, Float8_e4m3fn)                 \
-                  _(c10::Float8_e5m2fnuz, Float8_e5m2fnuz) _(c10::Float8_e4m3fnuz, Float8_e4m3fnuz) \
-                      _(uint16_t, UInt16) _(uint32_t, UInt32) _(uint64_t, UInt64)
+// clang-format off
+#define TL_FACE_CPP_TYPES(_) \
+  _(uint8_t, Byte) \
+  _(int8_t, Char) \
+  _(int16_t, Short) \
+  _(int, Int) \
+  _(int64_t, Long) \
+  _(c10::Half, Half) \
+  _(float, Float) \
+  _(double, Double) \
+  _(c10::complex<c10::Half>, ComplexHalf) \
+  _(c10::complex<float>, ComplexFloat) \
+  _(c10::complex<double>, ComplexDouble) \
+  _(bool, Bool) \
+  _(c10::BFloat16, BFloat16) \
+  _(c10::Float8_e5m2, Float8_e5m2) \
+  _(c10::Float8_e4m3fn, Float8_e4m3fn) \
+  _(c10::Float8_e5m2fnuz, Float8_e5m2fnuz) \
+  _(c10::Float8_e4m3fnuz, Float8_e4m3fnuz) \
+  _(uint16_t, UInt16) \
+  _(uint32_t, UInt32) \
+  _(uint64_t, UInt64)
 #define AT_FORALL_SCALAR_TYPES(_) \
-  _(uint8_t, Byte)                \
-  _(int8_t, Char) _(int16_t, Short) _(int, Int) _(int64_t, Long) _(float, Float) _(double, Double)
+  _(uint8_t, Byte) \
+  _(int8_t, Char) \
+  _(int16_t, Short) \
+  _(int, Int) \
+  _(int64_t, Long) \
+  _(float, Float) \
+  _(double, Double)
+// clang-format on
 #define AT_FORALL_SCALAR_TYPES_AND(TYPE, _) \
   AT_FORALL_SCALAR_TYPES(_)                 \
   _(decltype(::c10::impl::ScalarTypeToCPPType<::c10::ScalarType::TYPE>::t), TYPE)
-#define AT_FORALL_SCALAR_TYPES_WITH_COMPLEX(_)                                              \
-  AT_FORALL_SCALAR_TYPES(_)                                                                 \
-  _(c10::Half, Half)                                                                        \
-  _(c10::complex<c10::Half>, ComplexHalf)                                                   \
-  _(c10::complex<float>, ComplexFloat) _(c10::complex<double>, ComplexDouble) _(bool, Bool) \
-      _(c10::BFloat16, BFloat16)
+// clang-format off
+#define AT_FORALL_SCALAR_TYPES_WITH_COMPLEX(_) \
+  AT_FORALL_SCALAR_TYPES(_) \
+  _(c10::Half, Half) \
+  _(c10::complex<c10::Half>, ComplexHalf) \
+  _(c10::complex<float>, ComplexFloat) \
+  _(c10::complex<double>, ComplexDouble) \
+  _(bool, Bool) \
+  _(c10::BFloat16, BFloat16)
+// clang-format on
 
 namespace c10 {
 TL_FACE {

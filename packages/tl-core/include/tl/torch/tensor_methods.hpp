@@ -81,24 +81,39 @@ TL_FACE {
   inline Tensor operator OP(const Tensor& a, const Scalar& b) { return at::FUNCTION(a, b); }
 #define TL_FACE_REVERSED(OP, EXPRESSION) \
   inline Tensor operator OP(const Scalar& a, const Tensor& b) { return EXPRESSION; }
+  // clang-format off
   TL_FACE_READS(+, add)
   TL_FACE_REVERSED(+, at::add(b, a))
   TL_FACE_READS(-, sub)
-  TL_FACE_REVERSED(-, at::rsub(b, a)) TL_FACE_READS(*, mul) TL_FACE_REVERSED(*, at::mul(b, a))
-      TL_FACE_READS(/, div) TL_FACE_REVERSED(/, at::mul(at::reciprocal(b), a)) TL_FACE_READS(%, remainder)
-          TL_FACE_READS(&, bitwise_and) TL_FACE_REVERSED(&, at::bitwise_and(b, a))
-              TL_FACE_READS(|, bitwise_or) TL_FACE_REVERSED(|, at::bitwise_or(b, a))
-                  TL_FACE_READS(^, bitwise_xor) TL_FACE_REVERSED(^, at::bitwise_xor(b, a))
-                      TL_FACE_READS(<, lt) TL_FACE_REVERSED(<, at::gt(b, a)) TL_FACE_READS(<=, le)
-                          TL_FACE_REVERSED(<=, at::ge(b, a)) TL_FACE_READS(>, gt)
-                              TL_FACE_REVERSED(>, at::lt(b, a)) TL_FACE_READS(>=, ge)
-                                  TL_FACE_REVERSED(>=, at::le(b, a)) TL_FACE_READS(==, eq)
-                                      TL_FACE_REVERSED(==, at::eq(b, a)) TL_FACE_READS(!=, ne)
-                                          TL_FACE_REVERSED(!=, at::ne(b, a))
+  TL_FACE_REVERSED(-, at::rsub(b, a))
+  TL_FACE_READS(*, mul)
+  TL_FACE_REVERSED(*, at::mul(b, a))
+  TL_FACE_READS(/, div)
+  TL_FACE_REVERSED(/, at::mul(at::reciprocal(b), a))
+  TL_FACE_READS(%, remainder)
+  TL_FACE_READS(&, bitwise_and)
+  TL_FACE_REVERSED(&, at::bitwise_and(b, a))
+  TL_FACE_READS(|, bitwise_or)
+  TL_FACE_REVERSED(|, at::bitwise_or(b, a))
+  TL_FACE_READS(^, bitwise_xor)
+  TL_FACE_REVERSED(^, at::bitwise_xor(b, a))
+  TL_FACE_READS(<, lt)
+  TL_FACE_REVERSED(<, at::gt(b, a))
+  TL_FACE_READS(<=, le)
+  TL_FACE_REVERSED(<=, at::ge(b, a))
+  TL_FACE_READS(>, gt)
+  TL_FACE_REVERSED(>, at::lt(b, a))
+  TL_FACE_READS(>=, ge)
+  TL_FACE_REVERSED(>=, at::le(b, a))
+  TL_FACE_READS(==, eq)
+  TL_FACE_REVERSED(==, at::eq(b, a))
+  TL_FACE_READS(!=, ne)
+  TL_FACE_REVERSED(!=, at::ne(b, a))
+  // clang-format on
 #undef TL_FACE_READS
 #undef TL_FACE_REVERSED
 
-                                              inline bool Tensor::is_contiguous(MemoryFormat f) const {
+  inline bool Tensor::is_contiguous(MemoryFormat f) const {
     const TlView v = view_("is_contiguous");
     if (f == MemoryFormat::Contiguous || f == MemoryFormat::Preserve) return v.is_contiguous != 0;
     const int n = f == MemoryFormat::ChannelsLast ? 4 : 5;

@@ -239,6 +239,10 @@ ALIASES = {
     "utils._sympy.value_ranges": "utils._sympy.numbers",
 }
 
+_GRANULARITY = (
+    "AffineQuantizedObserverBase Granularity MappingType PerAxis PerBlock PerGroup "
+    "PerRow PerTensor PerToken TorchAODType ZeroPointDomain get_block_size"
+)
 OBJECTS = {
     "distributed._all_gather_base": "tl_distributed.collectives.tensor_collectives:all_gather_into_tensor",
     "distributed.tensor.placement_types.DTensorSpec": "tl_distributed.tensor.dtensor_spec:DTensorSpec",
@@ -254,18 +258,10 @@ OBJECTS = {
     "cpu._get_cpu_capability": "tl_core.compat.native:_get_cpu_capability",
     "cuda.amp.autocast_mode._cast": "tl_amp.autocast_mode:_cast",
     "qscheme": "tl_quantization:QScheme",
-    "ao.quantization.observer.AffineQuantizedObserverBase": "tl_quantization.granularity:AffineQuantizedObserverBase",
-    "ao.quantization.observer.Granularity": "tl_quantization.granularity:Granularity",
-    "ao.quantization.observer.MappingType": "tl_quantization.granularity:MappingType",
-    "ao.quantization.observer.PerAxis": "tl_quantization.granularity:PerAxis",
-    "ao.quantization.observer.PerBlock": "tl_quantization.granularity:PerBlock",
-    "ao.quantization.observer.PerGroup": "tl_quantization.granularity:PerGroup",
-    "ao.quantization.observer.PerRow": "tl_quantization.granularity:PerRow",
-    "ao.quantization.observer.PerTensor": "tl_quantization.granularity:PerTensor",
-    "ao.quantization.observer.PerToken": "tl_quantization.granularity:PerToken",
-    "ao.quantization.observer.TorchAODType": "tl_quantization.granularity:TorchAODType",
-    "ao.quantization.observer.ZeroPointDomain": "tl_quantization.granularity:ZeroPointDomain",
-    "ao.quantization.observer.get_block_size": "tl_quantization.granularity:get_block_size",
+    **{
+        f"ao.quantization.observer.{name}": f"tl_quantization.granularity:{name}"
+        for name in _GRANULARITY.split()
+    },
     "utils.generate_methods_for_privateuse1_backend": (
         "tl_nn.extension_methods:generate_methods_for_privateuse1_backend"
     ),
@@ -690,13 +686,10 @@ HOMES = {
     "tl_quantization.rangeless_observers": "ao.quantization.observer",
 }
 # Rooms of the core. PyTorch has no modules of these names, so a room has no façade name but for the rows of `MODULES`.
-ROOMS = tuple(
-    f"{CORE}.{room}"
-    for room in (
-        *("api", "base", "compat", "dispatch", "extensions", "functions", "memory", "operators", "pytree"),
-        *("schemas", "settings", "symbolic", "tensors"),
-    )
+_ROOMS = (
+    "api base compat dispatch extensions functions memory operators pytree schemas settings symbolic tensors"
 )
+ROOMS = tuple(f"{CORE}.{room}" for room in _ROOMS.split())
 # The façade names of the modules.
 FACADE: dict[str, str | None] = {
     **dict.fromkeys(ROOMS),
@@ -707,15 +700,12 @@ FACADE: dict[str, str | None] = {
 
 # Former modules that plain pickles name, each with the present module of its names.
 MOVED_MODULES = {
-    "tl_core._size": "tl_core.tensors.size",
-    "tl_core._tensor": "tl_core.api.tensor_pickling",
-    "tl_core.ops": "tl_core.operators.packets",
-    "tl_core.parameter": "tl_core.tensors.parameter",
-    "tl_core.return_types": "tl_core.base.return_types",
-    "tl_core.typed_storage": "tl_core.memory.typed_storage",
+    "tl_core._size": "tl_core.tensors.size", "tl_core._tensor": "tl_core.api.tensor_pickling",
+    "tl_core.ops": "tl_core.operators.packets", "tl_core.parameter": "tl_core.tensors.parameter",
+    "tl_core.return_types": "tl_core.base.return_types", "tl_core.typed_storage": "tl_core.memory.typed_storage",
     "tl_core.untyped_storage": "tl_core.memory.untyped_storage",
     "tl_nn.modules.persistent": "tl_nn.modules.state_dict",
-}
+}  # fmt: skip
 # Attributes of the native module that hold the functions of one namespace. PyTorch has them in `torch._C`.
 NATIVE_NAMESPACES = tuple(f"{CORE}.{name}" for name in ("_fft", "_linalg", "_nn", "_special"))
 # Modules that some names of plain pickles have left: the present module of each name.

@@ -111,8 +111,8 @@ def run(name: str, command: Sequence[str], verbose: bool) -> None:
         print(shlex.join(command), file=sys.stderr)
     process = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if process.returncode:
-        said = process.stderr or process.stdout
-        raise RuntimeError(f"Error building extension '{name}': {shlex.join(command)}\n{said}")
+        output = process.stderr or process.stdout
+        raise RuntimeError(f"Error building extension '{name}': {shlex.join(command)}\n{output}")
     if verbose and process.stderr:
         print(process.stderr, file=sys.stderr, end="")
 

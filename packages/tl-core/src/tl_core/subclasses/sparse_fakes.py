@@ -96,23 +96,23 @@ def _run(
     """The fakes of the results for doubles of the fakes among the arguments."""
     pairs: dict[int, Any] = {}
 
-    def doubled(t: Any) -> Any:
+    def record_double(t: Any) -> Any:
         other = double(t)
         pairs[id(other)] = (other, t)
         return other
 
-    def claimed(t: Any) -> Any:
+    def claim(t: Any) -> Any:
         if id(t) in pairs:
             return pairs[id(t)][1]
         return mode.claim_device(_on_meta(t), device)
 
     with no_modes():
-        out = func(*map_tensors(args, doubled), **map_tensors(kwargs, doubled))
+        out = func(*map_tensors(args, record_double), **map_tensors(kwargs, record_double))
         if writes:
             for other, fake in pairs.values():
                 if other.layout is not _C.strided or other.shape != fake.shape:
                     _C._take_geometry(fake, _on_meta(other))
-        return map_tensors(out, claimed)
+        return map_tensors(out, claim)
 
 
 def _on_meta(t: Tensor) -> Tensor:

@@ -115,31 +115,31 @@ def estimate(model: Transformer, plan: Plan, machine: Machine) -> Estimate:
         >>> estimate(MODELS["530b"], plan, machine("a100x8")).level
         {'tp': 'inside', 'pp': 'between', 'dp': 'between'}
     """
-    found = Estimate()
-    _count_messages(found, model, plan, machine)
-    _weigh(found, model, plan)
+    result = Estimate()
+    _count_messages(result, model, plan, machine)
+    _weigh(result, model, plan)
     work = model.operations(plan.batch, plan.recomputes) / plan.world()
     tensor, layers = plan.size("tp"), model.layers / plan.size("pp")
     tokens = plan.microbatches() * plan.microbatch * model.sequence
     # A layer reads and writes its activations about three times; a half of them is shared by tensor-parallel ranks.
     moved = 3 * _ACTIVATIONS * tokens * model.hidden * (0.5 + 0.5 / tensor) * layers
-    seconds = found.seconds
+    seconds = result.seconds
     seconds["products"] = work / machine.speed(model.hidden)
     seconds["memory"] = moved / machine.memory
     for dimension in ("tp", "pp", "dp"):
-        if dimension in found.sent:
-            rate = machine.inside if found.level[dimension] == "inside" else machine.between
-            seconds[dimension] = found.sent[dimension] / rate
-    found.bubble = (plan.size("pp") - 1) / (plan.chunks * plan.microbatches())
+        if dimension in result.sent:
+            rate = machine.inside if result.level[dimension] == "inside" else machine.between
+            seconds[dimension] = result.sent[dimension] / rate
+    result.bubble = (plan.size("pp") - 1) / (plan.chunks * plan.microbatches())
     in_pipeline = sum(seconds.get(name, 0.0) for name in ("products", "memory", "tp", "pp"))
-    seconds["bubble"] = in_pipeline * found.bubble
+    seconds["bubble"] = in_pipeline * result.bubble
     if plan.shards_parameters and "dp" in seconds:
-        seconds["dp"] = _exposed(seconds["dp"], in_pipeline, plan.recomputes)
-    found.speed = work / found.total()
-    return found
+        seconds["dp"] = _visible_seconds(seconds["dp"], in_pipeline, plan.recomputes)
+    result.speed = work / result.total()
+    return result
 
 
-def _exposed(sharing: float, computing: float, recomputes: bool) -> float:
+def _visible_seconds(sharing: float, computing: float, recomputes: bool) -> float:
     """The seconds of shared parameters that no computation hides.
 
     A third is the gathering before the forward pass, which goes on beside it. The other two thirds go on beside the
@@ -150,7 +150,7 @@ def _exposed(sharing: float, computing: float, recomputes: bool) -> float:
     return max(0.0, sharing / 3 - forward) + max(0.0, 2 * sharing / 3 - backward)
 
 
-def _count_messages(found: Estimate, model: Transformer, plan: Plan, machine: Machine) -> None:
+def _count_messages(result: Estimate, model: Transformer, plan: Plan, machine: Machine) -> None:
     tensor, pipeline, data = plan.size("tp"), plan.size("pp"), plan.size("dp")
     microbatches = plan.microbatches()
     activation = plan.microbatch * model.sequence * model.hidden * HALF
@@ -158,33 +158,38 @@ def _count_messages(found: Estimate, model: Transformer, plan: Plan, machine: Ma
     if tensor > 1:  # two sums in each layer and pass
         sums = (6 if plan.recomputes else 4) * microbatches * model.layers // pipeline
         _add(
-            found, plan, machine, "tp", 2 * (tensor - 1) * sums, 2 * (tensor - 1) / tensor * activation * sums
+            result,
+            plan,
+            machine,
+            "tp",
+            2 * (tensor - 1) * sums,
+            2 * (tensor - 1) / tensor * activation * sums,
         )
     if pipeline > 1:  # one each way; each tensor-parallel rank sends its part
         count = 2 * microbatches * plan.chunks
-        _add(found, plan, machine, "pp", count, count * activation / tensor)
+        _add(result, plan, machine, "pp", count, count * activation / tensor)
     if data > 1:
         gradients = 2 * (data - 1) / data * own * HALF
         passes = microbatches * 1.5 if plan.shards_parameters else 1  # gathered twice and reduced
         count = round(2 * (data - 1) * passes)
-        _add(found, plan, machine, "dp", count, gradients * passes)
+        _add(result, plan, machine, "dp", count, gradients * passes)
 
 
-def _add(found: Estimate, plan: Plan, machine: Machine, dimension: str, count: int, sent: float) -> None:
-    found.messages[dimension], found.sent[dimension] = count, sent
-    found.level[dimension] = "inside" if plan.is_inside(dimension, machine) else "between"
+def _add(result: Estimate, plan: Plan, machine: Machine, dimension: str, count: int, sent: float) -> None:
+    result.messages[dimension], result.sent[dimension] = count, sent
+    result.level[dimension] = "inside" if plan.is_inside(dimension, machine) else "between"
 
 
-def _weigh(found: Estimate, model: Transformer, plan: Plan) -> None:
+def _weigh(result: Estimate, model: Transformer, plan: Plan) -> None:
     """The bytes of a rank; data-parallel ranks share the state of the optimizer."""
     own = model.parameters() / (plan.size("tp") * plan.size("pp"))
-    kept = own / plan.size("dp") if plan.shards_parameters else own
+    shard = own / plan.size("dp") if plan.shards_parameters else own
     in_flight = min(plan.size("pp"), plan.microbatches())
     a_layer = plan.microbatch * model.sequence * model.hidden
     per_layer = HALF * a_layer if plan.recomputes else _ACTIVATIONS * a_layer / plan.size("tp")
-    found.memory = {
-        "parameters": HALF * kept,
-        "gradients": FULL * kept,
+    result.memory = {
+        "parameters": HALF * shard,
+        "gradients": FULL * shard,
         "optimizer": _OPTIMIZER * own / plan.size("dp"),
         "activations": per_layer * model.layers / plan.size("pp") * in_flight,
     }
@@ -195,7 +200,7 @@ def checkpoint_bytes(model: Transformer) -> float:
     return _CHECKPOINT * float(model.parameters())
 
 
-def table(model: Transformer, plan: Plan, found: Estimate) -> list[str]:
+def table(model: Transformer, plan: Plan, result: Estimate) -> list[str]:
     """An estimate as lines of text.
 
     Args:
@@ -211,12 +216,12 @@ def table(model: Transformer, plan: Plan, found: Estimate) -> list[str]:
         )
     ]
     lines += [
-        f"{name}: {found.messages[name]} messages, {found.sent[name] / 1e9:.4g} GB, {found.level[name]} machines"
-        for name in found.messages
+        f"{name}: {result.messages[name]} messages, {result.sent[name] / 1e9:.4g} GB, {result.level[name]} machines"
+        for name in result.messages
     ]
-    memory = ", ".join(f"{name} {size / 2**30:.4g} GiB" for name, size in found.memory.items())
-    lines.append(f"memory: {memory}, together {sum(found.memory.values()) / 2**30:.4g} GiB")
-    parts = ", ".join(f"{name} {seconds:.4g}" for name, seconds in found.seconds.items())
-    lines.append(f"seconds: {parts}, together {found.total():.4g}; bubble {100 * found.bubble:.1f} %")
-    lines.append(f"speed: {found.speed / 1e12:.4g} TFLOP/s a rank")
+    memory = ", ".join(f"{name} {size / 2**30:.4g} GiB" for name, size in result.memory.items())
+    lines.append(f"memory: {memory}, together {sum(result.memory.values()) / 2**30:.4g} GiB")
+    parts = ", ".join(f"{name} {seconds:.4g}" for name, seconds in result.seconds.items())
+    lines.append(f"seconds: {parts}, together {result.total():.4g}; bubble {100 * result.bubble:.1f} %")
+    lines.append(f"speed: {result.speed / 1e12:.4g} TFLOP/s a rank")
     return lines

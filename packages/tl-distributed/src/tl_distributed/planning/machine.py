@@ -55,8 +55,8 @@ def machine(name: str) -> Machine:
     if not path.exists():
         path = Path(name)
     if not path.is_file():
-        known = ", ".join(sorted(each.stem for each in _FOLDER.glob("*.toml")))
-        raise ValueError(f"machine: no machine or file is called {name!r}; known: {known}")
+        shipped = ", ".join(sorted(each.stem for each in _FOLDER.glob("*.toml")))
+        raise ValueError(f"machine: no machine or file is called {name!r}; known: {shipped}")
     values = tomllib.loads(path.read_text())
     names = {field.name for field in fields(Machine)}
     if set(values) != names:

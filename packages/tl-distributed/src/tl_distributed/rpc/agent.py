@@ -62,7 +62,6 @@ class Agent:
         self.info = self.roster.info
         self.threads = Threads(f"rpc {name}", self._enter_thread)
         self.is_over = False
-        self.is_timing = False
         self._calls = _Calls(self)
         self._connections: dict[int, Connection] = {}
         self._incoming: dict[int, Connection] = {}
@@ -99,10 +98,9 @@ class Agent:
         Args:
             kind: its class, which takes the agent.
         """
-        found = self._parts.get(kind)
-        if found is None:
-            found = self._parts.setdefault(kind, kind(self))
-        part: Part = found
+        if kind not in self._parts:
+            self._parts.setdefault(kind, kind(self))
+        part: Part = self._parts[kind]
         return part
 
     # What the other workers are called.
@@ -231,16 +229,18 @@ class Agent:
         return connection, future
 
     def _connection(self, to: WorkerInfo) -> Connection:
-        found = self._connections.get(to.id)
-        if found is not None and found.is_open:
-            return found
+        connection = self._connections.get(to.id)
+        if connection is not None and connection.is_open:
+            return connection
         with self._connecting:
-            found = self._connections.get(to.id)
-            if found is None or not found.is_open:
-                found = connections.connect(self.roster.address(to), self.info.id, to.id, self.roster.token)
-                self._connections[to.id] = found
-                self._watch(found)
-        return found
+            connection = self._connections.get(to.id)
+            if connection is None or not connection.is_open:
+                connection = connections.connect(
+                    self.roster.address(to), self.info.id, to.id, self.roster.token
+                )
+                self._connections[to.id] = connection
+                self._watch(connection)
+        return connection
 
     def _hold_connection(self, to: WorkerInfo) -> None:
         """Connects to a worker, so that each of the two hears of the other's end."""
@@ -291,8 +291,8 @@ class Agent:
         else:
             self._incoming.pop(connection.link.fileno(), None)
         connection.link.close()
-        held = [*self._connections.values(), *self._incoming.values()]
-        if not self.is_over and not any(each.worker == connection.worker for each in held):
+        open_connections = [*self._connections.values(), *self._incoming.values()]
+        if not self.is_over and not any(each.worker == connection.worker for each in open_connections):
             self.lost[connection.worker] = error
             for listener in list(self.listeners):
                 listener(connection.worker, error)
@@ -326,7 +326,7 @@ class Agent:
             content: Any = frame.content
             if frame.flags & gradient_link.MARKED:
                 content, mark = deserialize(content, ())
-                with thread_context.continued(mark):
+                with thread_context.in_context(mark):
                     tensors = gradient_link.incoming(self, caller, mark, frame.tensors)
                     self._call(connection, frame, caller, mark, content, tensors)
             else:
@@ -367,7 +367,7 @@ class Agent:
 
         def reply(done: Future[Any]) -> None:
             try:
-                with thread_context.continued(mark):
+                with thread_context.in_context(mark):
                     self._reply(connection, frame, caller, done.value())
             except Exception as error:
                 self._reply_failure(connection, frame, error)
@@ -494,7 +494,7 @@ class _Calls:
     def lose(self, worker: int, error: Exception) -> None:
         for number, (_, to) in list(self._open.items()):
             if to.id == worker:
-                self.fail(number, failures.gone(self._agent.info, to, error))
+                self.fail(number, failures.ended(self._agent.info, to, error))
 
     def end(self) -> None:
         self._deadlines.stop()
@@ -509,13 +509,10 @@ class _Calls:
 
 def _counts(agent: Agent, calls: int, running: int) -> dict[str, str]:
     threads = agent.options.num_worker_threads
-    info = {
+    return {
         "agent.num_pending_requests": str(calls),
         "agent.client_active_calls": str(calls),
         "agent.server_active_calls": str(running),
         "agent.thread_pool_size": str(threads),
         "agent.num_idle_threads": str(threads - running),
     }
-    if agent.is_timing:
-        info["agent.gil_average_wait_time_us"] = "0"
-    return info

@@ -56,8 +56,15 @@ def get_rpc_timeout() -> float:
 
 
 def enable_gil_profiling(flag: bool) -> None:
-    """Adds the waits for the interpreter to the counts of the agent."""
-    current.current().is_timing = bool(flag)
+    """Switches the measurement of waits for the interpreter's lock, which tl lacks.
+
+    Raises:
+        NotImplementedError: `flag` is true.
+    """
+    if flag:
+        raise NotImplementedError(
+            "enable_gil_profiling(): tl doesn't measure the waits of remote calls for the interpreter's lock"
+        )
 
 
 def _rref_context_get_debug_info() -> dict[str, str]:

@@ -47,7 +47,7 @@ def unreachable(own: WorkerInfo, to: WorkerInfo, error: Exception) -> Exception:
     return RuntimeError(f"{own.name} can't reach {to.name} (rank {to.id}): {_text(error)}")
 
 
-def gone(own: WorkerInfo, to: WorkerInfo, error: Exception) -> Exception:
+def ended(own: WorkerInfo, to: WorkerInfo, error: Exception) -> Exception:
     """The error of a worker that ended while a call ran there."""
     return RuntimeError(
         f"{to.name} (rank {to.id}) ended while a call of {own.name} ran there: {_text(error)}"

@@ -97,25 +97,25 @@ def gather(agent: Any, value: Any, names: Iterable[str] | None, timeout: float) 
     Raises:
         RuntimeError: a worker is gone, or came too late.
     """
-    chosen = frozenset(each.name for each in agent.get_worker_infos()) if names is None else frozenset(names)
-    if agent.info.name not in chosen:
-        raise RuntimeError(f"{agent.info.name} is not among the workers that take part: {sorted(chosen)}")
-    leader = agent.roster.find(min(chosen))
-    number = agent.part(Meetings).next_round(chosen)
+    members = frozenset(each.name for each in agent.get_worker_infos()) if names is None else frozenset(names)
+    if agent.info.name not in members:
+        raise RuntimeError(f"{agent.info.name} is not among the workers that take part: {sorted(members)}")
+    leader = agent.roster.find(min(members))
+    number = agent.part(Meetings).next_round(members)
     limit = agent.timeout if timeout < 0 else timeout
-    call = agent.call(leader, _add, (chosen, number, agent.info.name, value), None, limit, True)
+    call = agent.call(leader, _add, (members, number, agent.info.name, value), None, limit, True)
     try:
         return dict(call.wait())
     except RuntimeError as error:
         if "RPC ran for more than" in str(error):
             raise RuntimeError(
                 f"{agent.info.name} timed out in _all_gather after {limit:.2f} seconds: not all of "
-                f"{sorted(chosen)} came. The first exception is {error}"
+                f"{sorted(members)} came. The first exception is {error}"
             ) from error
         raise
 
 
 @async_execution
 def _add(names: frozenset[str], number: int, name: str, value: Any) -> Future[dict[str, Any]]:
-    done: Future[dict[str, Any]] = current().part(Meetings).add(names, number, name, value)
-    return done
+    result: Future[dict[str, Any]] = current().part(Meetings).add(names, number, name, value)
+    return result

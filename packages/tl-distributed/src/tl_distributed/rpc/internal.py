@@ -103,7 +103,7 @@ def make_owned(
             result.add_done_callback(lambda done: _pass_on(done, owned.value))
         else:
             owned.value.set_result(result)
-    return _finished(owned.value)
+    return _without_value(owned.value)
 
 
 def _pass_on(done: Future[Any], target: Future[Any]) -> None:
@@ -115,7 +115,7 @@ def _pass_on(done: Future[Any], target: Future[Any]) -> None:
         target.set_result(value)
 
 
-def _finished(value: Future[Any]) -> Future[Any]:
+def _without_value(value: Future[Any]) -> Future[Any]:
     """A future without the value, which stays with its owner; an error belongs to the value, too."""
     finished: Future[Any] = Future()
     value.add_done_callback(lambda _: finished.set_result(None))

@@ -126,8 +126,8 @@ class TensorPipeRpcBackendOptions(RpcBackendOptions):
         Raises:
             ValueError: a device isn't known.
         """
-        known = [tl_core.device(each) for each in devices]
-        others = [each for each in known if each.type != "cpu"]
-        if others:
-            raise ValueError(f"devices: tensors of remote calls are on the CPU, got {others}")
-        self.devices = known
+        parsed = [tl_core.device(each) for each in devices]
+        refused = [each for each in parsed if each.type != "cpu"]
+        if refused:
+            raise ValueError(f"devices: tensors of remote calls are on the CPU, got {refused}")
+        self.devices = parsed

@@ -86,27 +86,27 @@ class Reception:
             self._strangers[link.fileno()] = (link, challenge, time.monotonic() + connections.PATIENCE)
             self._threads.watch(link.fileno(), partial(self._hear_stranger, link))
         now = time.monotonic()
-        known = list(self._strangers.values())
-        for index, (link, _, until) in enumerate(known):
-            if until < now or index < len(known) - _MOST_STRANGERS:
+        strangers = list(self._strangers.values())
+        for index, (link, _, until) in enumerate(strangers):
+            if until < now or index < len(strangers) - _MOST_STRANGERS:
                 self._refuse(link)
         self._watch_server(server)
 
     def _hear_stranger(self, link: socket.socket, turn: Turn) -> None:
         """Admits a caller that knows the token, and ends the connection of any other."""
-        known = self._strangers.get(link.fileno())
-        if known is None:
+        stranger = self._strangers.get(link.fileno())
+        if stranger is None:
             return
         try:
             answer = link.recv(connections.ANSWER, socket.MSG_PEEK)
-            if answer and len(answer) < connections.ANSWER and time.monotonic() < known[2]:
+            if answer and len(answer) < connections.ANSWER and time.monotonic() < stranger[2]:
                 turn.release()
                 time.sleep(0.001)
                 self._threads.watch(link.fileno(), partial(self._hear_stranger, link))
                 return
             answer = link.recv(connections.ANSWER)
             admitted = (
-                connections.admit(link, self._own, self._token, known[1], answer)
+                connections.admit(link, self._own, self._token, stranger[1], answer)
                 if len(answer) == connections.ANSWER
                 else None
             )

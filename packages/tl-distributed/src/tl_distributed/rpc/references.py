@@ -146,8 +146,8 @@ ways: dict[str, Callable[..., Any]] = {}  # `api` puts its functions here
 
 def table(agent: Any = None) -> References:
     """The references of the worker of this process or thread."""
-    found: References = (current() if agent is None else agent).part(References)
-    return found
+    references: References = (current() if agent is None else agent).part(References)
+    return references
 
 
 def drop_table(agent: Any, ignore_leaks: bool) -> None:
@@ -160,10 +160,10 @@ def drop_table(agent: Any, ignore_leaks: bool) -> None:
     Raises:
         RuntimeError: others still refer to a value.
     """
-    found = table(agent)
-    found.is_over = True
-    leaks = [f"OwnerRRef({id})" for id, owned in found.owned.items() if owned.forks]
-    found.owned.clear()
+    references = table(agent)
+    references.is_over = True
+    leaks = [f"OwnerRRef({id})" for id, owned in references.owned.items() if owned.forks]
+    references.owned.clear()
     if leaks and not ignore_leaks:
         raise RuntimeError(
             f"Leaking RRef {', '.join(leaks[:8])}: others refer to these values of {agent.info.name} at its shutdown"
@@ -358,9 +358,9 @@ def free_parent(fork: GloballyUniqueId) -> None:
     """Lets go of the reference that a fork was made of: the owner has registered the fork."""
     references = table()
     with references.lock:
-        kept = references.kept.pop(fork, None)
+        reference = references.kept.pop(fork, None)
         references.pending.discard(fork)
-    del kept
+    del reference
 
 
 # References in messages.

@@ -126,12 +126,14 @@ class Roster:
         Raises:
             RuntimeError: there is none.
         """
-        found = self._names.get(name)
-        if found is None and self._size is None:
-            found = next((each for each in self.all() if each.name == name), None)
-        if found is None:
-            raise RuntimeError(f"could not find destination: no worker is called {name!r}; {self._known()}")
-        return found
+        worker = self._names.get(name)
+        if worker is None and self._size is None:
+            worker = next((each for each in self.all() if each.name == name), None)
+        if worker is None:
+            raise RuntimeError(
+                f"could not find destination: no worker is called {name!r}; {self._list_workers()}"
+            )
+        return worker
 
     def first(self) -> WorkerInfo:
         """The worker that leads what all do together: the first by name."""
@@ -149,10 +151,12 @@ class Roster:
         if rank not in self._records and self._size is None and rank >= 0:
             self.all()
         if rank not in self._records:
-            raise RuntimeError(f"could not find destination: no worker has rank {rank}; {self._known()}")
+            raise RuntimeError(
+                f"could not find destination: no worker has rank {rank}; {self._list_workers()}"
+            )
         return WorkerInfo(self._records[rank]["name"], rank)
 
-    def _known(self) -> str:
+    def _list_workers(self) -> str:
         names = sorted(self._names)
         shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
         return f"{len(names)} workers: {shown}"
@@ -183,7 +187,7 @@ class Roster:
         record = self._records.get(to.id)
         if record is None or record["name"] != to.name:
             raise ConnectionRefusedError(
-                f"no worker is called {to.name!r} with rank {to.id}; {self._known()}"
+                f"no worker is called {to.name!r} with rank {to.id}; {self._list_workers()}"
             )
         if record["domain"] == self._records[self.info.id]["domain"]:
             return str(record["local"])

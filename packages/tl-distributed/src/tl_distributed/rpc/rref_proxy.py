@@ -52,6 +52,6 @@ def call_method(rref: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, 
                 f"{name} returned a {type(result).__name__}"
             )
         return result
-    done: Future[Any] = Future()
-    done.set_result(result)
-    return done
+    future: Future[Any] = Future()
+    future.set_result(result)
+    return future

@@ -26,7 +26,7 @@ def set_context_id(number: int | None) -> None:
 
 
 @contextmanager
-def continued(mark: Any) -> Iterator[None]:
+def in_context(mark: Any) -> Iterator[None]:
     """Within the block, this thread is in the context of a mark.
 
     Args:

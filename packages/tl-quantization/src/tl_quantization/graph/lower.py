@@ -69,7 +69,7 @@ def lower(
         _functions_with_weights,
         _binary,
         _with_scale,
-        _unscaled,
+        _keep_scale,
     ):
         for node in list(work.graph.nodes):
             if not node._erased:
@@ -386,7 +386,7 @@ _SCALED: dict[Any, Callable[[Node, Any, Any], tuple[Any, tuple[Any, ...]]]] = {
 # ---- operators that take quantized tensors as they are ---------------------------------------------------------------
 
 
-def _unscaled(work: _Lowering, node: Node) -> None:
+def _keep_scale(work: _Lowering, node: Node) -> None:
     """An operator whose result has the scale of its input, or a scale of its own that is known."""
     if not layers.keeps_scale(
         canonical(node.target) if node.op == "call_function" else node.target, work.module(node)

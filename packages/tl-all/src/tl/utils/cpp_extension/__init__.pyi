@@ -1,4 +1,3 @@
 # Written by `python -m tools.facade_stubs --write`.
 from tl_core.extensions.cpp_extension import *
-from tl_core.extensions.cpp_extension import _FolderLock as _FolderLock
 from tl_core.extensions.cpp_extension import _Job as _Job

@@ -60,11 +60,11 @@ def _run_forward(
 ) -> Any:
     target = tl_core.device(device)
 
-    def converted(value: Any) -> Any:
+    def convert(value: Any) -> Any:
         return value.to(target) if isinstance(value, Tensor) and value.device != target else value
 
     return module_rref.local_value()(
-        *(converted(each) for each in args), **{name: converted(each) for name, each in kwargs.items()}
+        *(convert(each) for each in args), **{name: convert(each) for name, each in kwargs.items()}
     )
 
 

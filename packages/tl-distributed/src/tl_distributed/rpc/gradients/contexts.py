@@ -113,7 +113,7 @@ class Contexts:
             context = self._all.pop(id, None)
         if context is None or self.agent.is_over:
             return
-        with thread_context.continued(None):
+        with thread_context.in_context(None):
             for worker in context.workers - {self.agent.info.id}:
                 try:
                     to = self.agent.roster.at(worker)
@@ -130,8 +130,8 @@ class Contexts:
 
 def table() -> Contexts:
     """The contexts of the worker of this process or thread."""
-    found: Contexts = current_agent().part(Contexts)
-    return found
+    contexts: Contexts = current_agent().part(Contexts)
+    return contexts
 
 
 def release_there(id: int) -> None:
@@ -154,10 +154,10 @@ def retrieve(id: int) -> Context:
         raise TypeError(
             f"incompatible function arguments: context_id must be an int, got {type(id).__name__}"
         )
-    found = table().find(id)
-    if found is None:
+    context = table().find(id)
+    if context is None:
         raise RuntimeError(f"Could not find autograd context with id: {id}")
-    return found
+    return context
 
 
 def current() -> Context:

@@ -53,13 +53,13 @@ class Pass:
         """The tensors without history that a graph reaches, and the received messages."""
         leaves: dict[int, Tensor] = {}
         reached: list[int] = []
-        seen: dict[int, Any] = {}  # the nodes stay alive, so that no other one gets the number of one
+        visited: dict[int, Any] = {}  # the nodes stay alive, so that no other one gets the number of one
         stack = [node_of(tensor) for tensor in tensors]
         while stack:
             node = stack.pop()
-            if node is None or id_of(node) in seen:
+            if node is None or id_of(node) in visited:
                 continue
-            seen[id_of(node)] = node
+            visited[id_of(node)] = node
             entry = self._nodes.get(id_of(node))
             if entry is not None:
                 reached.append(entry.number)
@@ -177,8 +177,8 @@ def propagate(
         running = context.running
         assert running is not None
     send = context.sends[number]
-    chosen: list[Any] = list(gradients) or [tensor.new_zeros(tensor.shape) for tensor in send.tensors]
-    running.run(number, send.tensors, chosen, retain)
+    roots: list[Any] = list(gradients) or [tensor.new_zeros(tensor.shape) for tensor in send.tensors]
+    running.run(number, send.tensors, roots, retain)
     if is_first:
         return running.done.then(lambda done: done.value())
     answered: Future[None] = Future()
@@ -206,7 +206,7 @@ def backward(context_id: int, roots: Sequence[Tensor], retain_graph: bool = Fals
         running = context.running = Pass(context, number, roots)
     finished = threading.Event()
     running.done.add_done_callback(lambda _: finished.set())
-    with thread_context.continued(None):
+    with thread_context.in_context(None):
         running.run(_ROOT, list(roots), [None] * len(roots), retain_graph)
         _wait(context, running, finished)
     running.done.value()

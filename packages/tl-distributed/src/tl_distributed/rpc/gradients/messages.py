@@ -107,9 +107,9 @@ def record_receive(agent: Any, mark: Mark, worker: int, tensors: Sequence[Tensor
         return tensors
     start = tl_core.zeros(0, requires_grad=True)
     received = Received(context, number, worker, start)
-    chosen = [tensors[index].detach() for index in positions]
+    inputs = [tensors[index].detach() for index in positions]
     with enable_grad():
-        results: Any = RecvRpc.apply(start, received, *chosen)
+        results: Any = RecvRpc.apply(start, received, *inputs)
     received.node = results[0].grad_fn
     with context.lock:
         context.receives[number] = received

@@ -65,7 +65,7 @@ def validate_input_col(fn: Callable[..., Any], input_col: Any) -> None:
         parameters = inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):
         return
-    given = len(input_col) if isinstance(input_col, (list, tuple)) else 1
+    count = len(input_col) if isinstance(input_col, (list, tuple)) else 1
     inner = getattr(fn, "func", fn)
     name = getattr(inner, "__name__", repr(inner))
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -75,11 +75,11 @@ def validate_input_col(fn: Callable[..., Any], input_col: Any) -> None:
         raise ValueError(
             f"The function {name} takes {len(named)} keyword-only parameters, which is not allowed."
         )
-    if len(positional) < given and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        raise ValueError(f"The function {name} takes {len(positional)} parameters, but {given} are required.")
-    if len(required) > given:
+    if len(positional) < count and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        raise ValueError(f"The function {name} takes {len(positional)} parameters, but {count} are required.")
+    if len(required) > count:
         raise ValueError(
-            f"The function {name} takes {len(required)} positional parameters, but {given} are required."
+            f"The function {name} takes {len(required)} positional parameters, but {count} are required."
         )
 
 
