@@ -10,15 +10,16 @@ import inspect
 import itertools
 import json
 import re
+import sys
 import typing
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import reference
 
 from tools import program_dialect
+from tools.packages import ROOT
 
 FACADE = "tl"
 MARKUP = re.compile(r"(?<!`)(:[\w:]+:)?`([^`\n]+)`(?!`)_?|([*|]|(?<=\w)_(?!\w))")
@@ -47,10 +48,11 @@ def is_literal(lines: list[str], index: int) -> bool:
 
 @cache
 def schemas() -> dict[str, list[str]]:
-    """The schemas of the operators behind each native function and method."""
-    import tl_core
+    """The schemas of the operators behind each native function and method, from the rows."""
+    sys.path.insert(0, str(ROOT / "packages" / "tl-core"))
+    from opgen import collect, python_table
 
-    table = json.loads((Path(tl_core.__file__).parent / "_ops.json").read_text())
+    table = json.loads(python_table.ops_json(collect.rows()))
     prefix = {"function": FACADE, "method": f"{FACADE}.Tensor"}
     return {f"{prefix[o['kind']]}.{o['name']}": o["schemas"] for o in table if not o["namespace"]}
 
