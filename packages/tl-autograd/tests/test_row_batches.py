@@ -229,6 +229,7 @@ def agreeing(function, tensors):
 LEFT_OUT = {
     "allclose": "gives no tensor",
     "_cross_entropy_backward": "takes results of the forward, which those of the call are not",
+    "_ctc_backward": "takes results of the forward, which those of the call are not",
     "_sample_norm_backward": "takes results of the forward, which those of the call are not",
     "as_strided": "is refused where it leaves its example: see test_older_vmap",
     "as_strided_copy": "is refused where it leaves its example: see test_older_vmap",

@@ -210,9 +210,6 @@ _TALL = [3, 2]
 OWN: dict[str, Make] = {
     "bitwise_left_shift.Scalar_Tensor": lambda: [2, filled([3], "int64")],
     "bitwise_right_shift.Scalar_Tensor": lambda: [9, filled([3], "int64")],
-    "ctc_losses": lambda: [
-        filled([5, 2, 4], "float32"), tl.tensor([[1, 2], [3, 1]]), tl.tensor([5, 4]), tl.tensor([2, 1]), 0
-    ],
     "contiguous": lambda: [filled([2, 3], "float32").t(), tl.contiguous_format],
     "linalg_householder_product": lambda: [filled(_TALL, "float32"), filled([2], "float32")],
     "orgqr": lambda: [filled(_TALL, "float32"), filled([2], "float32")],
