@@ -13,7 +13,7 @@ from tl_distributed.algorithms.ddp_comm_hooks.ddp_zero_hook import (  # noqa: E4
     hook_with_zero_step_interleaved,
 )
 from tl_distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook  # noqa: E402
-from tl_distributed.optim import DistributedOptimizer, ZeroRedundancyOptimizer  # noqa: E402
+from tl_distributed.optim import ZeroRedundancyOptimizer  # noqa: E402
 from tl_distributed.optim.named_optimizer import _NamedOptimizer  # noqa: E402
 from tl_distributed.parallel import DistributedDataParallel  # noqa: E402
 
@@ -110,11 +110,6 @@ def test_what_does_not_fit(world):
     other = ZeroRedundancyOptimizer(model().parameters(), nn.optim.SGD, overlap_with_ddp=True, lr=0.1)
     with pytest.raises(RuntimeError, match="not those of the DistributedDataParallel"):
         hook_with_zero_step(allreduce_hook, ddp, other)
-
-
-def test_remote_parameters_need_remote_procedure_calls():
-    with pytest.raises(NotImplementedError, match="remote procedure calls"):
-        DistributedOptimizer(nn.optim.SGD, [], lr=0.1)
 
 
 def test_states_by_names():
