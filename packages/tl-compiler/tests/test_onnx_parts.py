@@ -419,7 +419,7 @@ class Sizes(tl_nn.Module):
         (size_functions.divide, "_operator::truediv", lambda n: n / 4),
         (size_functions.modulo, "_operator::mod", lambda n: n % 4),
         (size_functions.to_float, "sym::sym_float", lambda n: sym_float(n) * 0.5),
-        (size_functions.square_root, "sym::_sym_sqrt", math.sqrt),
+        (size_functions.square_root, "sym::_sym_sqrt", None),
         (size_functions.magnitude, "_operator::abs", lambda n: abs(3 - n)),
         (size_functions.truncate, "math::trunc", lambda n: math.trunc(n / 4)),
         (size_functions.to_int, "sym::sym_int", lambda n: sym_int(n / 4)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from .errors import OnnxExporterError
@@ -9,6 +10,7 @@ from .errors import OnnxExporterError
 __all__ = ["FIRST_OPSET", "LAST_OPSET", "convert", "optimize"]
 
 FIRST_OPSET, LAST_OPSET = 7, 23
+_rules = threading.Lock()  # the rules of onnxscript hold the match that they work on
 
 
 def optimize(model: Any) -> None:
@@ -20,8 +22,9 @@ def optimize(model: Any) -> None:
     from onnxscript import optimizer
     from onnxscript.rewriter import onnx_fusions
 
-    optimizer.optimize_ir(model)
-    onnx_fusions.fuse(model)
+    with _rules:
+        optimizer.optimize_ir(model)
+        onnx_fusions.fuse(model)
     _restore_types(model)
     _restore_texts(model)
 
@@ -68,7 +71,8 @@ def convert(model: Any, opset: int) -> None:
     from onnxscript import version_converter
 
     if model.graph.opset_imports.get("") != opset:
-        version_converter.convert_version(model, opset, fallback=True)
+        with _rules:
+            version_converter.convert_version(model, opset, fallback=True)
     reached = model.graph.opset_imports.get("")
     if reached == opset:
         _settle(model, opset)
