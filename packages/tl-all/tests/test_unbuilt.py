@@ -11,7 +11,9 @@ from tl import _names
 def absent(prefix):
     """Names in a part that isn't built."""
     names = {
-        "ao.quantization": "ao.quantization.quantize_fx",
+        "ao.ns": "ao.ns._numeric_suite_fx",
+        "ao.pruning": "ao.pruning._experimental",
+        "ao.quantization": "ao.quantization.pt2e",
         "jit": "jit.supported_ops",
     }
     return names.get(prefix, prefix)
