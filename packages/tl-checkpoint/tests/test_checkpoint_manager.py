@@ -122,3 +122,16 @@ def test_wrong_numbers(tmp_path, keep):
         CheckpointManager(tmp_path, keep=keep)
     with pytest.raises(ValueError, match="step must not be negative"):
         CheckpointManager(tmp_path).save(-1, {})
+
+
+def test_another_rank_deletes_at_once(tmp_path, recwarn, monkeypatch):
+    """Each rank deletes the old checkpoints: one may be half gone, or gone, when the next rank comes to it."""
+    manager = CheckpointManager(tmp_path, keep=1)
+    for step in (1, 2):
+        CheckpointManager(tmp_path).save(step, state(step))
+    (tmp_path / "step_00000002" / "__0_0.distcp").unlink()  # its metadata is still there
+    listed = manager._there()
+    monkeypatch.setattr(manager, "_there", lambda: [0, *listed, 3])  # 0 was there
+    manager.save(3, state(3))
+    assert sorted(os.listdir(tmp_path)) == ["step_00000003"]
+    assert not recwarn.list

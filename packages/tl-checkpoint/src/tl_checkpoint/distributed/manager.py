@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import pickle
 import re
@@ -114,16 +115,20 @@ class CheckpointManager:
         """Deletes checkpoints beyond `keep`, and the files of killed saves before this one."""
         if self.keep is None:
             return
-        complete = self.steps()
-        steps_to_keep = set(complete[-self.keep :])
-        for step in self._there():
+        there = sorted(self._there(), reverse=True)
+        # The newest ones only: another rank may be deleting the others.
+        steps_to_keep = set(itertools.islice(filter(self._is_complete, there), self.keep))
+        for step in there:
             if step < newest and step not in steps_to_keep:
                 self._delete(step)
 
     def _delete(self, step: int) -> None:
         """Deletes a checkpoint, its metadata first, so a partial deletion leaves no checkpoint."""
         folder = self.directory(step)
-        names = sorted(os.listdir(folder), key=lambda name: name != METADATA)
+        try:
+            names = sorted(os.listdir(folder), key=lambda name: name != METADATA)
+        except FileNotFoundError:  # another rank has deleted it
+            return
         for name in names:
             with contextlib.suppress(FileNotFoundError, IsADirectoryError):
                 os.unlink(os.path.join(folder, name))
