@@ -76,8 +76,8 @@ def run(file: str, name: str, folder: Path, rank: int) -> dict[str, Any]:
     except SystemExit as error:
         said = {"outcome": "passed" if error.code in (None, 0) else "failed", "why": f"exit {error.code}"}
     except BaseException as error:
-        why = f"{type(error).__name__}: {error}"
-        said = {"outcome": "failed", "why": why, "stack": traceback.format_exc()}
+        text = f"{type(error).__name__}: {error}"
+        said = {"outcome": "failed", "why": text, "stack": traceback.format_exc()}
     with contextlib.suppress(Exception):
         if rpc.api._is_current_rpc_agent_set():
             rpc.shutdown(graceful=False)
@@ -140,7 +140,7 @@ def _load(root: Path, part: str) -> Any:
         package = ".".join([_ROOT, *packages[: depth + 1]])
         if package not in sys.modules:
             sys.modules[package] = types.ModuleType(package)
-            sys.modules[package].__path__ = []  # type: ignore[attr-defined]
+            sys.modules[package].__path__ = []
         above, _, last = package.rpartition(".")
         setattr(sys.modules[above], last, sys.modules[package])
     spec = importlib.util.spec_from_file_location(name, root.joinpath(*part.split(".")).with_suffix(".py"))

@@ -254,7 +254,7 @@ class NestedTensor(Tensor):
         """
         ragged = self._ragged.convert_parts(convert)
         nested = as_nested(convert(self.detach().values()), ragged, self._ragged_idx)
-        return nested.requires_grad_() if self.requires_grad else nested  # type: ignore[return-value]
+        return nested.requires_grad_() if self.requires_grad else nested
 
     # ---- gradients ----
     @property

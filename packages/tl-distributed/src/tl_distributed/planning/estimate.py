@@ -22,7 +22,7 @@ _CHECKPOINT = 14  # bytes of an element in a file: the weight in half precision,
 class Plan:
     """The cut of a training job.
 
-    Attributes:
+    Args:
         mesh: the number of ranks by dimension, from the outermost: `dp`, `pp` and `tp`.
         batch: the sequences of a step.
         microbatch: the sequences that a pipeline works on at a time.
@@ -74,7 +74,7 @@ class Plan:
 class Estimate:
     """The cost of a step for one rank.
 
-    Attributes:
+    Args:
         seconds: by part: `products`, `memory`, `tp`, `pp`, `bubble` and `dp`.
         messages: by dimension, the number that a rank sends.
         sent: by dimension, the bytes.
@@ -206,7 +206,7 @@ def table(model: Transformer, plan: Plan, result: Estimate) -> list[str]:
     Args:
         model: the model.
         plan: its cut.
-        found: the estimate.
+        result: the estimate.
     """
     mesh = " x ".join(f"{name} {size}" for name, size in plan.mesh.items())
     lines = [

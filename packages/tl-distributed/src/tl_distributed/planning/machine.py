@@ -13,7 +13,7 @@ _FOLDER = Path(__file__).parent / "machines"
 class Machine:
     """A machine with several processors.
 
-    Attributes:
+    Args:
         ranks: the number of processors.
         operations: the most floating-point operations of a processor in a second.
         efficiency: the part of them that very wide products reach.

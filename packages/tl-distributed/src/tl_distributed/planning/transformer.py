@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Transformer:
     """A decoder-only transformer.
 
-    Attributes:
+    Args:
         layers: the number of layers.
         hidden: the width.
         sequence: the tokens of a sequence.

@@ -29,11 +29,12 @@ Address = str | tuple[str, int]
 class Connection:
     """A connection to a worker.
 
-    Attributes:
+    Args:
         link: the socket.
         worker: the number of the other worker.
         is_own: whether this worker made the connection, so that its requests go out on it.
-        reading: held by the thread that reads.
+
+    The lock `reading` is held by the thread that reads.
     """
 
     link: socket.socket

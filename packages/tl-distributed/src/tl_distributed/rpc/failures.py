@@ -36,26 +36,50 @@ def load(own: WorkerInfo, content: Any, tensors: Sequence[Tensor]) -> tuple[Any,
 
 
 def unsent(own: WorkerInfo, result: Any, error: Exception) -> Exception:
-    """The error of a result that can't be sent."""
+    """The error of a result that can't be sent.
+
+    Args:
+        own: this worker.
+        result: the result.
+        error: the failure of sending it.
+    """
     return RuntimeError(
         f"{own.name} can't send the result, a {type(result).__qualname__}: {type(error).__name__}: {error}"
     )
 
 
 def unreachable(own: WorkerInfo, to: WorkerInfo, error: Exception) -> Exception:
-    """The error of a worker that no message reaches."""
+    """The error of a worker that no message reaches.
+
+    Args:
+        own: this worker.
+        to: the other worker.
+        error: the failure of the connection.
+    """
     return RuntimeError(f"{own.name} can't reach {to.name} (rank {to.id}): {_text(error)}")
 
 
 def ended(own: WorkerInfo, to: WorkerInfo, error: Exception) -> Exception:
-    """The error of a worker that ended while a call ran there."""
+    """The error of a worker that ended while a call ran there.
+
+    Args:
+        own: this worker.
+        to: the worker that ended.
+        error: the failure of the connection.
+    """
     return RuntimeError(
         f"{to.name} (rank {to.id}) ended while a call of {own.name} ran there: {_text(error)}"
     )
 
 
 def late(own: WorkerInfo, to: WorkerInfo, limit: float) -> Exception:
-    """The error of a call that took too long."""
+    """The error of a call that took too long.
+
+    Args:
+        own: this worker.
+        to: the worker that ran the call.
+        limit: the seconds that the call had.
+    """
     return RuntimeError(
         f"RPC ran for more than set timeout ({round(limit * 1000)} ms) and will now be marked with an error: a call "
         f"of {own.name} to {to.name} (rank {to.id})"

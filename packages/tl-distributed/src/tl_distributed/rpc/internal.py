@@ -30,7 +30,13 @@ class RPCExecMode(Enum):
 
 
 class PythonUDF(NamedTuple):
-    """A function and its arguments."""
+    """A function and its arguments.
+
+    Args:
+        func: the function.
+        args: the arguments by position.
+        kwargs: the arguments by keyword.
+    """
 
     func: Callable[..., Any]
     args: Sequence[Any]

@@ -72,7 +72,13 @@ def _small(tensor: Tensor) -> Any:
 
 
 def small_tensor(content: bytes, code: int, shape: tuple[int, ...]) -> Tensor:
-    """A small tensor of its bytes."""
+    """A small tensor of its bytes.
+
+    Args:
+        content: the bytes of the elements.
+        code: the number of the element type.
+        shape: the sizes.
+    """
     return tl_core.frombuffer(bytearray(content), dtype=_DTYPES[code]).reshape(shape)
 
 

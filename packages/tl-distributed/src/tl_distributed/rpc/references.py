@@ -56,11 +56,13 @@ class Owned:
 class User:
     """A fork: what this worker knows of a value of another one.
 
-    Attributes:
+    Args:
+        references: the references of this worker.
         id: the number of the reference.
         fork: the number of the fork.
         owner: the worker that has the value.
-        confirmed: done when the owner has registered the fork.
+
+    The future `confirmed` is done when the owner has registered the fork.
     """
 
     def __init__(

@@ -42,7 +42,14 @@ def _invoke(
 
 @async_execution
 def call_method(rref: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Future[Any]:
-    """Calls a method of the value of a reference, in the worker that owns it."""
+    """Calls a method of the value of a reference, in the worker that owns it.
+
+    Args:
+        rref: the reference.
+        name: the name of the method.
+        args: the arguments by position.
+        kwargs: the arguments by keyword.
+    """
     method = getattr(rref.local_value(), name)
     result = method(*args, **kwargs)
     if is_async(method):

@@ -39,7 +39,7 @@ class FrameError(ConnectionError):
 class Frame:
     """A message.
 
-    Attributes:
+    Args:
         kind: `REQUEST`, `RESPONSE` or `FAILURE`.
         flags: `INTERNAL` for a call of the package's own.
         number: the number of the request.

@@ -118,8 +118,11 @@ class DTypeConfig:
             value = dtype_config_dict.get(name)
             if value is not None and not isinstance(value, (tl_core.dtype, DTypeWithConstraints)):
                 raise ValueError(f"{name} must be a dtype or a DTypeWithConstraints, but got {value!r}")
+        inputs, outputs, weights = (dtype_config_dict.get(name) for name in _TYPE_KEYS)
         return cls(
-            *(dtype_config_dict.get(name) for name in _TYPE_KEYS),
+            inputs,
+            outputs,
+            weights,
             bias_dtype=dtype_config_dict.get("bias_dtype"),
             is_dynamic=dtype_config_dict.get("is_dynamic"),
         )

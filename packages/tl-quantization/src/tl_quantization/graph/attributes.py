@@ -72,4 +72,6 @@ def evaluate(model: Any, node: Any) -> Any:
         value = read_attribute(model, node)
         return value.detach() if isinstance(value, tl_core.Tensor) else value
     args = [evaluate(model, arg) for arg in node.args]
-    return getattr(args[0], node.target)(*args[1:]) if node.op == "call_method" else node.target(*args)
+    if isinstance(node.target, str):
+        return getattr(args[0], node.target)(*args[1:])
+    return node.target(*args)

@@ -36,12 +36,13 @@ def insert_decomposed(model: GraphModule, node: Node, observer: Any, prefix: str
         The dequantize.
     """
     graph, source, ops = model.graph, node.args[0], packets.quantized_decomposed
+    args: tuple[Any, ...]
     dtype = _storage(observer.dtype)
     if dtype is tl_core.float16:
         half = graph.call_function(ops.convert_element_type.no_fuse, (source, dtype))
         return graph.call_function(ops.convert_element_type.no_fuse, (half, tl_core.float32))
     low, high = getattr(observer, "quant_min", None), getattr(observer, "quant_max", None)
-    low, high = bounds(observer.dtype) if low is None else (int(low), int(high))
+    low, high = bounds(observer.dtype) if low is None or high is None else (int(low), int(high))
     if getattr(observer, "is_dynamic", False):
         eps = float(getattr(observer, "eps", tl_core.finfo(tl_core.float32).eps))
         pair = graph.call_function(ops.choose_qparams.tensor, (source, low, high, eps, dtype))

@@ -31,19 +31,43 @@ class _Stage(GraphModule):
 
 
 class FusedGraphModule(_Stage):
-    """A model with fused layers."""
+    """A model with fused layers.
+
+    Args:
+        root: the module, or the modules and tensors by name, that the graph calls.
+        graph: the graph.
+        preserved_attr_names: the attributes of `root` that the new module keeps.
+    """
 
 
 class ObservedGraphModule(_Stage):
-    """A model with observers, from `prepare_fx`."""
+    """A model with observers, from `prepare_fx`.
+
+    Args:
+        root: the module, or the modules and tensors by name, that the graph calls.
+        graph: the graph.
+        preserved_attr_names: the attributes of `root` that the new module keeps.
+    """
 
 
 class ObservedStandaloneGraphModule(ObservedGraphModule):
-    """A module with observers that is one call of its parent."""
+    """A module with observers that is one call of its parent.
+
+    Args:
+        root: the module, or the modules and tensors by name, that the graph calls.
+        graph: the graph.
+        preserved_attr_names: the attributes of `root` that the new module keeps.
+    """
 
 
 class QuantizedGraphModule(_Stage):
-    """A quantized model, from `convert_fx`. State dicts have its packed weights."""
+    """A quantized model, from `convert_fx`. State dicts have its packed weights.
+
+    Args:
+        root: the module, or the modules and tensors by name, that the graph calls.
+        graph: the graph.
+        preserved_attr_names: the attributes of `root` that the new module keeps.
+    """
 
     def __init__(self, root: Any, graph: Graph, preserved_attr_names: set[str]) -> None:
         super().__init__(root, graph, preserved_attr_names)

@@ -314,7 +314,7 @@ def _binary(work: _Lowering, node: Node) -> None:
         if all(_is_static(arg) for arg in node.args):
             _static_call(work, node, ops.matmul, tuple(map(_source, node.args)))
         return
-    name = _BINARY.get(node.target)
+    name = None if isinstance(node.target, str) else _BINARY.get(node.target)
     if name is None or node.kwargs:
         return
     after, relu = _relu_behind(work, node)

@@ -94,8 +94,8 @@ class ConvolutionWindows:
         """
         weight, n = self.weight().dequantize(), len(self.stride)
         if self.is_transposed:
-            convolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[n - 1]
-            return convolve(
+            transposed: Any = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[n - 1]
+            return transposed(
                 x,
                 weight,
                 self.bias,
@@ -105,7 +105,7 @@ class ConvolutionWindows:
                 self.groups,
                 self.dilation,
             )
-        convolve = (F.conv1d, F.conv2d, F.conv3d)[n - 1]
+        convolve: Any = (F.conv1d, F.conv2d, F.conv3d)[n - 1]
         return convolve(x, weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
 
     def dynamic(self, x: Tensor, reduce_range: bool) -> Tensor:

@@ -84,7 +84,7 @@ def _cross_entropy_backward(
 
 
 @formula("ctc_losses")
-def ctc_losses(r: Recording, log_probs: Any, targets: Any, inputs: Any, lengths: Any, blank: int) -> Any:
+def _ctc_losses(r: Recording, log_probs: Any, targets: Any, inputs: Any, lengths: Any, blank: int) -> Any:
     return r(aten._ctc_loss.Tensor, log_probs, targets, inputs, lengths, blank)
 
 

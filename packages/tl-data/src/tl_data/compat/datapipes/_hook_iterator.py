@@ -76,7 +76,7 @@ def hook_iterator(function: Callable[[Any], Iterator[Any]]) -> Callable[[Any], I
         restored = self._fast_forward_iterator
         if restored is not None:
             self._fast_forward_iterator, self._snapshot_state = None, _SnapshotState.Iterating
-            return restored  # type: ignore[no-any-return]
+            return restored
         number = begin_pass(self)
         return _Pass(self, number, function(self))
 

@@ -168,7 +168,15 @@ def node_of(tensor: Tensor) -> Any:
 def propagate(
     context_id: int, pass_id: int, number: int, gradients: Sequence[Tensor], retain: bool
 ) -> Future[None]:
-    """Goes on with a backward pass at a message that this worker sent."""
+    """Goes on with a backward pass at a message that this worker sent.
+
+    Args:
+        context_id: the number of the context.
+        pass_id: the number of the backward pass.
+        number: the number of the message.
+        gradients: the gradients of the message's tensors, or none for zeros.
+        retain: whether the graph stays for another pass.
+    """
     context = retrieve(context_id)
     with context.lock:
         is_first = context.running is None or context.running.id != pass_id

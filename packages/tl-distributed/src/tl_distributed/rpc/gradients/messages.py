@@ -20,7 +20,7 @@ NO_MESSAGE = -1
 class Received:
     """A message that came with gradients.
 
-    Attributes:
+    Args:
         context: the context.
         number: of the message.
         worker: the sender.

@@ -44,7 +44,7 @@ class NearlyDiagonalSparsifier(BaseSparsifier):
             nearliness: the number of diagonals.
             **kwargs: of no effect.
         """
-        mask = module.parametrizations[tensor_name][0].mask  # type: ignore[index, union-attr]
+        mask = module.parametrizations[tensor_name][0].mask
         mask.data = tl_core.zeros_like(mask)
         if nearliness <= 0:
             return

@@ -59,9 +59,7 @@ def module_contains_param(module: Module, parametrization: type[Module]) -> bool
     if not parametrize.is_parametrized(module):
         return False
     return any(
-        isinstance(part, parametrization)
-        for parts in module.parametrizations.values()  # type: ignore[operator, union-attr]
-        for part in parts
+        isinstance(part, parametrization) for parts in module.parametrizations.values() for part in parts
     )
 
 
