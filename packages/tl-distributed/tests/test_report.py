@@ -77,6 +77,7 @@ for i in range(12):
     dist.all_reduce(tl.ones(3))
 if rank == 1 and action != "slow":
     if action == "die":
+        time.sleep(0.5)  # until the other rank has come to the next collective
         os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(60)
 if action != "slow":
