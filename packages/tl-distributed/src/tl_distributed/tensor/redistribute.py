@@ -9,6 +9,7 @@ least bytes is found by a search over the placements, once for a layout and a ta
 from __future__ import annotations
 
 import heapq
+import itertools
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -81,7 +82,9 @@ def _search(current: DTensorSpec, target: Placements) -> list[Step]:
     costs: dict[Placements, float] = {current.placements: 0.0}
     before: dict[Placements, Step] = {}
     visited: set[Placements] = set()
-    queue: list[tuple[float, int, Placements]] = [(0.0, 0, current.placements)]
+    # Of chains at one cost, the first one that was reached: all ranks choose the same.
+    numbers = itertools.count()
+    queue: list[tuple[float, int, Placements]] = [(0.0, next(numbers), current.placements)]
     while queue:
         cost, _, placed = heapq.heappop(queue)
         if placed == target:
@@ -94,7 +97,7 @@ def _search(current: DTensorSpec, target: Placements) -> list[Step]:
             total = cost + _cost(mesh, shape, step, then)
             if total < costs.get(then, math.inf):
                 costs[then], before[then] = total, step
-                heapq.heappush(queue, (total, len(costs), then))
+                heapq.heappush(queue, (total, next(numbers), then))
     raise RuntimeError(f"DTensor: there is no way from {current.placements} to {target}")
 
 
@@ -106,12 +109,13 @@ def _backward(before: dict[Placements, Step], start: Placements, end: Placements
     return steps[::-1]
 
 
-def _choices(now: Placements, target: Placements) -> list[set[Placement]]:
-    """The placements that may be on the way, for each mesh dimension."""
-    return [{old, new, Replicate()} for old, new in zip(now, target, strict=True)]
+def _choices(now: Placements, target: Placements) -> list[tuple[Placement, ...]]:
+    """The placements that may be on the way, for each mesh dimension, in one order on all ranks."""
+    pairs = zip(now, target, strict=True)
+    return [tuple(dict.fromkeys((old, new, Replicate()))) for old, new in pairs]
 
 
-def _steps(mesh: DeviceMesh, placed: Placements, choices: list[set[Placement]]) -> Iterator[Step]:
+def _steps(mesh: DeviceMesh, placed: Placements, choices: list[tuple[Placement, ...]]) -> Iterator[Step]:
     for mesh_dim, old in enumerate(placed):
         if isinstance(old, Shard) and not _is_last_cut(mesh, placed, mesh_dim):
             continue
