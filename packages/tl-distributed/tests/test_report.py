@@ -132,6 +132,15 @@ def test_a_slow_rank(tmp_path):
     assert any("rank 1 is slow" in line for line in report.of_folder(tmp_path / "logs"))
 
 
+def test_a_worker_whose_recorder_is_blank(tmp_path):
+    folder = tmp_path / "logs" / "job_x" / "attempt_0"
+    memory = tmp_path / "memory"
+    memory.write_bytes(bytes(224032))
+    (folder / "0").mkdir(parents=True)
+    (folder / "0" / "flight_recorder").symlink_to(memory)
+    assert report.recordings(report.last_start(tmp_path / "logs")) == ([], False)
+
+
 def test_a_folder_that_is_absent_or_has_no_records(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no folder '.*logs'"):
         report.last_start(tmp_path / "logs")

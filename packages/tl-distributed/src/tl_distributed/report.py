@@ -66,16 +66,20 @@ def recordings(files: Iterable[Path]) -> tuple[list[Recording], bool]:
     alive = False
     for file in sorted(files, key=lambda file: file.lstat().st_mtime):  # the newest counts
         try:
+            if file.is_symlink() and _is_blank(file):  # a worker that has no group yet
+                continue
             recording = read(file)
         except FileNotFoundError:  # the agent was killed, and its memory with it
             continue
-        except ValueError:
-            if file.is_symlink() and file.stat().st_size == 0:  # a worker that has no group yet
-                continue
-            raise
         alive = alive or file.is_symlink()
         by_rank[recording.rank] = recording
     return [by_rank[rank] for rank in sorted(by_rank)], alive
+
+
+def _is_blank(file: Path) -> bool:
+    """Whether a worker has yet to write the head of its recorder."""
+    with file.open("rb") as stream:
+        return not any(stream.read(8))
 
 
 def lines(ranks: Sequence[Recording], now: int) -> list[str]:
