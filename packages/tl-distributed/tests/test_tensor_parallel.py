@@ -12,6 +12,7 @@ import tl_nn as nn
 import tl_nn.functional as F
 from tl_core.testing import assert_close
 from tl_distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, redistribute
+from tl_distributed.tensor.dispatch import class_losses
 from tl_distributed.tensor.parallel import (
     ColwiseParallel,
     PrepareModuleInput,
@@ -142,6 +143,25 @@ def test_losses_of_classes_that_are_cut(ranks, reduction, weighted):
         assert_close(x.grad.full_tensor(), scores.grad)
 
     ranks(3, body)
+
+
+def test_a_block_of_losses_belongs_to_its_thread():
+    entered, end = threading.Event(), threading.Event()
+
+    def other():
+        with loss_parallel():
+            entered.set()
+            end.wait()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    entered.wait()
+    assert class_losses.get() is None
+    with loss_parallel():
+        end.set()
+        thread.join()
+        assert class_losses.get()
+    assert class_losses.get() is None
 
 
 class Pair(nn.Module):

@@ -7,7 +7,8 @@ the mesh. A later call looks the plan up by these, and computes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -31,8 +32,11 @@ __all__ = ["Plan", "call", "plan_of"]
 
 _MOST_PLANS = 8192
 
-# Inside `loss_parallel`: the losses of classes that are cut, by operator. One may return NotImplemented.
-CLASS_LOSSES: dict[str, Callable[[tuple[Any, ...], type[Any]], Any]] = {}
+# Inside `loss_parallel`: the losses of classes that are cut, by operator. One may return NotImplemented. Each thread
+# has its own, since ranks may be threads.
+class_losses: ContextVar[Mapping[str, Callable[[tuple[Any, ...], type[Any]], Any]] | None] = ContextVar(
+    "class_losses", default=None
+)
 
 
 class Plan(NamedTuple):
@@ -71,7 +75,7 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], kind: type[An
     """
     if args and type(args[0]) is list and list_operators.is_elementwise_on_lists(func):
         return list_operators.call(func, args, kwargs, kind)
-    if CLASS_LOSSES and (loss := CLASS_LOSSES.get(func._schema.name)) is not None:
+    if (losses := class_losses.get()) and (loss := losses.get(func._schema.name)) is not None:
         result = loss(tuple(argument_names(func, args, kwargs).values()), kind)
         if result is not NotImplemented:
             return result

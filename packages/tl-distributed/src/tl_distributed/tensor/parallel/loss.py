@@ -15,7 +15,7 @@ from tl_core import Tensor
 
 from ...base.reduction import ReduceOp
 from ...collectives import tensor_collectives as collectives
-from ..dispatch import CLASS_LOSSES
+from ..dispatch import class_losses
 from ..dtensor_spec import DTensorSpec, meta_of
 from ..placement_types import Replicate
 
@@ -44,13 +44,12 @@ def loss_parallel() -> Iterator[None]:
         (1.3863, (Shard(dim=1),))
         >>> dist.destroy_process_group()
     """
-    before = dict(CLASS_LOSSES)
-    CLASS_LOSSES.update({"aten::_cross_entropy": _forward, "aten::_cross_entropy_backward": _backward})
+    losses = {"aten::_cross_entropy": _forward, "aten::_cross_entropy_backward": _backward}
+    token = class_losses.set(losses)
     try:
         yield
     finally:
-        CLASS_LOSSES.clear()
-        CLASS_LOSSES.update(before)
+        class_losses.reset(token)
 
 
 def _mesh_dim(spec: DTensorSpec) -> int | None:
