@@ -15,14 +15,6 @@ from .attributes import new_attribute
 __all__ = ["insert_decomposed"]
 
 
-def _storage(dtype: Any) -> Any:
-    """The plain type of integers."""
-    try:
-        return storage_dtype(dtype)
-    except (KeyError, TypeError):
-        return dtype
-
-
 def insert_decomposed(model: GraphModule, node: Node, observer: Any, prefix: str) -> Node:
     """Inserts quantize and dequantize for an observer.
 
@@ -37,7 +29,7 @@ def insert_decomposed(model: GraphModule, node: Node, observer: Any, prefix: str
     """
     graph, source, ops = model.graph, node.args[0], packets.quantized_decomposed
     args: tuple[Any, ...]
-    dtype = _storage(observer.dtype)
+    dtype = storage_dtype(observer.dtype)
     if dtype is tl_core.float16:
         half = graph.call_function(ops.convert_element_type.no_fuse, (source, dtype))
         return graph.call_function(ops.convert_element_type.no_fuse, (half, tl_core.float32))

@@ -20,7 +20,7 @@ from .match_utils import Match, find_matches
 from .node_qconfigs import extend_mapping, node_qconfigs
 from .observers import dtype_of, insert_observer, is_float, observer_at, reuses_input
 from .observers import is_observer as is_observer
-from .support import NodeTypes, argument_role, arguments, supported_types, types_of_qconfig
+from .support import argument_role, arguments, supported_types, types_of_qconfig
 from .types_of_nodes import has_tensor, is_observable
 
 __all__ = ["ObservedGraphModuleAttrs", "insert_observers_for_model", "prepare"]
@@ -70,7 +70,7 @@ class _Work:
     answers: dict[Any, bool] = field(default_factory=dict)
     # The observers that nodes ask for: of their inputs and of their results.
     outputs: dict[Any, Any] = field(default_factory=dict)
-    types: dict[str, NodeTypes] = field(default_factory=dict)
+    supported: dict[str, bool] = field(default_factory=dict)
 
 
 def prepare(
@@ -237,10 +237,9 @@ def _observe_match(work: _Work, node: Node, match: Match) -> None:
 
 def _is_supported(work: _Work, match: Match, qconfig: Any) -> bool:
     key = match.last.name
-    if key not in work.types:
-        fits = supported_types(match, qconfig, work.answers) is not None
-        work.types[key] = types_of_qconfig(qconfig) if fits else None  # type: ignore[assignment]
-    return work.types[key] is not None
+    if key not in work.supported:
+        work.supported[key] = supported_types(match, qconfig, work.answers) is not None
+    return work.supported[key]
 
 
 def _observation(work: _Work, match: Match) -> ObservationType:

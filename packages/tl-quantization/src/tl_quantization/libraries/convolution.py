@@ -7,8 +7,7 @@ from typing import Any
 from tl_core import Tensor
 
 from ..packed.windows import ConvolutionWindows
-from ..tensor import QuantizedTensor
-from .registry import define
+from .registry import define, quantized_input
 
 __all__: list[str] = []
 
@@ -25,19 +24,10 @@ def _prepack_transposed(
     return ConvolutionWindows(weight, bias, stride, padding, dilation, groups, output_padding)
 
 
-def _input(x: Any, name: str) -> Any:
-    if not isinstance(x, QuantizedTensor):
-        raise NotImplementedError(
-            f"Could not run 'quantized::{name}' with arguments from the 'CPU' backend: the input must be a quantized "
-            "tensor, which quantize_per_tensor makes; in eager mode a QuantStub in front of the layer does"
-        )
-    return x
-
-
 def _static(name: str, relu: bool) -> Any:
     def call(qx: Any, packed_weight: Any, *rest: Any) -> Any:
         scale, zero_point = rest[-2:]  # an older form has the windows before them
-        return packed_weight.of_bytes(_input(qx, name), scale, zero_point, relu)
+        return packed_weight.of_bytes(quantized_input(qx, name), scale, zero_point, relu)
 
     return call
 
@@ -55,7 +45,9 @@ def _static_by_name(name: str, relu: bool) -> Any:
 
 def _add_convolution(relu: bool) -> Any:
     def call(qx: Any, qaccum: Any, packed_weight: Any, output_scale: float, output_zero_point: int) -> Any:
-        return packed_weight.of_bytes(_input(qx, "conv2d_add"), output_scale, output_zero_point, relu, qaccum)
+        return packed_weight.of_bytes(
+            quantized_input(qx, "conv2d_add"), output_scale, output_zero_point, relu, qaccum
+        )
 
     return call
 

@@ -14,7 +14,7 @@ from ..packed.half import HalfLinear
 from ..packed.linear import PackedLinear
 from ..quantizer import PerTensor
 from ..tensor import QuantizedTensor
-from .registry import define
+from .registry import define, quantized_input
 
 __all__: list[str] = []
 
@@ -46,24 +46,17 @@ def _unpack_half(W_prepack: Any) -> Any:
 
 def _static(relu: bool) -> Any:
     def call(X: Any, W_prepack: Any, Y_scale_i: float, Y_zero_point_i: int) -> Any:
-        return W_prepack.of_bytes(_input(X), float(Y_scale_i), int(Y_zero_point_i), relu)
+        return W_prepack.of_bytes(quantized_input(X, "linear"), float(Y_scale_i), int(Y_zero_point_i), relu)
 
     return call
-
-
-def _input(x: Any) -> Any:
-    if not isinstance(x, QuantizedTensor):
-        raise NotImplementedError(
-            "Could not run 'quantized::linear' with arguments from the 'CPU' backend: the input must be a quantized "
-            "tensor, which quantize_per_tensor makes; in eager mode a QuantStub in front of the layer does"
-        )
-    return x
 
 
 def _with_activation(activate: Any) -> Any:
     def call(X: Any, W_prepack: Any, Y_scale_i: float, Y_zero_point_i: int, *rest: Any) -> Any:
         weight, bias = W_prepack.unpack()
-        result = activate(F.linear(_input(X).dequantize(), weight.dequantize(), bias), *rest)
+        result = activate(
+            F.linear(quantized_input(X, "linear").dequantize(), weight.dequantize(), bias), *rest
+        )
         return quantize_numbers(result, PerTensor(float(Y_scale_i), int(Y_zero_point_i), X.dtype))
 
     return call

@@ -8,9 +8,9 @@ from typing import Any
 
 from tl_core.library import Library
 
-from ..tensor import NAMESPACES
+from ..tensor import NAMESPACES, QuantizedTensor
 
-__all__ = ["define", "schema_of"]
+__all__ = ["define", "quantized_input", "schema_of"]
 
 _LIBRARIES: dict[str, Library] = {}
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -35,6 +35,24 @@ def schema_of(text: str) -> str:
         'f(Tensor x, __torch__.torch.classes.quantized.Conv2dPackedParamsBase w) -> Tensor'
     """
     return re.sub(r"%(\w+)", lambda match: _CLASSES[match[1]], text)
+
+
+def quantized_input(x: Any, name: str) -> Any:
+    """The input of an operator, which must be quantized.
+
+    Args:
+        x: the input.
+        name: the operator's name in `quantized::`.
+
+    Raises:
+        NotImplementedError: it is a plain tensor.
+    """
+    if not isinstance(x, QuantizedTensor):
+        raise NotImplementedError(
+            f"Could not run 'quantized::{name}' with arguments from the 'CPU' backend: the input must be a quantized "
+            "tensor, which quantize_per_tensor makes; in eager mode a QuantStub in front of the layer does"
+        )
+    return x
 
 
 def _call(func: Any, args: Any, kwargs: Any) -> Any:

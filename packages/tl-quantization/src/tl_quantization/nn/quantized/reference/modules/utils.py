@@ -88,10 +88,7 @@ def quantize_weight(module: Any, prefix: str, weight: Tensor) -> Tensor:
     if scheme is None:
         return weight
     scale, zero = getattr(module, f"{prefix}_scale"), getattr(module, f"{prefix}_zero_point")
-    try:
-        kind = quantized_dtype(dtype)
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"the weight can't be quantized to {dtype} with {scheme}") from error
+    kind = quantized_dtype(dtype)
     if scheme in _ONE_SCALE:
         return quantize_per_tensor(weight.detach(), scale, zero, kind)
     return quantize_per_channel(weight.detach(), scale, zero, getattr(module, f"{prefix}_axis_int"), kind)
