@@ -242,7 +242,7 @@ def remote(
             owned = table.owned_value(id)
             call = table.agent.call(worker, func, args or (), kwargs, timeout)
             recording.ends_with(call)
-            call.add_done_callback(lambda done: _settle(owned.value, done))
+            call.add_done_callback(lambda done: internal.settle(owned.value, done))
             holder: Any = owned
             table.drop_fork(id, fork)
         else:
@@ -263,21 +263,12 @@ def remote(
     return reference
 
 
-def _settle(target: Future[Any], done: Future[Any]) -> None:
-    try:
-        value = done.value()
-    except Exception as error:
-        target.set_exception(error)
-    else:
-        target.set_result(value)
-
-
 def _confirm(
     table: references.References, fork: references.GloballyUniqueId, confirmed: Future[Any], done: Future[Any]
 ) -> None:
     with table.lock:
         table.pending.discard(fork)
-    _settle(confirmed, done)
+    internal.settle(confirmed, done)
 
 
 @contextlib.contextmanager

@@ -106,13 +106,14 @@ def make_owned(
         owned.value.set_exception(error)
     else:
         if is_async(function):
-            result.add_done_callback(lambda done: _pass_on(done, owned.value))
+            result.add_done_callback(lambda done: settle(owned.value, done))
         else:
             owned.value.set_result(result)
     return _without_value(owned.value)
 
 
-def _pass_on(done: Future[Any], target: Future[Any]) -> None:
+def settle(target: Future[Any], done: Future[Any]) -> None:
+    """Gives a future the value or the error of one that is done."""
     try:
         value = done.value()
     except Exception as error:

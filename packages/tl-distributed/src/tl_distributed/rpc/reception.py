@@ -81,7 +81,7 @@ class Reception:
                 break  # no descriptor is left, or the caller is gone
             link.setblocking(False)
             challenge = secrets.token_bytes(connections.CHALLENGE)
-            with suppress(OSError):
+            with suppress(OSError):  # the caller is gone: its silence ends the connection
                 link.send(challenge)
             self._strangers[link.fileno()] = (link, challenge, time.monotonic() + connections.PATIENCE)
             self._threads.watch(link.fileno(), partial(self._hear_stranger, link))
@@ -110,7 +110,7 @@ class Reception:
                 if len(answer) == connections.ANSWER
                 else None
             )
-        except OSError:
+        except OSError:  # the caller is gone
             admitted = None
         if admitted is None:
             self._refuse(link)
