@@ -91,7 +91,7 @@ def _state(name: str) -> list[int]:
     """When a file was written, and its length."""
     try:
         status = Path(name).stat()
-    except OSError:
+    except OSError:  # an absent file differs from every recorded one
         return []
     return [status.st_mtime_ns, status.st_size]
 

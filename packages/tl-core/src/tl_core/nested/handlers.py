@@ -87,7 +87,7 @@ def plain(t: Tensor) -> Tensor:
     before = _C._set_overrides_disabled(True)
     try:
         values = Tensor.view(t, Tensor.shape.__get__(t))  # type: ignore[attr-defined]  # of the class of fakes
-        symbolic = t.symbolic  # type: ignore[attr-defined]
+        symbolic = t.symbolic  # type: ignore[attr-defined]  # of the class of fakes
         return values if symbolic is None else symbolic.attached_to(values)
     finally:
         _C._set_overrides_disabled(before)

@@ -36,7 +36,7 @@ def _text_of(kind: Any) -> str:
 
 
 def _kinds(values: dict[str, BackendValue]) -> Any:
-    kinds: Any = enum.Enum("BackendType", values)  # type: ignore[misc]
+    kinds: Any = enum.Enum("BackendType", values)  # type: ignore[misc]  # names are registered at run time
     setattr(kinds, "__repr__", _text_of)  # noqa: B010 - a class that a call makes
     kinds.__doc__ = "The kinds of agents; `TENSORPIPE` is the one of this package."
     return kinds

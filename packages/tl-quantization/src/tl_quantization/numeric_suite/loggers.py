@@ -45,7 +45,7 @@ class ShadowLogger(Logger):
         self.stats["float"] = []
         self.stats["quantized"] = []
 
-    def forward(self, x: Any, y: Any) -> None:  # type: ignore[override]
+    def forward(self, x: Any, y: Any) -> None:  # type: ignore[override]  # two results
         """Stores the result of the quantized layer and that of the float layer.
 
         Args:

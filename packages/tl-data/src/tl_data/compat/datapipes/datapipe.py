@@ -98,7 +98,7 @@ class IterDataPipe(_Steps, IterableDataset[_T]):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "__iter__" in vars(cls):
-            cls.__iter__ = hook_iterator(vars(cls)["__iter__"])  # type: ignore[method-assign]
+            cls.__iter__ = hook_iterator(vars(cls)["__iter__"])  # type: ignore[method-assign]  # the class's own, hooked
 
     def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state)

@@ -86,7 +86,7 @@ class BaseScheduler:
         Args:
             epoch: for the text of `verbose`.
         """
-        if self._step_count == 1 and self.sparsifier._step_count < 1:  # type: ignore[attr-defined]
+        if self._step_count == 1 and self.sparsifier._step_count < 1:  # type: ignore[attr-defined]  # counted by the wrapper
             warnings.warn(
                 "Detected call of `scheduler.step()` before `sparsifier.step()`. You have to make sure you run the "
                 "sparsifier.step() BEFORE any calls to the scheduler.step().",
@@ -128,5 +128,5 @@ def _count_steps(sparsifier: Any) -> None:
         sparsifier._step_count += 1
         return step(*args, **kwargs)
 
-    count_and_step._with_counter = True  # type: ignore[attr-defined]
+    count_and_step._with_counter = True  # type: ignore[attr-defined]  # functions take attributes
     sparsifier.step = count_and_step

@@ -33,7 +33,7 @@ class NearlyDiagonalSparsifier(BaseSparsifier):
     def __init__(self, nearliness: int = 1) -> None:
         super().__init__(defaults={"nearliness": nearliness})
 
-    def update_mask(  # type: ignore[override]
+    def update_mask(  # type: ignore[override]  # the options of this sparsifier
         self, module: Module, tensor_name: str, nearliness: int, **kwargs: Any
     ) -> None:
         """Computes the mask of a matrix.

@@ -60,7 +60,7 @@ class WeightNormSparsifier(BaseSparsifier):
             raise NotImplementedError(f"L-{norm} is not yet implemented.")
         super().__init__(defaults=defaults)
 
-    def update_mask(  # type: ignore[override]
+    def update_mask(  # type: ignore[override]  # the options of this sparsifier
         self,
         module: Module,
         tensor_name: str,

@@ -63,7 +63,7 @@ def validate_input_col(fn: Callable[..., Any], input_col: Any) -> None:
     """
     try:
         parameters = inspect.signature(fn).parameters.values()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError):  # a built-in function may have no signature
         return
     count = len(input_col) if isinstance(input_col, (list, tuple)) else 1
     inner = getattr(fn, "func", fn)
@@ -185,4 +185,4 @@ class StreamWrapper:
         return self.file_obj
 
     def __setstate__(self, file_obj: Any) -> None:
-        self.__init__(file_obj)  # type: ignore[misc]
+        self.__init__(file_obj)  # type: ignore[misc]  # its state is its argument

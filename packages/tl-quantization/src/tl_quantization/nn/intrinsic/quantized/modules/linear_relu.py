@@ -98,7 +98,7 @@ class LinearLeakyReLU(Linear):
         return module
 
     @classmethod
-    def from_reference(  # type: ignore[override]
+    def from_reference(  # type: ignore[override]  # LeakyReLU has a layer more
         cls, ref_mod: Any, leaky_relu: Any, output_scale: Any, output_zero_point: Any
     ) -> Any:
         """The layer for one that keeps a float weight and how to quantize it (`get_quantized_weight()`).

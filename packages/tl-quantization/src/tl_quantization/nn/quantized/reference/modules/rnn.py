@@ -54,11 +54,11 @@ class _Cell(_Rounded):
 
     def get_quantized_weight_ih(self) -> Any:
         """The weight of the input as integers."""
-        return quantize_weight(self, "weight_ih", self.weight_ih)  # type: ignore[attr-defined]
+        return quantize_weight(self, "weight_ih", self.weight_ih)  # type: ignore[attr-defined]  # of the cell
 
     def get_quantized_weight_hh(self) -> Any:
         """The weight of the state as integers."""
-        return quantize_weight(self, "weight_hh", self.weight_hh)  # type: ignore[attr-defined]
+        return quantize_weight(self, "weight_hh", self.weight_hh)  # type: ignore[attr-defined]  # of the cell
 
     def get_weight_ih(self) -> Tensor:
         """The weight of the input, quantized and dequantized."""
@@ -223,7 +223,7 @@ class _Layer(_Rounded):
 
     @property
     def _flat_weights(self) -> list[Any]:
-        return self.get_flat_weights() if hasattr(self, "is_decomposed") else super()._flat_weights  # type: ignore[misc]
+        return self.get_flat_weights() if hasattr(self, "is_decomposed") else super()._flat_weights  # type: ignore[misc]  # the layer's
 
     def get_flat_weights(self) -> list[Any]:
         """All parameters in the order in which operators take them, the weights quantized and dequantized."""
