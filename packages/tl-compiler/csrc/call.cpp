@@ -7,12 +7,12 @@
 namespace tl::compiler {
 
 namespace {
-struct Named {
+struct RowOperator {
   std::string_view name;
   Call::Form form;
 };
 using Form = Call::Form;
-constexpr Named kNamed[] = {
+constexpr RowOperator kRowOperators[] = {
     {"sum", Form::Reduces},
     {"sum.dim_IntList", Form::Reduces},
     {"mean", Form::Reduces},
@@ -42,10 +42,10 @@ constexpr Named kNamed[] = {
     {"select_backward", Form::Whole},
 };
 
-const Named* named(const TlOperator* op) {
+const RowOperator* row_operator(const TlOperator* op) {
   const std::string_view name = api->op_info(op)->name;
-  const auto at = std::ranges::find(kNamed, name, &Named::name);
-  return at == std::end(kNamed) ? nullptr : at;
+  const auto at = std::ranges::find(kRowOperators, name, &RowOperator::name);
+  return at == std::end(kRowOperators) ? nullptr : at;
 }
 
 // A variance of too few elements warns: one of two, or of more with a larger correction.
@@ -83,13 +83,13 @@ bool is_floating(TlTensor* t) {
 
 // ---- the call ---------------------------------------------------------------------------------------------
 
-Call::Call(const TlOperator* op, Form form, const TlValue* given, int n_args) : op(op), form(form) {
+Call::Call(const TlOperator* op, Form form, const TlValue* values, int n_args) : op(op), form(form) {
   args.resize(static_cast<size_t>(n_args));
   for (int i = 0; i < n_args; ++i) {
-    if (given[i].tag == TL_TENSOR)
+    if (values[i].tag == TL_TENSOR)
       tensors.push_back(i);
     else
-      check(api->value_own(&given[i], &args[i]));
+      check(api->value_own(&values[i], &args[i]));
   }
 }
 Call::~Call() {
@@ -153,7 +153,7 @@ int64_t Call::row_of(const Geometry& g) const {
 
 // ---- its steps --------------------------------------------------------------------------------------------
 
-bool is_callable(const TlOperator* op) { return named(op); }
+bool is_callable(const TlOperator* op) { return row_operator(op); }
 
 namespace {
 bool describe_inputs(Step& step, const TlValue* args, int n_args) {
@@ -206,7 +206,7 @@ bool reduces_enough(const Step& input, const std::vector<Step>& steps) {
 std::vector<Step> call_steps(const TlOperator* op, const TlValue* args, int n_args, int n_rets) {
   Step first;
   if (!describe_inputs(first, args, n_args)) return {};
-  const Named& entry = *named(op);
+  const RowOperator& entry = *row_operator(op);
   const auto call = std::make_shared<Call>(op, entry.form, args, n_args);
   if (is_variance(entry.name) && !has_small_correction(args, n_args)) return {};
   std::vector<Tensor> shadows;
