@@ -187,6 +187,14 @@ def get_default_qat_module_mappings() -> Mapping:
     return copy(DEFAULT_QAT_MODULE_MAPPINGS)
 
 
+def _tables() -> tuple[Mapping, ...]:
+    return (
+        DEFAULT_STATIC_QUANT_MODULE_MAPPINGS,
+        DEFAULT_QAT_MODULE_MAPPINGS,
+        DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS,
+    )
+
+
 def get_default_qconfig_propagation_list() -> set[Any]:
     """The layers that get a configuration and, by `prepare`, an observer.
 
@@ -195,12 +203,7 @@ def get_default_qconfig_propagation_list() -> set[Any]:
         >>> tl_nn.Linear in tq.get_default_qconfig_propagation_list()
         True
     """
-    tables = (
-        DEFAULT_STATIC_QUANT_MODULE_MAPPINGS,
-        DEFAULT_QAT_MODULE_MAPPINGS,
-        DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS,
-    )
-    return {kind for table in tables for kind in table} | set(DEFAULT_QAT_MODULE_MAPPINGS.values())
+    return {kind for table in _tables() for kind in table} | set(DEFAULT_QAT_MODULE_MAPPINGS.values())
 
 
 def get_default_compare_output_module_list() -> set[Any]:
@@ -211,12 +214,7 @@ def get_default_compare_output_module_list() -> set[Any]:
         >>> tl_nn.Linear in tq.get_default_compare_output_module_list()
         True
     """
-    tables = (
-        DEFAULT_STATIC_QUANT_MODULE_MAPPINGS,
-        DEFAULT_QAT_MODULE_MAPPINGS,
-        DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS,
-    )
-    return {kind for table in tables for pair in table.items() for kind in pair} - {QuantStub, DeQuantStub}
+    return {kind for table in _tables() for pair in table.items() for kind in pair} - {QuantStub, DeQuantStub}
 
 
 def _class_of(table: Mapping, more: Mapping | None, kind: Any) -> Any:

@@ -17,6 +17,7 @@ from ..nn.intrinsic import quantized as nniq
 from ..nn.intrinsic.quantized import dynamic as nniqd
 from ..nn.quantized import dynamic as nnqd
 from ..nn.quantized import reference as nnqr
+from ..quantization_mappings import DEFAULT_STATIC_QUANT_MODULE_MAPPINGS
 
 __all__ = ["DYNAMIC", "FUSED", "STATIC", "WEIGHT_ONLY", "dynamic_layer", "keeps_scale", "static_layer"]
 
@@ -32,32 +33,38 @@ STATIC: dict[Any, Any] = {
 }
 #: Fused layers whose first part is a reference layer.
 FUSED: dict[Any, Any] = {
-    nni.LinearReLU: nniq.LinearReLU,
-    nni.LinearLeakyReLU: nniq.LinearLeakyReLU,
-    nni.LinearTanh: nniq.LinearTanh,
-    nni.ConvReLU1d: nniq.ConvReLU1d,
-    nni.ConvReLU2d: nniq.ConvReLU2d,
-    nni.ConvReLU3d: nniq.ConvReLU3d,
-    nni.ConvAdd2d: nniq.ConvAdd2d,
-    nni.ConvAddReLU2d: nniq.ConvAddReLU2d,
+    kind: DEFAULT_STATIC_QUANT_MODULE_MAPPINGS[kind]
+    for kind in (
+        nni.LinearReLU,
+        nni.LinearLeakyReLU,
+        nni.LinearTanh,
+        nni.ConvReLU1d,
+        nni.ConvReLU2d,
+        nni.ConvReLU3d,
+        nni.ConvAdd2d,
+        nni.ConvAddReLU2d,
+    )
 }
 #: Layers with a scale of their own and no integer weight.
 SCALED: dict[Any, Any] = {
-    nn.BatchNorm2d: nnq.BatchNorm2d,
-    nn.BatchNorm3d: nnq.BatchNorm3d,
-    nn.Dropout: nnq.Dropout,
-    nn.ELU: nnq.ELU,
-    nn.GroupNorm: nnq.GroupNorm,
-    nn.Hardswish: nnq.Hardswish,
-    nn.InstanceNorm1d: nnq.InstanceNorm1d,
-    nn.InstanceNorm2d: nnq.InstanceNorm2d,
-    nn.InstanceNorm3d: nnq.InstanceNorm3d,
-    nn.LayerNorm: nnq.LayerNorm,
-    nn.LeakyReLU: nnq.LeakyReLU,
-    nn.PReLU: nnq.PReLU,
-    nn.Softmax: nnq.Softmax,
-    nni.BNReLU2d: nniq.BNReLU2d,
-    nni.BNReLU3d: nniq.BNReLU3d,
+    kind: DEFAULT_STATIC_QUANT_MODULE_MAPPINGS[kind]
+    for kind in (
+        nn.BatchNorm2d,
+        nn.BatchNorm3d,
+        nn.Dropout,
+        nn.ELU,
+        nn.GroupNorm,
+        nn.Hardswish,
+        nn.InstanceNorm1d,
+        nn.InstanceNorm2d,
+        nn.InstanceNorm3d,
+        nn.LayerNorm,
+        nn.LeakyReLU,
+        nn.PReLU,
+        nn.Softmax,
+        nni.BNReLU2d,
+        nni.BNReLU3d,
+    )
 }
 #: Reference layers to layers that quantize at each call.
 DYNAMIC: dict[Any, Any] = {
