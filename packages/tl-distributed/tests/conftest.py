@@ -62,6 +62,17 @@ def mirror():
     dist.destroy_process_group()
 
 
+def run_threads(size, main, errors):
+    """Calls `main(rank)` on as many threads, and raises the first of the errors that they stored."""
+    threads = [threading.Thread(target=main, args=(rank,)) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for rank in sorted(errors):
+        raise errors[rank]
+
+
 def run_ranks(size, body, backend="gloo", timeout=10):
     """Calls `body(rank)` on as many threads, each a rank of one world; returns what they return, in order."""
     store, results, errors = dist.HashStore(), [None] * size, {}
@@ -79,13 +90,7 @@ def run_ranks(size, body, backend="gloo", timeout=10):
                 if dist.is_initialized():
                     dist.destroy_process_group()
 
-    threads = [threading.Thread(target=rank_main, args=(rank,)) for rank in range(size)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for rank in sorted(errors):
-        raise errors[rank]
+    run_threads(size, rank_main, errors)
     return results
 
 
@@ -128,13 +133,7 @@ def run_workers(size, body, timeout=10.0, store=None):
             except BaseException as error:
                 errors[rank] = error
 
-    threads = [threading.Thread(target=worker_main, args=(rank,)) for rank in range(size)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for rank in sorted(errors):
-        raise errors[rank]
+    run_threads(size, worker_main, errors)
     return results
 
 

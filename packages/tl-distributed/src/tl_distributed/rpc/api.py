@@ -116,6 +116,11 @@ def _to_worker_info(to: str | int | WorkerInfo) -> WorkerInfo:
     raise ValueError(f"Cannot get WorkerInfo from {to!r}: expected a name, a rank or a WorkerInfo")
 
 
+def _check_callable(func: Any) -> None:
+    if not callable(func):
+        raise TypeError(f"function should be callable, got {type(func).__name__}: {func!r}")
+
+
 def _start(
     to: str | int | WorkerInfo,
     func: Callable[..., Any],
@@ -124,8 +129,7 @@ def _start(
     timeout: float,
     way: str,
 ) -> Future[Any]:
-    if not callable(func):
-        raise TypeError(f"function should be callable, got {type(func).__name__}: {func!r}")
+    _check_callable(func)
     worker = _to_worker_info(to)
     agent = current.current()
     recording = internal.recording(way, func, agent.info.name, worker.name)
@@ -161,8 +165,7 @@ def rpc_sync(
         3
         >>> rpc.shutdown()
     """
-    if not callable(func):
-        raise TypeError(f"function should be callable, got {type(func).__name__}: {func!r}")
+    _check_callable(func)
     worker, agent = _to_worker_info(to), current.current()
     with internal.recording("rpc_sync", func, agent.info.name, worker.name):
         result: R = agent.call_and_wait(worker, func, args or (), kwargs, timeout)
@@ -231,8 +234,7 @@ def remote(
         3
         >>> rpc.shutdown()
     """
-    if not callable(func):
-        raise TypeError(f"function should be callable, got {type(func).__name__}: {func!r}")
+    _check_callable(func)
     worker = _to_worker_info(to)
     table = references.table()
     id, fork = table.new_id(), table.new_id()
