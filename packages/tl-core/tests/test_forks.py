@@ -187,6 +187,35 @@ if __name__ == "__main__":
     run(program)
 
 
+@linux
+@pytest.mark.parametrize("held", ["tempfile._once_lock", "resource_tracker._resource_tracker._lock"])
+def test_a_thread_holds_a_plain_lock_of_the_standard_library(held):
+    """A queue's thread that sends the first tensor of a process makes a temporary directory."""
+    program = f"""
+import tempfile
+from multiprocessing import resource_tracker
+
+def work():
+    tempfile.TemporaryDirectory().cleanup()
+    resource_tracker.ensure_running()
+
+def hold():
+    with {held}:
+        ready.set()
+        stop.wait(60)
+
+ready, stop = threading.Event(), threading.Event()
+thread = threading.Thread(target=hold)
+thread.start()
+ready.wait()
+assert forked(work) == 0
+stop.set()
+thread.join()
+assert forked(work) == 0
+"""
+    run(program)
+
+
 LOAD = """
 log = logging.getLogger("busy")
 

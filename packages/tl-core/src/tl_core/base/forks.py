@@ -3,7 +3,7 @@
 A forked child has one thread, and a copy of all locks. A module that another thread was loading stays locked there, and
 whoever imports it waits for ever. tl loads many of its modules, and NumPy, when they are first used, also in threads.
 So a fork waits until no other thread is loading a module, and what was being loaded all the same is unlocked in the
-child.
+child. So are locks of the standard library that have no hook of their own.
 
 >>> foreign_imports()
 {}
@@ -11,6 +11,7 @@ child.
 
 from __future__ import annotations
 
+import operator
 import os
 import sys
 import time
@@ -27,6 +28,12 @@ _SHORT_LIMIT = 1.0  # the same where the other thread may be waiting for what th
 _STEP = 0.001
 # Modules of the standard library whose hooks take a lock before a fork and release it afterwards.
 _HOOK_LOCKS = {"logging": "_lock", "concurrent.futures.thread": "_global_shutdown_lock"}
+# Modules of the standard library whose lock has no hook: the first temporary file of a process is made under one, the
+# tracker of named shared memory starts under the other. What they guard is complete before it is stored.
+_PLAIN_LOCKS = {
+    "tempfile": operator.attrgetter("_once_lock"),
+    "multiprocessing.resource_tracker": operator.attrgetter("_resource_tracker._lock"),
+}
 
 # What was waited for in vain, which no later fork waits for: a module that runs the whole program is loaded for hours.
 _endless: set[tuple[str, int]] = set()
@@ -78,6 +85,14 @@ def _unlock_imports() -> None:
             del sys.modules[name]
 
 
+def _release_plain_locks() -> None:
+    """Releases, in a forked child, the plain locks of the standard library that threads held in the parent."""
+    for name, lock in _PLAIN_LOCKS.items():
+        module = sys.modules.get(name)
+        if module is not None and not getattr(module.__spec__, "_initializing", False):
+            lock(module)._at_fork_reinit()
+
+
 def _holds_logging() -> bool:
     """Whether this thread may hold the lock of `logging`, which many modules take while they are loaded.
 
@@ -94,3 +109,4 @@ def _holds_logging() -> bool:
 
 _is_first = "logging" in sys.modules
 os.register_at_fork(before=_wait_for_imports, after_in_child=_unlock_imports)
+os.register_at_fork(after_in_child=_release_plain_locks)
