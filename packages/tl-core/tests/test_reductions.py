@@ -83,6 +83,36 @@ def test_moments(name, dtype):
             np.testing.assert_allclose(r.to_numpy(getattr(tl, name)(x, dim)), want, rtol=2e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize(("dtype", "offset", "rtol"), [("float32", 1e5, 4e-7), ("float64", 1e13, 1e-14)])
+@pytest.mark.parametrize(
+    ("shape", "dim"),
+    [((7,), None), ((40, 1000), 1), ((1000, 40), 0), ((6, 20, 30), (0, 2)), ((400_000,), None)],
+)
+def test_the_rounding_of_a_mean_does_not_show_in_variances(dtype, offset, rtol, shape, dim):
+    """Deviations that are small beside the mean, as times and counters have them."""
+    array = (np.random.default_rng(5).standard_normal(shape) + offset).astype(dtype)
+    want = (
+        (array - array.dtype.type(offset)).astype(np.longdouble).var(dim, ddof=1)
+    )  # the subtraction is exact
+    x = tl.from_numpy(array)
+    np.testing.assert_allclose(tl.var(x, dim).numpy(), want.astype(dtype), rtol=rtol)
+    np.testing.assert_allclose(tl.std(x, dim).numpy(), np.sqrt(want).astype(dtype), rtol=rtol)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 3e38, 0])
+def test_variances_of_neighbours_do_not_meet(bad):
+    """Rows and columns that need another pass beside some that do not."""
+    array = np.random.default_rng(6).standard_normal((12, 50)).astype("float32") + np.float32(1e5)
+    array[3], array[5], array[7, 9] = 1e5, np.arange(50), bad
+    x = tl.from_numpy(array)
+    columns = tl.var(x.t().contiguous(), 0)
+    for i in range(12):
+        alone = tl.var(x[i])
+        assert r.same(tl.var(x, 1)[i], alone)
+        np.testing.assert_allclose(columns[i].numpy(), alone.numpy(), rtol=4e-7)
+    assert tl.var(x[3]) == 0
+
+
 @pytest.mark.parametrize("name", ["any", "all"])
 @pytest.mark.parametrize("dtype", ALL)
 def test_logical(name, dtype):

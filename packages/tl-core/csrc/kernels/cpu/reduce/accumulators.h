@@ -1,5 +1,5 @@
 // Reduction operators: the identity, accumulating one element, and merging two partial results, each for a
-// vector or a scalar V. `shift` is a scalar known before: the mean about which SquaredDeviations adds.
+// vector or a scalar V. `shift` is a scalar known before: the mean about which deviations are added.
 #pragma once
 
 #include "kernels/cpu/elementwise/binary.h"
@@ -105,6 +105,14 @@ struct SquaredDeviations : Sum {
   static TL_INLINE V accumulate(V acc, V x, V shift) {
     const V d = x - shift;
     return fma(d, d, acc);
+  }
+};
+
+// The sum of deviations from `shift`: what the rounding of a mean left.
+struct Deviations : Sum {
+  template <class V>
+  static TL_INLINE V accumulate(V acc, V x, V shift) {
+    return acc + (x - shift);
   }
 };
 

@@ -210,16 +210,21 @@ inline constexpr bool is_portable_only =
     is_complex_type<T> || (std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, int32_t> &&
                            !std::is_same_v<T, int64_t>);
 
+template <class S>
+inline constexpr bool is_about_mean =
+    std::is_same_v<S, reducers::SquaredDeviations> || std::is_same_v<S, reducers::Deviations>;
+
 // Compiled for every instruction set: common reducers of common dtypes.
 template <class S, class T>
 inline constexpr bool is_common =
-    !is_portable_only<T> && !is_logical<S> && (has_reduced_lanes<T> || !std::is_same_v<S, reducers::Prod>) &&
+    !is_portable_only<T> && !is_logical<S> && !std::is_same_v<S, reducers::Deviations> &&
+    (has_reduced_lanes<T> || !std::is_same_v<S, reducers::Prod>) &&
     (!std::is_same_v<T, Half> || std::is_same_v<S, reducers::Sum>);
 
 template <class S, class T>
 constexpr ReducerKernels entry() {
-  constexpr bool refused = (is_extreme<S> && is_complex_type<T>) ||
-                           (std::is_same_v<S, reducers::SquaredDeviations> && !has_float_lanes<OpMath<T>>);
+  constexpr bool refused =
+      (is_extreme<S> && is_complex_type<T>) || (is_about_mean<S> && !has_float_lanes<OpMath<T>>);
   if constexpr (refused || (kIsaLevel > 1 && !is_common<S, T>))
     return {};
   else if constexpr (is_logical<S> && std::is_integral_v<T> && !std::is_same_v<T, UnsignedLike<T>>)
@@ -238,14 +243,15 @@ constexpr ExtremeKernels extreme_entry() {
 }  // namespace
 
 extern const ReducerKernels reducer_table[kNumDTypes][kNumReducers] = {
-#define TL_REDUCERS(E, T, name) \
-  {entry<reducers::Sum, T>(),   \
-   entry<reducers::Prod, T>(),  \
-   entry<reducers::Amax, T>(),  \
-   entry<reducers::Amin, T>(),  \
-   entry<reducers::Any, T>(),   \
-   entry<reducers::All, T>(),   \
-   entry<reducers::SquaredDeviations, T>()},
+#define TL_REDUCERS(E, T, name)             \
+  {entry<reducers::Sum, T>(),               \
+   entry<reducers::Prod, T>(),              \
+   entry<reducers::Amax, T>(),              \
+   entry<reducers::Amin, T>(),              \
+   entry<reducers::Any, T>(),               \
+   entry<reducers::All, T>(),               \
+   entry<reducers::SquaredDeviations, T>(), \
+   entry<reducers::Deviations, T>()},
     TL_ALL_DTYPES(TL_REDUCERS)
 #undef TL_REDUCERS
 };

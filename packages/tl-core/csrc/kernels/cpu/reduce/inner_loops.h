@@ -14,14 +14,14 @@ struct ReducedRange {
   int64_t first, last;
 };
 
-enum class Reducer { Sum, Prod, Amax, Amin, Any, All, SquaredDeviations };
-inline constexpr int kNumReducers = 7;
+enum class Reducer { Sum, Prod, Amax, Amin, Any, All, SquaredDeviations, Deviations };
+inline constexpr int kNumReducers = 8;
 
 // Partial results are bool for Any and All, int64 for sums and products of integers, else of the dtype's
 // opmath type.
 struct ReducerKernels {
   // n partial results of rows that begin `stride` bytes apart, one row after another. The shifts are partial
-  // results (SquaredDeviations only), or null.
+  // results (of deviations only), or null.
   void (*rows)(void* acc, const char* in, int n, int64_t stride, const ReducedRange& range,
                const void* shifts);
   // Those of up to kColumns columns, side by side.

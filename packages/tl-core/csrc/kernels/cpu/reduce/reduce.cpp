@@ -3,6 +3,7 @@
 #include "kernels/cpu/reduce/reduce.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/parallel.h"
 #include "iter/dtypes.h"
@@ -294,6 +295,50 @@ struct Tasks {
   }
 };
 
+// ---- variances --------------------------------------------------------------------------------------------
+
+// A task's sums of squared deviations from means, of type A.
+template <class A>
+struct Squares {
+  A* sums;
+  const A* means;
+  int n;
+  int64_t count;
+
+  // Whether the error e of the rounded mean m shows in the sum, which is count * e^2 too large. With |e| up
+  // to some 4 u |m| that is more than u of the sum where the variance is below 16 u m^2.
+  bool shows_rounding(int i) const {
+    const A bound = 16 * std::numeric_limits<A>::epsilon() * static_cast<A>(count) * means[i] * means[i];
+    return sums[i] > 0 && sums[i] < bound;
+  }
+  bool show_rounding() const {
+    for (int i = 0; i < n; ++i)
+      if (shows_rounding(i)) return true;
+    return false;
+  }
+  // Subtracts it: count * e is the sum of the deviations (Chan, Golub & LeVeque 1983, equation 1.7).
+  void correct(const A* deviations) const {
+    for (int i = 0; i < n; ++i) {
+      if (!shows_rounding(i)) continue;
+      const A sum = sums[i] - deviations[i] / static_cast<A>(count) * deviations[i];
+      sums[i] = sum < 0 ? 0 : sum;
+    }
+  }
+};
+
+// Means, then sums of squared deviations from them, by passes that `run(pass, to, shifts)` makes.
+template <class A, class Run>
+void sum_squares(DType in, A* sums, A* means, int n, int64_t count, const Run& run) {
+  run(Pass(Reducer::Sum, in), means, nullptr);
+  divide_to_means(in, means, n, count);
+  run(Pass(Reducer::SquaredDeviations, in), sums, means);
+  const Squares<A> squares{sums, means, n, count};
+  if (!squares.show_rounding()) return;
+  alignas(64) A deviations[kColumns];
+  run(Pass(Reducer::Deviations, in), deviations, means);
+  squares.correct(deviations);
+}
+
 }  // namespace
 
 bool reduce_exists(Reduce op, DType in) { return finalizer(op, in) != nullptr; }
@@ -304,31 +349,33 @@ DType reduce_result(Reduce op, DType in) {
 }
 
 // A pass over the elements of each task and a finalizer; variances take two, the means first, so that
-// deviations are summed around them.
+// deviations are summed around them, and a third where the rounding of the means would show.
 void reduce(Reduce op, DType in_dtype, char* out, char* second, const char* in, const ReduceShape& shape,
             double param) {
   const ReducedRange range = full_range(shape);
   const Finalize finalize = finalizer(op, in_dtype);
-  const Pass pass(reducer_of(op), in_dtype), sums(Reducer::Sum, in_dtype);
+  const Pass pass(reducer_of(op), in_dtype);
   const Tasks tasks(shape, pass.item, pass.kernels.vectors);
   const int64_t elements = tasks.elements;
   const bool is_variance = op == Reduce::Var || op == Reduce::Std;
   tasks.each([&](int64_t i) {
     const Task task = tasks.at(i, out, second, in);
-    alignas(64) char acc[kColumns * kAccumulatorMax], shifts[kColumns * kAccumulatorMax];
-    const auto run = [&](const Pass& p, char* to, const void* shift) {
+    alignas(64) char acc[kColumns * kAccumulatorMax], means[kColumns * kAccumulatorMax];
+    const auto run = [&](const Pass& p, void* to, const void* shifts) {
       if (tasks.chunked)
-        p.run_chunked(to, task, range, elements, shift);
+        p.run_chunked(static_cast<char*>(to), task, range, elements, shifts);
       else
-        p.run(to, task, range, shift);
+        p.run(static_cast<char*>(to), task, range, shifts);
     };
-    if (is_variance) {
-      run(sums, shifts, nullptr);
-      divide_to_means(in_dtype, shifts, task.n, elements);
-      if (task.second)
-        finalizer(Reduce::Sum, in_dtype)(task.second, task.second_stride, shifts, task.n, 0, 0);
-    }
-    run(pass, acc, is_variance ? shifts : nullptr);
+    if (!is_variance)
+      run(pass, acc, nullptr);
+    else if (in_dtype == DType::Float64)
+      sum_squares(in_dtype, reinterpret_cast<double*>(acc), reinterpret_cast<double*>(means), task.n,
+                  elements, run);
+    else
+      sum_squares(in_dtype, reinterpret_cast<float*>(acc), reinterpret_cast<float*>(means), task.n, elements,
+                  run);
+    if (task.second) finalizer(Reduce::Sum, in_dtype)(task.second, task.second_stride, means, task.n, 0, 0);
     finalize(task.out, task.out_stride, acc, task.n, elements, param);
   });
 }
