@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tl
-from tl_core.base.name_table import MOVED_MODULES, MOVED_NAMES
+from tl_core.base.former_names import MOVED_MODULES, MOVED_NAMES
 from tl_core.subclasses import FakeTensorMode
 
 HELD = [

@@ -1,7 +1,7 @@
 """Modules that pickles name and that no file has: former modules, and the namespaces of the native module.
 
-A pickle of plain Python names a function by its module. A move of such a function adds a line to the tables of
-`name_table`, and `tests/pickled_names.txt` of tl-all lists the names that pickles hold. A native function such as
+A pickle of plain Python names a function by its module. A move of such a function adds a line to the tables
+here, and `tests/pickled_names.txt` of tl-all lists the names that pickles hold. A native function such as
 `linalg_det` names its namespace, `tl_core._linalg`.
 """
 
@@ -14,12 +14,35 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tl_core import _C
-from tl_core.base.name_table import MOVED_MODULES, MOVED_NAMES, NATIVE_NAMESPACES
+from tl_core.base.name_table import NATIVE_NAMESPACES
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
-__all__ = ["attributes_of", "serve"]
+__all__ = ["MOVED_MODULES", "MOVED_NAMES", "attributes_of", "serve"]
+
+# Former modules that plain pickles name, each with the present module of its names.
+MOVED_MODULES = {
+    "tl_core._size": "tl_core.tensors.size",
+    "tl_core._tensor": "tl_core.api.tensor_pickling",
+    "tl_core.ops": "tl_core.operators.packets",
+    "tl_core.parameter": "tl_core.tensors.parameter",
+    "tl_core.return_types": "tl_core.base.return_types",
+    "tl_core.typed_storage": "tl_core.memory.typed_storage",
+    "tl_core.untyped_storage": "tl_core.memory.untyped_storage",
+    "tl_nn.modules.persistent": "tl_nn.modules.state_dict",
+}
+
+# Modules that some names of plain pickles have left: the present module of each name.
+MOVED_NAMES = {
+    "tl_core.api.tensor_methods": dict.fromkeys(
+        ("_rebuild_from_type", "_rebuild_sparse_tensor", "_rebuild_tensor", "_rebuild_tensor_v2"),
+        "tl_core.api.tensor_pickling",
+    ),
+    "tl_core.storage": dict.fromkeys(("_from_bytes", "_without_memory"), "tl_core.memory.untyped_storage"),
+    "tl_core.subclasses.fake_tensor": {"_rebuild": "tl_core.subclasses.fake_mode"},
+    "tl_quantization.observer": {"_Partial": "tl_quantization.observer_base"},
+}
 
 
 def attributes_of(module: str) -> Callable[[str], Any]:

@@ -13,8 +13,6 @@ __all__ = [
     "FACADE",
     "HOMES",
     "MODULES",
-    "MOVED_MODULES",
-    "MOVED_NAMES",
     "NATIVE_NAMESPACES",
     "OBJECTS",
     "ROOMS",
@@ -698,26 +696,8 @@ FACADE: dict[str, str | None] = {
 }
 
 
-# Former modules that plain pickles name, each with the present module of its names.
-MOVED_MODULES = {
-    "tl_core._size": "tl_core.tensors.size", "tl_core._tensor": "tl_core.api.tensor_pickling",
-    "tl_core.ops": "tl_core.operators.packets", "tl_core.parameter": "tl_core.tensors.parameter",
-    "tl_core.return_types": "tl_core.base.return_types", "tl_core.typed_storage": "tl_core.memory.typed_storage",
-    "tl_core.untyped_storage": "tl_core.memory.untyped_storage",
-    "tl_nn.modules.persistent": "tl_nn.modules.state_dict",
-}  # fmt: skip
 # Attributes of the native module that hold the functions of one namespace. PyTorch has them in `torch._C`.
 NATIVE_NAMESPACES = tuple(f"{CORE}.{name}" for name in ("_fft", "_linalg", "_nn", "_special"))
-# Modules that some names of plain pickles have left: the present module of each name.
-MOVED_NAMES = {
-    "tl_core.api.tensor_methods": dict.fromkeys(
-        ("_rebuild_from_type", "_rebuild_sparse_tensor", "_rebuild_tensor", "_rebuild_tensor_v2"),
-        "tl_core.api.tensor_pickling",
-    ),
-    "tl_core.storage": dict.fromkeys(("_from_bytes", "_without_memory"), "tl_core.memory.untyped_storage"),
-    "tl_core.subclasses.fake_tensor": {"_rebuild": "tl_core.subclasses.fake_mode"},
-    "tl_quantization.observer": {"_Partial": "tl_quantization.observer_base"},
-}
 
 
 def first_name_of(dotted: str) -> str:
