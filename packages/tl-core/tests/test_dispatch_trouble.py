@@ -260,3 +260,18 @@ def test_a_handler_that_leaves_a_bit_is_named():
             pytest.raises(RuntimeError, match=rf"{name}\(\): a .* handler must return .* without the {bit}"),
         ):
             x.sum()
+
+
+@pytest.mark.parametrize("kwargs", [1, "a", [("dtype", tl.float64)], tl.preserve_format, tl.ones(1)])
+def test_keywords_of_the_default_handler_are_a_dictionary(kwargs):
+    with pytest.raises(TypeError, match="kwargs must be a dict, got"):
+        tl.ones(2).__torch_dispatch__(tl.sum, (), (tl.ones(2),), kwargs)
+
+
+def test_the_default_handler_calls_the_function():
+    x = tl.ones(2)
+    assert x.__torch_dispatch__(tl.sum, (), (x,)) == 2
+    assert x.__torch_dispatch__(tl.sum, (), [x], None) == 2
+    assert x.__torch_dispatch__(tl.sum, (), (x,), {"dtype": tl.float64}).dtype == tl.float64
+    with pytest.raises(TypeError, match="iterable"):
+        x.__torch_dispatch__(tl.sum, (), 3)

@@ -128,7 +128,14 @@ def check_read(array, tensor, index):
     got, want = tensor[of_tensors(index)], first[rest]
     assert tuple(got.shape) == want.shape
     np.testing.assert_array_equal(got.numpy(), want)
+    ghost = ghost_of(tensor)[of_tensors(index)]
+    assert (ghost.shape, ghost.dtype, ghost.stride()) == (got.shape, got.dtype, got.stride())
     return got
+
+
+def ghost_of(tensor):
+    """A tensor without values, of the same geometry."""
+    return tl.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
 
 
 @MANY
@@ -166,6 +173,7 @@ def test_writing_a_number(data):
     first[rest] = 1
     tensor[of_tensors(index)] = 1
     np.testing.assert_array_equal(tensor.numpy(), array)
+    ghost_of(tensor)[of_tensors(index)] = 1
 
 
 @MANY

@@ -12,7 +12,7 @@ import tl_core.special
 
 np = pytest.importorskip("numpy")
 NUMBERS = [2, 2.5, True, 1j, Fraction(1, 2), Decimal(2), np.float32(2), np.int64(2), np.bool_(True)]
-OTHERS = [None, "a", b"a", [1.0, 2.0, 3.0], (1, 2, 3), {}, object(), int, tl.float32, ...]
+OTHERS = [None, "a", b"a", [1.0, 2.0, 3.0], (1, 2, 3), {}, slice(2), int, tl.float32, ...]
 LAYOUTS = {
     "dense": lambda: tl.ones(3),
     "integers": lambda: tl.arange(3),

@@ -143,7 +143,8 @@ class Indexer {
   void boolean(bool value) {
     t_ = ops::unsqueeze(t_, at_);
     --dropped_;
-    put(ops::full(DimVector{1}, value, {.dtype = DType::Bool, .device = t_.device()}), 1);
+    // As positions: a device without values cannot count those of a mask.
+    put(ops::full(DimVector{value ? 1 : 0}, 0, {.dtype = DType::Int64, .device = t_.device()}), 1);
   }
 
   void tensor(const Tensor& index) {

@@ -530,9 +530,12 @@ PyObject* disabled(PyObject*, PyObject* args, PyObject* kwargs) {
     return nullptr;
   return translated(
       [&] {
-        PyRef given = checked(positional ? PySequence_Tuple(positional) : PyTuple_New(0));
+        if (named == Py_None) named = nullptr;
+        TL_CHECK(!named || PyDict_Check(named), Type, "__torch_dispatch__(): kwargs must be a dict, got ",
+                 Py_TYPE(named)->tp_name);
+        PyRef tuple = checked(positional ? PySequence_Tuple(positional) : PyTuple_New(0));
         const WithoutClasses off;
-        return run_python(PyObject_Call, function, given.get(), named == Py_None ? nullptr : named);
+        return run_python(PyObject_Call, function, tuple.get(), named);
       },
       static_cast<PyObject*>(nullptr));
 }

@@ -101,10 +101,12 @@ def _in_front(bits: Tensor, dims: tuple[int, ...]) -> Tensor:
 
 def _fold(bits: Tensor) -> Tensor:
     """The exclusive or along the first dimension, by halves."""
-    while (count := bits.shape[0]) > 1:
+    count = bits.shape[0]
+    while count > 1:
         half = count // 2
         rest = bits[2 * half :]
         bits = bits[:half] ^ bits[half : 2 * half]
-        if rest.shape[0]:
+        if count % 2:
             bits[0] ^= rest[0]
+        count = half
     return bits[0].view(_C.uint64)
