@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import threading
 
 import pytest
 
@@ -201,6 +203,26 @@ def test_counts_of_collectives(ranks, tmp_path):
 
     ranks(2, body)
     assert counted == [{tl.ops._c10d_functional.all_reduce: 2}]
+
+
+def test_no_count_of_several_threads_is_lost():
+    """Ranks may be threads of one process, and the block counts for all of them."""
+    mode, interval = CommDebugMode(), sys.getswitchinterval()
+
+    def count():
+        for _ in range(2000):
+            mode._count("all_reduce")
+
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=count) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert mode.get_total_counts() == 8000
 
 
 def test_tables_of_pieces(ranks, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +32,13 @@ _COLLECTIVES = {
 }
 
 
+class _Calls(threading.local):
+    """The names of the modules whose calls have begun in a thread."""
+
+    def __init__(self) -> None:
+        self.modules: list[str] = []
+
+
 class CommDebugMode:
     """A block that counts the collectives of distributed tensors, of `nn.functional_collectives` and of plain calls.
 
@@ -53,7 +61,8 @@ class CommDebugMode:
         self.operators: dict[str, list[str]] = {}
         self.parameter_info: dict[str, dict[str, Any]] = {}
         self.sharding_info: dict[str, dict[str, Any]] = {}
-        self._modules: list[str] = []
+        self._calls = _Calls()
+        self._lock = threading.Lock()  # of the counts: threads, and the ranks of one process, add to them
         self._undo: list[Callable[[], None]] = []
 
     # ---- the block
@@ -101,23 +110,24 @@ class CommDebugMode:
     def _count(self, name: str) -> None:
         packets: Any = tl_core.ops
         operator = getattr(packets._c10d_functional, _COLLECTIVES[name])
-        self.comm_counts[operator] += 1
-        self.by_module.setdefault(self._name(), Counter())[operator] += 1
+        with self._lock:
+            self.comm_counts[operator] += 1
+            self.by_module.setdefault(self._name(), Counter())[operator] += 1
 
     def _name(self) -> str:
-        return self._modules[-1] if self._modules else "Global"
+        return self._calls.modules[-1] if self._calls.modules else "Global"
 
     def _enter_module(self, module: Module, args: Any) -> None:
-        parent = self._modules[-1] if self._modules else ""
+        parent = self._calls.modules[-1] if self._calls.modules else ""
         name = f"{parent}.{type(module).__name__}" if parent else type(module).__name__
-        self._modules.append(name)
+        self._calls.modules.append(name)
         for key, parameter in module.named_parameters(recurse=False):
             self.parameter_info.setdefault(name, {})[key] = parameter.data
             if isinstance(parameter, DTensor):
                 self.sharding_info.setdefault(name, {})[key] = parameter.placements
 
     def _leave_module(self, module: Module, args: Any, output: Any) -> None:
-        self._modules.pop()
+        self._calls.modules.pop()
 
     # ---- results
 
