@@ -264,6 +264,7 @@ int set_item(PyObject* self, PyObject* index, PyObject* value) noexcept {
           PyRef done = checked(overridden("__setitem__", self, index, value));
           return 0;
         }
+        TL_CHECK(!tensor_of(self).is_sparse(), Type, "Cannot assign to a sparse tensor");
         write(tensor_of(self), index, value);
         note_write(*impl_of(self));
         return 0;

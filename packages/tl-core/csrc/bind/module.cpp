@@ -59,6 +59,7 @@
 #include "tensor/device_registry.h"
 #include "tensor/geometry.h"
 #include "tensor/pending.h"
+#include "tensor/sparse.h"
 #include "tensor/weak_storages.h"
 
 namespace py = pybind11;
@@ -389,7 +390,8 @@ py::object as_subclass(py::object type, py::object data) {
 
 const Tensor& stored(const py::object& o) {
   const Tensor& t = tensor_argument(o);
-  TL_CHECK(!t.is_sparse(), NotImplemented, "Cannot access storage of SparseTensorImpl");
+  TL_CHECK(!t.is_sparse(), NotImplemented, "Cannot access storage of Sparse", is_compressed(t) ? "Csr" : "",
+           "TensorImpl");
   return t;
 }
 

@@ -15,10 +15,19 @@
 #include "ops/shared/known_values.h"
 #include "tensor/geometry.h"
 #include "tensor/pending.h"
+#include "tensor/sparse.h"
 
 namespace tl::bind {
 
 namespace {
+// The compressed layouts have rows or columns in storage of their own, and no element with a fixed place.
+void check_not_compressed(const Tensor& t, const char* what) {
+  if (!is_compressed(t)) return;
+  std::string layout = std::string(layout_name(t.layout())).substr(std::strlen("Sparse"));
+  std::ranges::transform(layout, layout.begin(), [](unsigned char c) { return std::toupper(c); });
+  fail(ErrorKind::Runtime, "Sparse ", layout, " tensors do not have ", what);
+}
+
 PyObject* sizes_or_one(PyObject* o, PyObject* args, PyObject* kwargs, bool strides) {
   PyObject* dim = Py_None;
   static const char* names[] = {"dim", nullptr};
@@ -40,7 +49,12 @@ PyObject* sizes_or_one(PyObject* o, PyObject* args, PyObject* kwargs, bool strid
 }
 PyObject* size(PyObject* o, PyObject* args, PyObject* kwargs) { return sizes_or_one(o, args, kwargs, false); }
 PyObject* stride(PyObject* o, PyObject* args, PyObject* kwargs) {
-  return sizes_or_one(o, args, kwargs, true);
+  return translated(
+      [&] {
+        check_not_compressed(tensor_of(o), "strides");
+        return sizes_or_one(o, args, kwargs, true);
+      },
+      static_cast<PyObject*>(nullptr));
 }
 PyObject* dim(PyObject* o, PyObject*) { return PyLong_FromLongLong(tensor_of(o).dim()); }
 PyObject* numel(PyObject* o, PyObject*) { return PyLong_FromLongLong(tensor_of(o).numel()); }
@@ -77,6 +91,7 @@ PyObject* is_contiguous_(PyObject* o, PyObject* args, PyObject* kwargs) {
   return translated(
       [&]() -> PyObject* {
         const Tensor& t = tensor_of(o);
+        check_not_compressed(t, "is_contiguous");
         const auto f = format ? static_cast<MemoryFormat>(reinterpret_cast<EnumObject*>(format)->value)
                               : MemoryFormat::Contiguous;
         if (f == MemoryFormat::Contiguous || f == MemoryFormat::Preserve)

@@ -25,6 +25,7 @@ struct SparseParts {
 inline bool is_blocked(Layout layout) { return layout == Layout::SparseBsr || layout == Layout::SparseBsc; }
 // Whether the compressed indices are those of rows.
 inline bool is_by_rows(Layout layout) { return layout == Layout::SparseCsr || layout == Layout::SparseBsr; }
+inline bool is_compressed(const Tensor& t) { return t.is_sparse() && t.layout() != Layout::SparseCoo; }
 const char* layout_name(Layout layout);  // "SparseCsr", as errors have it
 
 Tensor sparse_tensor(IntSpan sizes, SparseParts parts, Layout layout = Layout::SparseCoo);

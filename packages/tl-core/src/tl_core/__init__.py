@@ -189,6 +189,7 @@ _LATER = {
     ),
     **dict.fromkeys(
         (
+            "_validate_compressed_sparse_indices",
             "_validate_sparse_coo_tensor_args",
             "_validate_sparse_compressed_tensor_args",
             "_validate_sparse_csr_tensor_args",

@@ -306,6 +306,10 @@ Tensor taking_over(const Tensor& self, const Tensor& made) {
 
 // Broadcasting takes a rule.
 Tensor copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
+  TL_CHECK(!is_compressed(self) || self.layout() == src.layout(), Runtime,
+           "torch.copy_: copy of sparse compressed tensors having different layouts is not supported. self "
+           "layout is ",
+           layout_name(self.layout()), " and src layout is ", layout_name(src.layout()));
   TL_CHECK(self.is_sparse() && src.is_sparse(), Runtime,
            "copy_() between dense and sparse Tensors is not implemented! Found self type = ", type_name(self),
            " and src type = ", type_name(src));

@@ -38,6 +38,14 @@ def _empty_coo(sparse_dim: int, dense_dim: int, size: Any, **options: Any) -> An
     return parts.coo(indices, values, size, True)
 
 
+def _compressed_of_dims(
+    nnz: int, dense_dim: int, size: Any, blocksize: Any, index_dtype: Any, **options: Any
+) -> Any:
+    from tl_core.sparse_layouts.rules.creation import compressed_of_dims
+
+    return compressed_of_dims(nnz, dense_dim, tuple(size), tuple(blocksize), index_dtype, **options)
+
+
 def _compressed_constructor(layout: Any) -> Callable[..., Any]:
     def call(offsets: Any, plain: Any, values: Any, size: Any, **options: Any) -> Any:
         result_layout = layout or options["layout"]
@@ -78,6 +86,13 @@ add(
         ),
         (
             (
+                "_sparse_compressed_tensor_with_dims(int nnz, int dense_dim, int[] size, int[] blocksize, "
+                f"ScalarType index_dtype, *, {_OPTIONS}) -> Tensor"
+            ),
+            _compressed_of_dims,
+        ),
+        (
+            (
                 "_sparse_compressed_tensor_unsafe(Tensor compressed_indices, Tensor plain_indices, Tensor "
                 f"values, int[] size, *, {_OPTIONS}) -> Tensor"
             ),
@@ -100,6 +115,13 @@ add(
 # ---- checks of parts
 add(
     [
+        (
+            (
+                "_validate_compressed_sparse_indices(bool is_crow, Tensor compressed_idx, Tensor plain_idx, int cdim, "
+                "int dim, int nnz) -> ()"
+            ),
+            invariants.check_compressed_indices,
+        ),
         (
             (
                 "_validate_sparse_coo_tensor_args(Tensor indices, Tensor values, int[] size, "

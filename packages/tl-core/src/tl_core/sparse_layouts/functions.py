@@ -14,6 +14,7 @@ from tl_core.sparse_layouts.parts import (
     COMPRESSED,
     check_within,
     coalesced,
+    compressed,
     coo,
     is_sparse,
     layout_name,
@@ -151,11 +152,12 @@ def sampled_addmm(
             raise RuntimeError(
                 f"sampled_addmm: Expected {name} and self to have the same dtype, got {x.dtype} and {input.dtype}"
             )
-        if x.shape[:-2] != input.shape[:-2]:
-            raise RuntimeError(
-                f"sampled_addmm: Expected {name} and self to have the same batch size, got {list(x.shape)} and "
-                f"{list(input.shape)}"
-            )
+    if mat1.shape[:-2] != mat2.shape[:-2]:
+        raise RuntimeError(
+            f"sampled_addmm: Expected mat1 and mat2 to have the same batch size, got {list(mat1.shape)} and "
+            f"{list(mat2.shape)}"
+        )
+    input = _of_batch(input, mat1.shape[:-2])
     if mat1.shape[-1] != mat2.shape[-2]:
         raise RuntimeError(
             "sampled_addmm: mat1 and mat2 shapes cannot be multiplied "
@@ -172,6 +174,22 @@ def sampled_addmm(
         values = values + (input.values() if beta == 1 else input.values() * beta)
     result = with_values(input, values)
     return result if out is None else _write_out(out, result)
+
+
+def _of_batch(x: Tensor, batch: Any) -> Tensor:
+    """A CSR matrix as each of a batch; a batch as it is."""
+    if x.shape[:-2] == batch:
+        return x
+    if x.dim() > 2:
+        raise RuntimeError(
+            f"sampled_addmm: Expected mat1 and self to have the same batch size, got {list(batch)} and "
+            f"{list(x.shape[:-2])}"
+        )
+    offsets, plain, values = (
+        part.expand(*batch, *part.shape).contiguous()
+        for part in (x.crow_indices(), x.col_indices(), x.values())
+    )
+    return compressed(offsets, plain, values, (*batch, *x.shape), x.layout)
 
 
 def _write_out(out: Tensor, result: Tensor) -> Tensor:

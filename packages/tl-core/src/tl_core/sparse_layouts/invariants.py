@@ -147,7 +147,7 @@ def check_compressed(offsets: Tensor, plain: Tensor, values: Tensor, size: Any, 
     _check_shapes(offsets, plain, values, size, names, (batch, rows), shape)
     _check_index_types(offsets, plain, names)
     if not values.is_meta:
-        _check_indices(offsets, plain, size, names, (batch, rows), shape)
+        _check_indices(offsets, plain, size, batch, rows, shape)
 
 
 def _check_devices(offsets: Tensor, plain: Tensor, values: Tensor, names: tuple[str, str]) -> None:
@@ -248,35 +248,54 @@ def _check_index_types(offsets: Tensor, plain: Tensor, names: tuple[str, str]) -
 
 
 def _check_indices(
-    offsets: Tensor,
-    plain: Tensor,
-    size: tuple[int, ...],
-    names: tuple[str, str],
-    about: tuple[int, bool],
-    shape: Any,
+    offsets: Tensor, plain: Tensor, size: tuple[int, ...], batch: int, rows: bool, shape: Any
 ) -> None:
-    batch, rows = about
-    compressed, flat = names
-    count, across = plain.shape[-1], 1 if rows else 0
-    lines_name, across_name = ("nrows", "ncols") if rows else ("ncols", "nrows")
-    length = size[batch + across] // shape[across]
-    steps = offsets.diff(dim=-1)
-    _require((offsets[..., 0] == 0).all(), f"`{compressed}[..., 0] == 0` is not satisfied.")
-    _require((offsets[..., -1] == count).all(), f"`{compressed}[..., -1] == nnz` is not satisfied.")
+    along, across = (0, 1) if rows else (1, 0)
+    check_compressed_indices(
+        rows,
+        offsets,
+        plain,
+        size[batch + along] // shape[along],
+        size[batch + across] // shape[across],
+        plain.shape[-1],
+    )
+
+
+def check_compressed_indices(
+    is_crow: bool, compressed_idx: Tensor, plain_idx: Tensor, cdim: int, dim: int, nnz: int
+) -> None:
+    """Raises RuntimeError unless the indices are those of compressed rows or columns.
+
+    Args:
+        is_crow: whether rows are compressed, else columns.
+        compressed_idx: the compressed indices, (..., cdim + 1).
+        plain_idx: the plain indices, (..., nnz).
+        cdim: the number of rows, or columns, that are compressed.
+        dim: the number of the others.
+        nnz: how many elements each matrix stores.
+    """
+    compressed, flat = ("crow_indices", "col_indices") if is_crow else ("ccol_indices", "row_indices")
+    lines_name, across_name = ("nrows", "ncols") if is_crow else ("ncols", "nrows")
+    steps = compressed_idx.diff(dim=-1)
+    _require(steps.shape[-1] == cdim, f"expected {cdim + 1} {compressed}, got {compressed_idx.shape[-1]}")
+    _require(plain_idx.shape[-1] == nnz, f"expected {nnz} {flat}, got {plain_idx.shape[-1]}")
+    _require((compressed_idx[..., 0] == 0).all(), f"`{compressed}[..., 0] == 0` is not satisfied.")
+    _require((compressed_idx[..., -1] == nnz).all(), f"`{compressed}[..., -1] == nnz` is not satisfied.")
     _require(
-        ((steps >= 0) & (steps <= length)).all(),
+        ((steps >= 0) & (steps <= dim)).all(),
         f"`0 <= {compressed}[..., 1:] - {compressed}[..., :-1] <= {across_name}` is not satisfied.",
     )
     _require(
-        ((plain >= 0) & (plain < length)).all(),
+        ((plain_idx >= 0) & (plain_idx < dim)).all(),
         f"`0 <= {flat} < {across_name}` is not satisfied.",
     )
-    if count < 2:
+    if nnz < 2:
         return
-    position = _C.arange(count - 1) + 1
-    starts = offsets[..., 1:-1].reshape(math.prod(size[:batch]), offsets.shape[-1] - 2).to(_C.int64)
-    first = _C.zeros(starts.shape[0], count + 1, dtype=_C.bool).scatter(1, starts, True)[:, position]
-    rising = (plain.diff(dim=-1) > 0).reshape(first.shape)
+    position = _C.arange(nnz - 1) + 1
+    batch = math.prod(compressed_idx.shape[:-1])
+    starts = compressed_idx[..., 1:-1].reshape(batch, cdim - 1).to(_C.int64)
+    first = _C.zeros(batch, nnz + 1, dtype=_C.bool).scatter(1, starts, True)[:, position]
+    rising = (plain_idx.diff(dim=-1) > 0).reshape(first.shape)
     _require(
         (rising | first).all(),
         f"`{flat}[..., {compressed}[..., i - 1]:{compressed}[..., i]] for all i = 1, ..., {lines_name} are sorted "
@@ -286,6 +305,7 @@ def _check_indices(
 
 # ---- the reference's names ----------------------------------------------------------------------------------
 _validate_sparse_coo_tensor_args = check_coo
+_validate_compressed_sparse_indices = check_compressed_indices
 _validate_sparse_compressed_tensor_args = check_compressed
 _validate_sparse_csr_tensor_args = functools.partial(check_compressed, layout=_C.sparse_csr)
 _validate_sparse_csc_tensor_args = functools.partial(check_compressed, layout=_C.sparse_csc)

@@ -165,7 +165,31 @@ def narrow_copy(self: Tensor, dimension: int, start: int, length: int) -> Tensor
     return _C.narrow_copy(self, dimension, start, length)
 
 
+@overridable
+def resize_as_sparse_(self: Tensor, the_template: Tensor) -> Tensor:
+    """Gives a sparse tensor, in place, the sizes of another of its layout.
+
+    Args:
+        the_template: the sparse tensor whose sizes are taken.
+
+    Raises:
+        RuntimeError: if a tensor is dense, or the layouts differ.
+
+    Example:
+        >>> import tl_core as tl
+        >>> tl.eye(2).to_sparse_csr().resize_as_sparse_(tl.eye(3).to_sparse_csr()).shape
+        torch.Size([3, 3])
+    """
+    for name, x in (("self", self), ("src", the_template)):
+        if x.layout is _C.strided:
+            raise RuntimeError(
+                f"resize_as_sparse_compressed_: {name}  expected sparse compressed tensor layout but got Strided"
+            )
+    return self.resize_as_(the_template)
+
+
 _FUNCTIONS = (
     to_sparse, to_sparse_coo, to_sparse_csr, to_sparse_csc, to_sparse_bsr, to_sparse_bsc, smm, sspaddmm, narrow_copy,
+    resize_as_sparse_,
 )  # fmt: skip
 METHODS = {f.__name__: f for f in _FUNCTIONS}

@@ -57,8 +57,15 @@ def add(a: Any, b: Any, alpha: Any) -> Tensor:
     """
     if not is_sparse(a) and is_sparse(b) and isinstance(a, Tensor):
         return _add_to_dense(a, b, alpha)
+    if is_sparse(a) and a.layout in COMPRESSED and isinstance(b, Tensor) and not is_sparse(b):
+        return _add_to_dense(b, a, alpha, is_first=True)
     if not (is_sparse(a) and is_sparse(b)):
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+    if a.layout in COMPRESSED and a.shape != b.shape:
+        raise RuntimeError(
+            f"torch.add: Expected input tensors to have the same shape, but got tensor `self` with shape "
+            f"{list(a.shape)} and tensor `other` with shape {list(b.shape)}"
+        )
     if a.layout is not b.layout:
         raise RuntimeError(
             f"add(sparse, sparse): expected both of one layout, got {layout_name(a)} and {layout_name(b)}"
@@ -85,13 +92,15 @@ def add(a: Any, b: Any, alpha: Any) -> Tensor:
     return _C.add(a, b, alpha=alpha)
 
 
-def _add_to_dense(a: Tensor, b: Tensor, alpha: Any) -> Tensor:
+def _add_to_dense(a: Tensor, b: Tensor, alpha: Any, is_first: bool = False) -> Tensor:
+    """A dense tensor and a sparse one, which comes first where `is_first`."""
     if a.shape != b.shape:
         raise RuntimeError(
             f"add: expected 'self' and 'other' to have same size, but self has size {list(a.shape)} while other has "
             f"size {list(b.shape)} (FYI: dense-sparse addition does not currently support broadcasting)"
         )
-    return _C.add(a, b.to_dense(), alpha=alpha)
+    dense = b.to_dense()
+    return _C.add(dense, a, alpha=alpha) if is_first else _C.add(a, dense, alpha=alpha)
 
 
 @rule("sub.Tensor")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from tl_core import _C
@@ -12,12 +11,14 @@ from tl_core.sparse_layouts.parts import (
     BLOCKED,
     BY_ROWS,
     COMPRESSED,
+    NAMES,
     batch_dims,
     blocksize_of,
     compressed,
     coo,
     indices_of,
     is_sparse,
+    layout_name,
     with_values,
 )
 from tl_core.sparse_layouts.rule_table import rule
@@ -64,6 +65,58 @@ def empty_of(
     return compressed(
         offsets, plain, _C.empty((*size[:n], 0, *block, *size[n + 2 :]), **options), size, layout
     )
+
+
+def compressed_of_dims(
+    nnz: int,
+    dense_dim: int,
+    size: tuple[int, ...],
+    blocksize: tuple[int, ...],
+    index_dtype: Any,
+    *,
+    layout: Any,
+    dtype: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+) -> Tensor:
+    """A compressed tensor of zeros that are stored, line after line.
+
+    Args:
+        nnz: how many elements, or blocks, each matrix stores.
+        dense_dim: how many dimensions are dense.
+        size: the sizes.
+        blocksize: the sizes of a block, for blocked layouts; else nothing.
+        index_dtype: the type of the indices, int32 or int64.
+        layout: a compressed layout.
+        dtype: the type of the elements; None is the default type.
+        device: the device; None is the default device.
+        pin_memory: accepted for False.
+    """
+    name = "sparse_compressed_tensor_with_dims"
+    if layout not in COMPRESSED:
+        raise RuntimeError(f"{name}: expected a sparse compressed layout, got {layout}")
+    if bool(blocksize) != (layout in BLOCKED) or len(blocksize) not in (0, 2):
+        raise RuntimeError(
+            f"{name}: blocksize must be two sizes for block layouts and empty for others, got {list(blocksize)} for "
+            f"{NAMES[layout]}"
+        )
+    batch = len(size) - dense_dim - 2
+    if batch < 0:
+        raise RuntimeError(
+            f"{name}: expected two sparse dimensions before {dense_dim} dense ones, got {list(size)}"
+        )
+    r, c = blocksize or (1, 1)
+    lines, length = size[batch] // r, size[batch + 1] // c
+    if layout not in BY_ROWS:
+        lines, length = length, lines
+    if not 0 <= nnz <= lines * length:
+        raise RuntimeError(f"{name}: expected nnz in [0, {lines * length}], got {nnz}")
+    indices = {"dtype": index_dtype, "device": device}
+    offsets = (_C.arange(lines + 1, **indices) * length).clamp(max=nnz)
+    plain = _C.arange(nnz, **indices) % max(length, 1)
+    values = _C.zeros((*size[:batch], nnz, *blocksize, *size[batch + 2 :]), dtype=dtype, device=device)
+    offsets, plain = (i.expand(*size[:batch], *i.shape).contiguous() for i in (offsets, plain))
+    return compressed(offsets, plain, values, size, layout)
 
 
 def _like(x: Tensor, dtype: Any, layout: Any, device: Any) -> Tensor:
@@ -123,8 +176,13 @@ def empty_like(
         pin_memory: accepted for False.
         memory_format: accepted for None.
     """
-    if x.layout not in COMPRESSED or (layout or x.layout) is not x.layout:
+    if x.layout not in COMPRESSED:
         return _like(x, dtype, layout, device)
+    if (layout or x.layout) is not x.layout:
+        raise RuntimeError(
+            f"empty_like with different sparse layout is not supported (self is {layout_name(x)} but you requested "
+            f"{NAMES[layout]})"
+        )
     offsets, plain = (i.to(device=device or x.device, copy=True) for i in indices_of(x))
     values = _C.empty_like(x._values(), dtype=dtype, device=device or x.device)
     return compressed(offsets, plain, values, x.shape, x.layout)
@@ -204,6 +262,11 @@ def zero_(x: Tensor) -> Tensor:
     return _like(x, None, None, None)
 
 
+def _first_difference(a: Any, b: Any) -> int:
+    """The first dimension in which two shapes differ."""
+    return next((d for d, (m, n) in enumerate(zip(a, b, strict=False)) if m != n), min(len(a), len(b)))
+
+
 @rule("copy_")
 def copy_(x: Tensor, source: Tensor, non_blocking: bool) -> Tensor:
     """copy_: what the source stores, of its own layout and shape
@@ -213,20 +276,26 @@ def copy_(x: Tensor, source: Tensor, non_blocking: bool) -> Tensor:
         source: the tensor that is copied.
         non_blocking: without effect on a CPU.
     """
-    if x.layout is not source.layout:
+    if x.layout is _C.sparse_coo or source.layout is _C.sparse_coo:
         raise RuntimeError(
-            "copy_: copy between different layouts is not supported. "
-            f"Found self type = {x.type()} and src type = {source.type()}"
+            f"copy_: a sparse tensor takes one of its own layout and shape, {layout_name(x)} of {list(x.shape)}, got "
+            f"{layout_name(source)} of {list(source.shape)}"
         )
-    if x.layout is _C.sparse_coo:
+    if x._nnz() != source._nnz():
         raise RuntimeError(
-            f"copy_: a sparse tensor takes one of its own shape, {list(x.shape)}, got {list(source.shape)}"
+            "torch.copy_: only sparse compressed tensors with the same number of specified elements are supported. "
+            f"self has {x._nnz()} and src has {source._nnz()}"
         )
-    same = tuple(x.shape) == tuple(source.shape) and x._nnz() == source._nnz()
-    if not same:
+    if x.shape != source.shape:
+        along = _first_difference(x.shape, source.shape)
         raise RuntimeError(
-            "copy_: only sparse compressed tensors with the same number of specified elements are supported, got "
-            f"{source._nnz()} of shape {list(source.shape)} for {x._nnz()} of shape {list(x.shape)}"
+            f"torch.copy_: expected shapes of self and src to match along dimension {along} for {layout_name(x)} "
+            f"layout, got {list(x.shape)} and {list(source.shape)}"
+        )
+    if x.layout in BLOCKED and blocksize_of(x) != blocksize_of(source):
+        raise RuntimeError(
+            "torch.copy_: copy of sparse compressed tensors having different block sizes is not supported. self and "
+            f"src block sizes are {blocksize_of(x)} and {blocksize_of(source)}, respectively"
         )
     return source.to(x.dtype, copy=True)
 
@@ -277,6 +346,69 @@ def resize(x: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
     return coo(x._indices(), values, size, x.is_coalesced())
 
 
+@rule("resize_")
+def resize_(x: Tensor, size: Any, memory_format: Any = None) -> Tensor:
+    """resize_ of the compressed layouts: elements of rows that are left out go, those of new rows are none
+
+    Args:
+        x: the sparse tensor.
+        size: the sizes.
+        memory_format: accepted for None.
+    """
+    size, batch = tuple(size), batch_dims(x)
+    name = "torch.resize_"
+    if x.layout not in COMPRESSED:
+        raise NotImplementedError(
+            f"{name}: a tensor of the layout {layout_name(x)} is resized by sparse_resize_()"
+        )
+    if len(size) < 2:
+        raise RuntimeError(
+            f"{name}: Only batched sparse CSR matrices are supported, but got size {list(size)}"
+        )
+    lines = batch + (0 if x.layout in BY_ROWS else 1)  # the dimension whose slices lie one after another
+    fixed = [d for d in range(x.dim()) if d not in (batch, batch + 1)]
+    if len(size) != x.dim() or any(size[d] != x.shape[d] for d in fixed):
+        raise RuntimeError(
+            f"{name}: a sparse compressed tensor keeps its batch and dense dimensions, got {list(size)} for "
+            f"{list(x.shape)}"
+        )
+    across = 2 * batch + 1 - lines
+    if size[across] < x.shape[across]:
+        raise RuntimeError(
+            f"{name}: Resizing columns of sparse CSR tensors to a smaller value is not supported. The original number "
+            f"of columns is {x.shape[across]} while the requested new number of columns is {size[across]}."
+        )
+    return _of_lines(x, size, lines)
+
+
+def _of_lines(x: Tensor, size: tuple[int, ...], dim: int) -> Tensor:
+    """A compressed tensor of fewer or more rows, or columns."""
+    offsets, plain = indices_of(x)
+    block = (
+        dict(zip((batch_dims(x), batch_dims(x) + 1), blocksize_of(x), strict=True))
+        if x.layout in BLOCKED
+        else {}
+    )
+    for d, n in block.items():
+        if size[d] % n:
+            raise RuntimeError(f"torch.resize_: expected a size that blocks of {n} divide, got {size[d]}")
+    count = size[dim] // block.get(dim, 1)
+    more = count + 1 - offsets.shape[-1]
+    if more > 0:
+        offsets = _C.cat([offsets, offsets[..., -1:].expand(*offsets.shape[:-1], more)], -1)
+    offsets = offsets[..., : count + 1].contiguous()
+    stored = set(offsets[..., -1].reshape(-1).tolist())
+    if len(stored) > 1:
+        raise RuntimeError(
+            "torch.resize_: the matrices of a batch store equally many elements, but the rows that stay have "
+            f"{sorted(stored)}"
+        )
+    n = stored.pop() if stored else 0
+    batch = batch_dims(x)
+    values = x._values().narrow(batch, 0, n).clone()
+    return compressed(offsets, plain[..., :n].contiguous(), values, size, x.layout)
+
+
 @rule("sparse_resize_")
 def sparse_resize_(x: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
     """sparse_resize_
@@ -322,13 +454,16 @@ def resize_as_(x: Tensor, other: Tensor, *rest: Any) -> Tensor:
     """
     if x.layout is not other.layout:
         raise RuntimeError(
-            f"resize_as_: expected both tensors of one layout, got {x.layout} and {other.layout}"
+            "resize_as_sparse_compressed_tensor_: self and src must have the same layout, but got self "
+            f"({layout_name(x)}) and src ({layout_name(other)})"
         )
     if x.layout is _C.sparse_coo:
         return resize(x, other.shape, other.sparse_dim(), other.dense_dim())
-    if x._nnz() == 0 or math.prod(other.shape) == 0:
-        return _C.zeros_like(other, dtype=x.dtype)
-    raise RuntimeError("resize_as_: a non-empty tensor of a sparse compressed layout keeps its size")
+    if x.shape == other.shape and blocksize_of(x) == blocksize_of(other):
+        return x
+    # As PyTorch does it: with as many elements as the other stores, at its coordinates.
+    offsets, plain = (i.to(indices_of(x)[0].dtype, copy=True) for i in indices_of(other))
+    return compressed(offsets, plain, _C.zeros_like(other._values(), dtype=x.dtype), other.shape, x.layout)
 
 
 # ---- gradients and masks ------------------------------------------------------------------------------------

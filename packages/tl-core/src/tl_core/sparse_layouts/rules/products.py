@@ -255,6 +255,28 @@ def linear(x: Tensor, weight: Tensor, bias: Any) -> Tensor:
     return product if bias is None else product + bias
 
 
+@rule("triangular_solve")
+def triangular_solve(
+    b: Tensor, a: Tensor, upper: bool, transpose: bool, unitriangular: bool
+) -> tuple[Tensor, Tensor]:
+    """triangular_solve with a matrix of a compressed layout, which is made dense
+
+    Args:
+        b: the right-hand sides, (n, k), dense.
+        a: the triangular matrix, (n, n).
+        upper: whether the upper triangle is read, else the lower.
+        transpose: whether the matrix is transposed first.
+        unitriangular: whether the diagonal is taken for ones.
+    """
+    if is_sparse(b) or a.layout not in COMPRESSED:
+        return NotImplemented
+    dense = a.to_dense()
+    if not a._nnz():
+        return _C.full_like(b, math.nan), b.new_empty(0)
+    solution, _ = _C.triangular_solve(b, dense, upper, transpose, unitriangular)
+    return solution, b.new_empty(0)
+
+
 def sampled(mask: Tensor, a: Tensor, b: Tensor) -> Tensor:
     """The elements of a product of dense matrices at the coordinates of a CSR matrix, or of each of a batch.
 
