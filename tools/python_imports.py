@@ -47,8 +47,9 @@ OPERATORS = (
 # The folder of names that exist for other people's programs.
 COMPAT = "compat"
 
-# Modules that import modules of packages above by name, where a program has loaded these packages.
-BY_NAME = ("tl_core.dispatch.overridable",)
+# Modules that import others by name for a program: those of packages above that it has loaded, and those that its
+# pickles name.
+BY_NAME = ("tl_core.dispatch.overridable", "tl_core.base.former_names")
 
 # Classes of two modules that refer to each other in type hints: a node and its graph, a graph and the writer of its
 # code. Both are one type for a reader, and too long for one file.

@@ -180,8 +180,8 @@ LoopNest nest_over(const Route& p, const Tensor& self, const Tensor& values, Int
 
 // Whether the only index is a mask over all of the tensor, which has values.
 bool is_whole_mask(const Tensor& self, TensorList indices) {
-  return !self.is_meta() && indices.size() == 1 && indices[0] && indices[0].dtype() == DType::Bool && self.dim() > 0 &&
-         std::ranges::equal(indices[0].sizes(), self.sizes());
+  return !self.is_meta() && indices.size() == 1 && indices[0] && indices[0].dtype() == DType::Bool &&
+         self.dim() > 0 && std::ranges::equal(indices[0].sizes(), self.sizes());
 }
 
 // ---- masks ------------------------------------------------------------------------------------------------
