@@ -2,6 +2,7 @@
 """`torch.jit.script`: compiled programs compute what their source computes in Python, bit by bit, and are written."""
 
 import copy
+import functools
 import io
 import pickletools
 import warnings
@@ -78,6 +79,53 @@ def test_code_is_that_of_an_archive():
     )
     assert isinstance(model, jit.RecursiveScriptModule) and isinstance(model.a, jit.ScriptModule)
     assert repr(model.a) == "RecursiveScriptModule(original_name=Linear)"
+
+
+CASTS = {
+    "byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64", "half": "float16",
+    "float": "float32", "double": "float64", "cfloat": "complex64", "cdouble": "complex128",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASTS)
+def test_tensors_are_converted_by_methods(name):
+    program = jit.CompilationUnit(f"def convert(x: Tensor):\n    return x.{name}()\n").convert
+    for x in (tl.tensor([[1.5, 2.0], [3.0, 0.0]]).t(), tl.tensor(7), tl.empty(0)):
+        result = program(x)
+        assert result.dtype is getattr(tl, CASTS[name]) and result.shape == x.shape
+        assert tl.equal(result, x.to(getattr(tl, CASTS[name])))
+    with pytest.raises(RuntimeError, match="take no arguments"):
+        jit.CompilationUnit(f"def convert(x: Tensor):\n    return x.{name}(True)\n")
+
+
+def test_tensors_stay_on_the_cpu():
+    program = jit.CompilationUnit("def f(x: Tensor):\n    return x.cpu()\n").f
+    x = tl.ones(2)
+    assert program(x) is x
+
+
+def test_partial_functions_are_compiled():
+    def scaled(x: Tensor, k: float = 2.0) -> Tensor:
+        return x * k
+
+    def program_of(function):
+        def apply(x: Tensor):
+            return function(x)
+
+        return jit.script(apply)
+
+    x = tl.tensor([4.0, 16.0])
+    for function, expected in (
+        (functools.partial(tl.sqrt), [2.0, 4.0]),
+        (functools.partial(tl.pow, exponent=-0.5), [0.5, 0.25]),
+        (functools.partial(tl.pow, 2.0), [16.0, 65536.0]),
+        (functools.partial(scaled, k=3.0), [12.0, 48.0]),
+    ):
+        program = program_of(function)
+        assert program(x).tolist() == expected
+    assert jit.load(archive_of(program))(x).tolist() == [12.0, 48.0]
+    with pytest.raises(RuntimeError, match="cannot be used as a value"):
+        program_of(functools.partial(tl.add, tl.ones(2)))
 
 
 def test_tensors_are_shared_and_trained():

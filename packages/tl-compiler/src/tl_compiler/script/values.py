@@ -280,7 +280,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "warn": _warn, "device": tl_core.device, "tensor": _tensor, "as_tensor": _as_tensor, "size": _size,
     "is_grad_enabled": tl_core.is_grad_enabled, "set_grad_enabled": tl_core.set_grad_enabled,
     "is_autocast_enabled": autocast.is_autocast_enabled, "manual_seed": tl_core.manual_seed, "wait": wait,
-    "_unwrap_optional": _unwrap, "Size": list,
+    "_unwrap_optional": _unwrap, "Size": list, "cpu": lambda x: x.cpu(), "cuda": lambda x: x.cuda(),
     "_test_serialization_subcmul": _subtract_multiple, "is_scripting": lambda: True, "tolist": _list,
 }  # fmt: skip
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 from typing import Any
 
 from ..script.types import Type
 from .builtin_calls import BUILTINS
-from .names import operator_of, packet_of
+from .names import CASTS, operator_of, packet_of
 from .operands import Bound, ModuleValue, Operand, PythonValue, Value
 from .operator_types import ANY, NONE, STR, TENSOR, operator_exists, result_of
 from .parts import Parts
@@ -81,6 +82,11 @@ class Calls(Parts):
         handler = BUILTINS.get(function) if _hashable(function) else None
         if handler is not None:
             return handler(self, arguments, keywords, node)
+        if isinstance(function, functools.partial):
+            fixed = [self.as_value(PythonValue(v), node) for v in function.args]
+            named = {k: self.as_value(PythonValue(v), node) for k, v in function.keywords.items()}
+            inner = PythonValue(function.func, callee.name)
+            return self.call_python(inner, [*fixed, *arguments], {**named, **keywords}, node, expected)
         if isinstance(function, type):
             return self.construct(function, arguments, keywords, node)
         compiled = self.session.function(function, self, arguments, keywords, node)
@@ -348,6 +354,15 @@ def _to(compiler: Any, owner: Value, arguments: Any, keywords: Any, node: ast.AS
     return Value(f"torch.to({', '.join([owner.text, *texts])})", TENSOR)
 
 
+def _cast(code: int) -> Any:
+    def call(compiler: Any, owner: Value, arguments: Any, keywords: Any, node: ast.AST) -> Operand:
+        if arguments or keywords:
+            raise compiler.error(node, "conversions of the element type take no arguments in TorchScript")
+        return Value(f"torch.to({owner.text}, {code})", TENSOR)
+
+    return call
+
+
 def _item(compiler: Any, owner: Value, arguments: Any, keywords: Any, node: ast.AST) -> Operand:
     return Value(f"torch.item({owner.text})", Type("number"))
 
@@ -381,4 +396,5 @@ _METHODS: dict[tuple[str, str], Any] = {
     ("Tensor", "to"): _to, ("Tensor", "item"): _item, ("Tensor", "cpu"): _device_copy("cpu"),
     ("Tensor", "cuda"): _device_copy("cuda"), ("Tensor", "backward"): _backward, ("Dict", "get"): _get,
     ("List", "sort"): _sort,
+    **{("Tensor", name): _cast(code) for name, code in CASTS.items()},
 }  # fmt: skip

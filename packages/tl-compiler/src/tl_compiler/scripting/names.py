@@ -13,7 +13,7 @@ import tl_core.operators.packets
 
 from .operator_types import operator_exists
 
-__all__ = ["operator_of", "packet_of", "tensor_method"]
+__all__ = ["CASTS", "operator_of", "packet_of", "tensor_method"]
 
 _aten: Any = tl_core.operators.packets.aten
 _SPECIAL = {"linalg": "linalg_", "special": "special_", "fft": "fft_"}
@@ -82,9 +82,14 @@ def tensor_method(name: str) -> bool:
         >>> tensor_method("relu"), tensor_method("numpy")
         (True, False)
     """
-    return name not in _NO_METHODS and (name in _OWN_METHODS or hasattr(_aten, name))
+    return name not in _NO_METHODS and (name in _OWN_METHODS or name in CASTS or hasattr(_aten, name))
 
 
+# Conversions of the element type that tensors of programs have, and the numbers of the types in TorchScript.
+CASTS = {
+    "byte": 0, "char": 1, "short": 2, "int": 3, "long": 4, "half": 5, "float": 6, "double": 7, "cfloat": 9,
+    "cdouble": 10,
+}  # fmt: skip
 _NO_METHODS = frozenset(("numpy", "tolist", "register_hook", "new", "apply_", "map_"))
 _OWN_METHODS = frozenset(
     ("size", "dim", "item", "numel", "backward", "cuda", "cpu", "to", "type_as", "new_tensor")
