@@ -417,9 +417,25 @@ def test_autocast_casts_what_the_operator_gets() -> None:
             cast.register_autocast(bad, tl.bfloat16)  # type: ignore[arg-type]
 
 
-def test_triton_is_refused() -> None:
-    with raises(RuntimeError, "Triton"):
-        library.triton_op(f"{NS}::t", mutates_args=())
+def test_triton_operators_run_on_cpus() -> None:
+    def triple(x: tl.Tensor) -> tl.Tensor:
+        return x * 3
+
+    operator = library.triton_op(f"{NS}::triple", triple, mutates_args=())
+    assert operator(tl.tensor([2.0, 4.0])).tolist() == [6.0, 12.0]
+    assert operator(tl.ones(2, 3, device="meta")).shape == (2, 3)
+
+    @library.triton_op(f"{NS}::double", mutates_args=())
+    def double(x: tl.Tensor) -> tl.Tensor:
+        raise NotImplementedError("a kernel for GPUs")
+
+    @double.register_kernel("cpu")
+    def _(x: tl.Tensor) -> tl.Tensor:
+        return x * 2
+
+    assert double(tl.tensor([2.0, 4.0])).tolist() == [4.0, 8.0]
+    with raises(ValueError, "annotation"):
+        library.triton_op(f"{NS}::bare", lambda x: x, mutates_args=())
     with raises(RuntimeError, "Triton"):
         library.wrap_triton(lambda: None)
 
