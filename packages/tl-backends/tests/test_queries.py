@@ -86,6 +86,12 @@ def test_no_memory_is_used():
     assert cuda.host_memory_stats() == mtia.memory_stats() == xpu.memory_stats_as_nested_dict() == {}
 
 
+def test_the_runtime_of_devices_has_not_started():
+    for module in (cuda, xpu):
+        assert module._initialized is module._is_compiled() is module._is_in_bad_fork() is False
+    assert mps._is_in_bad_fork() is False
+
+
 def test_nothing_was_compiled_for_devices():
     for module in (cuda, xpu):
         assert module.get_arch_list() == []

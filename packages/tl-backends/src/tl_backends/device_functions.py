@@ -27,6 +27,8 @@ __all__ = ["FUNCTIONS"]
 # fmt: off
 FUNCTIONS: dict[str, tuple[Row, ...]] = {
     "cuda xpu": (
+        ("_is_compiled() -> bool",
+         "Whether the build has the device's runtime: False.", value(False)),
         ("_lazy_init() -> None",
          "Starts the device's runtime, of which there is none."),
         ("_lazy_call(callable: Any, **kwargs: Any) -> None",
@@ -37,6 +39,10 @@ FUNCTIONS: dict[str, tuple[Row, ...]] = {
 Raises:
     AssertionError: there is no device.
 """),
+    ),
+    "cuda xpu mps": (
+        ("_is_in_bad_fork() -> bool",
+         "Whether the process is a fork of one that had started the device's runtime: False.", value(False)),
     ),
     "cuda xpu mtia": (
         ("is_initialized() -> bool",

@@ -30,6 +30,7 @@ LISTED = {
 SAME = (
     Same("cuda.streams xpu.streams mtia.streams", "StreamContext", StreamContext),
     Same("cuda.streams xpu.streams mtia.streams", "stream", stream),
+    Same("cuda xpu", "_initialized", False),
     Same("cuda", "default_generators", ()),
     Same("cuda", "has_half", True),
     Same("cuda", "has_magma", False),
