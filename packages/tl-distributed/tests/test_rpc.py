@@ -125,6 +125,10 @@ TENSORS = [
 ]
 
 
+def test_timeouts_of_calls_are_constants_of_the_interface():
+    assert (rpc.api.UNSET_RPC_TIMEOUT, rpc.api.DEFAULT_SHUTDOWN_TIMEOUT) == (-1.0, 0.0)
+
+
 def test_tensors_arrive_as_they_were(workers):
     def body(rank):
         for tensor in TENSORS:

@@ -13,6 +13,8 @@ from tl_core.futures import Future, wait_all
 
 from . import constants, current, gathering, internal, references
 from .agent import Agent
+from .constants import DEFAULT_SHUTDOWN_TIMEOUT as DEFAULT_SHUTDOWN_TIMEOUT
+from .constants import UNSET_RPC_TIMEOUT as UNSET_RPC_TIMEOUT
 from .functions import async_execution as async_execution
 from .references import PyRRef as PyRRef
 from .references import RRef, User
