@@ -6,6 +6,7 @@ parameters' names it fits any.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,7 +85,8 @@ def get_model_state_dict(
         ['bias', 'weight']
     """
     options = options or StateDictOptions()
-    state = model.state_dict()
+    with _contents(model, options):
+        state = model.state_dict()
     for name in _left_out(model, options):
         state.pop(name, None)
     if submodules:
@@ -125,7 +127,7 @@ def get_optimizer_state_dict(
     merged: dict[str, Any] = {_STATE: {}, _GROUPS: []}
     for optimizer in _several(optimizers):
         _make_state(optimizer)
-        part = _by_name(optimizer, names, selection)
+        part = _state_of(model, optimizer, names, selection, options)
         merged[_STATE].update(part[_STATE])
         merged[_GROUPS] += part[_GROUPS]
     if options.flatten_optimizer_state_dict:
@@ -182,12 +184,15 @@ def set_model_state_dict(
     options = options or StateDictOptions()
     state = _join(model, model_state_dict)
     if options.full_state_dict:
-        state = _in_pieces(_as_everywhere(state, options), model.state_dict())
+        state = _as_everywhere(state, options)
+        if _wrapper_of(model) is None:
+            state = _in_pieces(state, model.state_dict())
     left_out = _left_out(model, options)
-    if not left_out:
-        return model.load_state_dict(state, strict=options.strict)
-    own = {name: value for name, value in model.state_dict().items() if name in left_out}
-    return model.load_state_dict({**own, **state}, strict=options.strict)
+    with _contents(model, options):
+        if not left_out:
+            return model.load_state_dict(state, strict=options.strict)
+        own = {name: value for name, value in model.state_dict().items() if name in left_out}
+        return model.load_state_dict({**own, **state}, strict=options.strict)
 
 
 def set_optimizer_state_dict(
@@ -228,11 +233,16 @@ def set_optimizer_state_dict(
             f"loaded state dict has a different number of parameter groups: "
             f"{len(optim_state_dict[_GROUPS])}, the optimizers have {count}"
         )
+    wrapper = _wrapper_of(model)
     for optimizer in several:
         _make_state(optimizer)
         named = optim_state_dict
+        if wrapper is not None:
+            with _contents(model, options):
+                optimizer.load_state_dict(wrapper.optim_state_dict_to_load(model, optimizer, named))
+            continue
         if options.full_state_dict:
-            own = _by_name(optimizer, names, set(names.values()))
+            own = _by_name(optimizer, names, {name for several in names.values() for name in several})
             named = {**named, _STATE: _in_pieces(named[_STATE], own[_STATE])}
         optimizer.load_state_dict(_by_number(optimizer, named, names, options.strict))
 
@@ -266,13 +276,44 @@ def set_state_dict(
     return set_model_state_dict(model, model_state_dict, options=options)
 
 
+# ---- wrappers whose module's parameters are cut
+
+
+def _wrapper_of(model: Any) -> Any:
+    """The class of a wrapper in a model that says itself what its state dicts hold; None without one."""
+    modules = model.named_modules() if hasattr(model, "named_modules") else ()
+    return next((type(m) for _, m in modules if hasattr(type(m), "__state_dict_contents__")), None)
+
+
+def _contents(model: Any, options: StateDictOptions) -> Any:
+    """A block in which the state dicts of wrappers have whole tensors, or distributed ones."""
+    wrapper = _wrapper_of(model)
+    if wrapper is None:
+        return contextlib.nullcontext()
+    return wrapper.__state_dict_contents__(model, options.full_state_dict)
+
+
+def _state_of(
+    model: Any, optimizer: Any, names: dict[int, list[str]], selection: set[str], options: StateDictOptions
+) -> dict[str, Any]:
+    """The state of an optimizer under the names of some parameters."""
+    wrapper = _wrapper_of(model)
+    if wrapper is None:
+        return _by_name(optimizer, names, selection)
+    with _contents(model, options):
+        part = wrapper.optim_state_dict(model, optimizer)
+    groups = [{**group, _PARAMS: [n for n in group[_PARAMS] if n in selection]} for group in part[_GROUPS]]
+    return {_STATE: {n: v for n, v in part[_STATE].items() if n in selection}, _GROUPS: groups}
+
+
 # ---- models
 
 
 def _left_out(model: Any, options: StateDictOptions) -> set[str]:
     if not options.ignore_frozen_params:
         return set()
-    return {name for name, parameter in model.named_parameters() if not parameter.requires_grad}
+    names = _names(model)
+    return {n for _, p in model.named_parameters() if not p.requires_grad for n in names[id(p)]}
 
 
 def _prefixes(model: Any, submodules: Iterable[Any]) -> list[str]:
@@ -368,23 +409,31 @@ def _several(optimizers: Any) -> list[Any]:
     return [optimizers] if hasattr(optimizers, "param_groups") else list(optimizers)
 
 
-def _names(model: Any) -> dict[int, str]:
-    return {id(parameter): name for name, parameter in model.named_parameters()}
+def _names(model: Any) -> dict[int, list[str]]:
+    """The names of a model's parameters; several for a flat one."""
+    wrapper = _wrapper_of(model)
+    if wrapper is not None:
+        return wrapper.__parameter_names__(model)  # type: ignore[no-any-return]  # of the protocol
+    return {id(parameter): [name] for name, parameter in model.named_parameters()}
 
 
-def _name(parameter: Any, names: dict[int, str]) -> str:
+def _name(parameter: Any, names: dict[int, list[str]]) -> str:
     if id(parameter) not in names:
         raise RuntimeError(
             f"the optimizer has a parameter of {tuple(parameter.shape)} that isn't among the model's"
         )
+    return names[id(parameter)][0]
+
+
+def _several_names(parameter: Any, names: dict[int, list[str]]) -> list[str]:
+    _name(parameter, names)
     return names[id(parameter)]
 
 
 def _kept_names(model: Any, submodules: set[Any] | None, options: StateDictOptions) -> set[str]:
     prefixes = tuple(_prefixes(model, submodules)) if submodules else ("",)
-    return {name for name, _ in model.named_parameters() if name.startswith(prefixes)} - _left_out(
-        model, options
-    )
+    names = {name for several in _names(model).values() for name in several}
+    return {name for name in names if name.startswith(prefixes)} - _left_out(model, options)
 
 
 def _make_state(optimizer: Any) -> None:
@@ -406,7 +455,7 @@ def _make_state(optimizer: Any) -> None:
     optimizer.zero_grad(set_to_none=True)
 
 
-def _by_name(optimizer: Any, names: dict[int, str], selection: set[str]) -> dict[str, Any]:
+def _by_name(optimizer: Any, names: dict[int, list[str]], selection: set[str]) -> dict[str, Any]:
     state: dict[str, Any] = {}
     groups = []
     for group in optimizer.param_groups:
@@ -418,7 +467,9 @@ def _by_name(optimizer: Any, names: dict[int, str], selection: set[str]) -> dict
     return {_STATE: state, _GROUPS: groups}
 
 
-def _by_number(optimizer: Any, named: dict[str, Any], names: dict[int, str], strict: bool) -> dict[str, Any]:
+def _by_number(
+    optimizer: Any, named: dict[str, Any], names: dict[int, list[str]], strict: bool
+) -> dict[str, Any]:
     state: dict[int, Any] = {}
     groups: list[dict[str, Any]] = []
     number = 0
@@ -452,13 +503,13 @@ def _flat(named: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _unflat(flat: dict[str, Any], optimizers: list[Any], names: dict[int, str]) -> dict[str, Any]:
+def _unflat(flat: dict[str, Any], optimizers: list[Any], names: dict[int, list[str]]) -> dict[str, Any]:
     """The nested state of a flat one, in the groups of the optimizers."""
     state: dict[str, Any] = {}
     groups = []
     for optimizer in optimizers:
         for group in optimizer.param_groups:
-            own = [_name(parameter, names) for parameter in group[_PARAMS]]
+            own = [name for parameter in group[_PARAMS] for name in _several_names(parameter, names)]
             for name in own:
                 parameter_state = _under(flat, f"{_STATE}.{name}.")
                 if parameter_state:
