@@ -18,7 +18,7 @@ from tools.packages import ROOT, Package, packages
 FACADE = "tl-all"
 OURS = frozenset({"test", "test-bare", "fuzz"})  # extras of this repository's own work
 PARTS = frozenset(
-    {"nn", "checkpoint", "graph"}
+    {"nn", "checkpoint", "graph", "amp"}
 )  # extras of packages of this repository, which tl-all depends on
 
 

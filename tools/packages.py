@@ -88,7 +88,7 @@ TABLE = {
                 "algorithms._checkpoint",
             )
         }
-        | {"tl_distributed.tensor.dtensor": "checkpoint"},
+        | {"tl_distributed.tensor.dtensor": "checkpoint", "tl_distributed.fsdp.sharded_grad_scaler": "amp"},
         (
             *(
                 "base",

@@ -70,8 +70,3 @@ def test_settings():
     assert fsdp.LocalOptimStateDictConfig().offload_to_cpu is False
     assert not isinstance(nn.Linear(1, 1), fsdp.FullyShardedDataParallel | fsdp.FSDPModule)
     assert fsdp.FullyShardedDataParallel.fsdp_modules(model()) == []
-
-
-def test_the_wrapper_is_missing():
-    with pytest.raises(NotImplementedError, match="fully_shard"):
-        fsdp.FullyShardedDataParallel(nn.Linear(1, 1))

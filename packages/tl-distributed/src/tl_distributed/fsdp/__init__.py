@@ -1,4 +1,4 @@
-"""Sharded training: its settings and wrapping policies. What shards parameters is not there yet, and says so."""
+"""Sharded training: parameters, gradients and optimizer state in pieces, module by module or by a wrapper."""
 
 from . import api
 from .api import *

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any
 
 import tl_core
 
@@ -321,17 +320,3 @@ class CPUOffloadPolicy(OffloadPolicy):
     """
 
     pin_memory: bool = True
-
-
-def missing(name: str) -> Any:
-    """Raises what the functions of this package raise until sharded training is there.
-
-    Args:
-        name: the function.
-
-    Raises:
-        NotImplementedError: always.
-    """
-    raise NotImplementedError(
-        f"{name}: not in tl yet; fully_shard(module) shards the parameters of a module without a wrapper"
-    )

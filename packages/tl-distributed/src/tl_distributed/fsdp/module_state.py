@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 from typing import Any
@@ -31,26 +32,34 @@ class Job:
 
     Attributes:
         order: the modules whose forward pass has ended, in order.
+        begun: the modules that the last forward pass of the root has reached, in order.
         has_callback: whether the end of the backward pass is awaited.
+        is_finishing: whether the backward pass ends, so that nothing is gathered for it.
         is_last_backward: whether gradients are complete after this backward pass.
     """
 
     def __init__(self) -> None:
         self.states: list[ModuleState] = []
         self.order: list[ModuleState] = []
+        self.begun: list[ModuleState] = []
+        self.following: dict[int, ModuleState] = {}  # of the last step, by the identity of the one before
         self.has_callback = False
+        self.is_finishing = False
         self.is_last_backward = True
 
     def finish(self) -> None:
         """Ends a backward pass: what still is whole or unreduced is finished."""
+        self.is_finishing = True
         for state in self.states:
             if state.phase is Phase.BACKWARD:
                 state.after_backward()
         for state in self.states:
             state.group.finish_reduction()
+            state.group.end_gathering()
             state.phase = Phase.IDLE
+        self.following = {id(first): second for first, second in itertools.pairwise(self.begun)}
         self.order.clear()
-        self.has_callback = False
+        self.has_callback = self.is_finishing = False
 
 
 class ModuleState:
@@ -116,10 +125,13 @@ class ModuleState:
     # ---- forward
 
     def _before_forward(self, module: Module, args: Any, kwargs: Any) -> tuple[Any, Any]:
-        self._find_root()
+        job = self._find_root()
         if self.phase is Phase.BACKWARD:  # a checkpoint computes again
             return args, kwargs
         self.phase = Phase.FORWARD
+        if self.is_root:
+            job.begun.clear()
+        job.begun.append(self)
         self._started.add(id(module))
         if self.policy.cast_forward_inputs and self.policy.param_dtype is not None:
             args, kwargs = _cast((args, kwargs), self.policy.param_dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import tl_core
 from tl_core import Tensor
@@ -15,9 +15,70 @@ from ..base.reduction import ReduceOp
 from ..base.work import Work
 from ..collectives import tensor_collectives as collectives
 from .mesh_layout import MeshLayout
-from .sharded_parameter import ShardedParameter
 
-__all__ = ["ParameterGroup"]
+__all__ = ["GroupMember", "ParameterGroup"]
+
+
+class GroupMember(Protocol):
+    """A parameter, or several in one flat parameter, of which each rank has a piece of equal length."""
+
+    padded_numel: int
+
+    @property
+    def param_dtype(self) -> tl_core.dtype:
+        """The type in which it is gathered."""
+
+    @property
+    def reduce_dtype(self) -> tl_core.dtype:
+        """The type in which its gradient is reduced."""
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients are reduced."""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether its pieces are gathered into its memory and reduced from its gradient, without a copy."""
+
+    @property
+    def leaves(self) -> Sequence[Tensor]:
+        """The whole parameters, whose gradients a backward pass accumulates."""
+
+    def adopt(self) -> None:
+        """Takes over the pieces that the modules have."""
+
+    def padded_piece(self) -> Tensor:
+        """The piece in the type in which it is gathered, flat."""
+
+    def memory(self) -> Tensor:
+        """Allocates the whole parameter; returns its elements."""
+
+    def fill(self, pieces: Tensor) -> None:
+        """Allocates the whole parameter and writes the pieces of all ranks."""
+
+    def larger_piece(self, count: int, rank: int) -> Tensor:
+        """A copy of one of equal runs of the elements of the whole parameter."""
+
+    def write(self, elements: Tensor) -> None:
+        """Allocates the whole parameter and writes its elements."""
+
+    def free(self) -> None:
+        """Frees the memory of the whole parameter."""
+
+    def show_whole(self) -> None:
+        """Makes the whole parameters those of the modules."""
+
+    def show_piece(self) -> None:
+        """Makes the pieces the parameters of the modules."""
+
+    def take_gradient(self) -> Tensor | None:
+        """Takes the gradient of the whole parameter away from it; None if there is none."""
+
+    def padded_gradient(self, grad: Tensor) -> Tensor:
+        """The gradient of the whole parameter in the type of the reduction, with a row for each rank."""
+
+    def add_gradient(self, piece: Tensor) -> None:
+        """Adds a reduced gradient to that of the piece."""
 
 
 class ParameterGroup:
@@ -30,7 +91,7 @@ class ParameterGroup:
     """
 
     def __init__(
-        self, parameters: Sequence[ShardedParameter], layout: MeshLayout, smaller: MeshLayout | None = None
+        self, parameters: Sequence[GroupMember], layout: MeshLayout, smaller: MeshLayout | None = None
     ):
         self.smaller = smaller
         self._larger_pieces: list[Tensor] = []  # of the whole parameters, for the backward pass
@@ -39,13 +100,15 @@ class ParameterGroup:
         self.reduces, self.all_reduces, self.reshards_after_backward = True, True, True
         self.divide_factor: float | None = None
         self.all_reduce_hook: Callable[[Tensor], None] | None = None
-        self._gathers: list[tuple[Work | None, Tensor, int, list[ShardedParameter]]] = []
-        self._reductions: list[tuple[Work | None, Tensor, list[ShardedParameter]]] = []
+        self._gathers: list[tuple[Work | None, Tensor, int, list[GroupMember]]] = []
+        self._reductions: list[tuple[Work | None, Tensor, list[GroupMember]]] = []
         self._partial_sums: dict[int, Tensor] = {}  # of reductions that wait for the copies
         self._gradients: dict[int, Tensor] = {}  # whole, of backward passes that reduced none
         self.after_gradient: Callable[[], None] | None = None
-        self._hooks: set[int] = set()
-        self._arrivals: set[int] = set()
+        self.comm_hook: Callable[..., None] | None = None  # takes the place of the reduction
+        self._hooks: set[tuple[int, int]] = set()
+        self._awaited: set[tuple[int, int]] = set()  # the leaves that get gradients
+        self._arrivals: set[tuple[int, int]] = set()
 
     # ---- parameters
 
@@ -99,12 +162,28 @@ class ParameterGroup:
                 start += parameter.padded_numel
         self.is_whole = True
         self._larger_pieces.clear()
+        self._awaited.clear()
         for index, parameter in enumerate(self.parameters):
-            assert parameter.whole is not None
-            parameter.register(parameter.whole)
-            if parameter.requires_grad and index not in self._hooks:
-                self._hooks.add(index)
-                parameter.whole.register_post_accumulate_grad_hook(partial(self._arrive, index))
+            parameter.show_whole()
+            for number, leaf in enumerate(parameter.leaves):
+                if leaf.requires_grad:
+                    self._await((index, number), leaf)
+
+    def _await(self, key: tuple[int, int], leaf: Tensor) -> None:
+        self._awaited.add(key)
+        if key not in self._hooks:
+            self._hooks.add(key)
+            leaf.register_post_accumulate_grad_hook(partial(self._arrive, key))
+
+    def end_gathering(self) -> None:
+        """Frees what was gathered for a module that has not computed: the next step changes the pieces."""
+        if self._gathers:
+            self.reshard()
+
+    def forget_leaves(self) -> None:
+        """Forgets the leaves that it has hooks on, since others take their place."""
+        self._hooks.clear()
+        self._arrivals.clear()
 
     def reshard_after_forward(self) -> None:
         """Frees the whole parameters until the backward pass; with a smaller number of ranks, keeps larger pieces."""
@@ -124,14 +203,13 @@ class ParameterGroup:
             return
         self.is_whole = False
         for parameter in self.parameters:
-            parameter.register(parameter.sharded)
+            parameter.show_piece()
             parameter.free()
 
-    def _arrive(self, index: int, parameter: Tensor) -> None:
+    def _arrive(self, key: tuple[int, int], leaf: Tensor) -> None:
         """A gradient has been accumulated: with the last one, the group's gradients can be reduced."""
-        self._arrivals.add(index)
-        awaited = {i for i, p in enumerate(self.parameters) if p.requires_grad}
-        if self._arrivals >= awaited and self.after_gradient is not None:
+        self._arrivals.add(key)
+        if self._arrivals >= self._awaited and self.after_gradient is not None:
             self.after_gradient()
 
     @property
@@ -156,9 +234,9 @@ class ParameterGroup:
         """The gradients of the whole parameters, with those of earlier passes that reduced none."""
         gradients, self._gradients = self._gradients, {}
         for index, parameter in enumerate(self.parameters):
-            if parameter.whole is None or parameter.whole.grad is None:
+            grad = parameter.take_gradient()
+            if grad is None:
                 continue
-            grad, parameter.whole.grad = parameter.whole.grad, None
             with tl_core.no_grad():
                 if not self.reduces:
                     grad = grad.to(parameter.reduce_dtype)
@@ -173,13 +251,26 @@ class ParameterGroup:
                 rows = [p.padded_gradient(gradients[self.parameters.index(p)]) for p in part]
                 block = rows[0].contiguous() if len(rows) == 1 else tl_core.cat(rows, 1)
             own, work = block.view(-1), None
-            if count > 1:
+            if self.comm_hook is not None:
+                own = self._run_comm_hook(block)
+            elif count > 1:
                 own = block.new_empty(block.shape[1])
                 op = ReduceOp.AVG if self.divide_factor is None else ReduceOp.SUM
                 work = collectives.reduce_scatter_tensor(
                     own, block.view(-1), op, self.layout.shard_group, async_op=True
                 )
             self._reductions.append((work, own, part))
+
+    def _run_comm_hook(self, block: Tensor) -> Tensor:
+        """The piece of the gradient that a program's own communication returns."""
+        assert self.comm_hook is not None
+        if self.layout.shard_size == 1:
+            own = block.view(-1)
+            self.comm_hook(own)
+        else:
+            own = block.new_empty(block.shape[1])
+            self.comm_hook(block.view(-1), own)
+        return own
 
     def finish_reduction(self) -> None:
         """Waits for the reductions, and adds the pieces to the gradients of the parameters."""
@@ -200,7 +291,7 @@ class ParameterGroup:
 
     def _reduce_copies(self, number: int, own: Any) -> Any:
         """The mean over the copies of a piece; None if a later pass takes it."""
-        if self.layout.replicate_size > 1:
+        if self.layout.replicate_size > 1 and self.comm_hook is None:
             if (earlier := self._partial_sums.pop(number, None)) is not None:
                 own = own + earlier
             if not self.all_reduces:
@@ -212,9 +303,7 @@ class ParameterGroup:
         return own
 
 
-def _parts(
-    parameters: list[ShardedParameter], key: Callable[[ShardedParameter], str]
-) -> list[list[ShardedParameter]]:
+def _parts(parameters: list[GroupMember], key: Callable[[GroupMember], str]) -> list[list[GroupMember]]:
     """Each large parameter alone, and the others by their type."""
     small = [p for p in parameters if not p.is_large]
     several = sorted(small, key=key) if len({key(p) for p in small}) > 1 else small

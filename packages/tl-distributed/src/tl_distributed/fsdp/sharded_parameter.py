@@ -116,6 +116,19 @@ class ShardedParameter:
 
     # ---- the whole parameter
 
+    @property
+    def leaves(self) -> Sequence[Tensor]:
+        """The whole parameter."""
+        return (self.whole,)
+
+    def show_whole(self) -> None:
+        """Makes the whole parameter that of the modules."""
+        self.register(self.whole)
+
+    def show_piece(self) -> None:
+        """Makes the piece the parameter of the modules."""
+        self.register(self.sharded)
+
     def padded_piece(self) -> Tensor:
         """The piece in the type in which it is gathered, flat and as long as the first rank's."""
         local = self.sharded._local_tensor.to(self.param_dtype)
@@ -190,6 +203,14 @@ class ShardedParameter:
             self._memory.untyped_storage().resize_(0)
 
     # ---- gradients
+
+    def take_gradient(self) -> Tensor | None:
+        """Takes the gradient of the whole parameter away from it; None if there is none."""
+        if self.whole is None or self.whole.grad is None:
+            return None
+        grad: Tensor = self.whole.grad
+        self.whole.grad = None
+        return grad
 
     def padded_gradient(self, grad: Tensor) -> Tensor:
         """The gradient of the whole parameter in the type of the reduction, with a row for each rank.

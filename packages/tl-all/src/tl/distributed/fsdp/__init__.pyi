@@ -17,11 +17,11 @@ from tl_distributed.fsdp.api import ShardingStrategy as ShardingStrategy
 from tl_distributed.fsdp.api import StateDictConfig as StateDictConfig
 from tl_distributed.fsdp.api import StateDictSettings as StateDictSettings
 from tl_distributed.fsdp.api import StateDictType as StateDictType
+from tl_distributed.fsdp.flat_parameter import FlatParameter as FlatParameter
 from tl_distributed.fsdp.fully_shard import FSDPModule as FSDPModule
 from tl_distributed.fsdp.fully_shard import UnshardHandle as UnshardHandle
 from tl_distributed.fsdp.fully_shard import fully_shard as fully_shard
 from tl_distributed.fsdp.fully_shard import register_fsdp_forward_method as register_fsdp_forward_method
-from tl_distributed.fsdp.fully_sharded_data_parallel import FlatParameter as FlatParameter
 from tl_distributed.fsdp.fully_sharded_data_parallel import (
     FullyShardedDataParallel as FullyShardedDataParallel,
 )

@@ -17,7 +17,7 @@ from tl_distributed.fsdp.api import ShardingStrategy as ShardingStrategy
 from tl_distributed.fsdp.api import StateDictConfig as StateDictConfig
 from tl_distributed.fsdp.api import StateDictSettings as StateDictSettings
 from tl_distributed.fsdp.api import StateDictType as StateDictType
-from tl_distributed.fsdp.fully_sharded_data_parallel import FlatParameter as FlatParameter
+from tl_distributed.fsdp.flat_parameter import FlatParameter as FlatParameter
 from tl_distributed.fsdp.fully_sharded_data_parallel import (
     FullyShardedDataParallel as FullyShardedDataParallel,
 )
