@@ -452,22 +452,53 @@ def test_what_cannot_be_wrapped(ranks):
 
 def test_changes_between_the_passes(ranks):
     def body(rank):
-        for use_orig_params in (False, True):
-            model = FSDP(built(), use_orig_params=use_orig_params)
-            loss = model(tl.ones(2, 5)).sum()
-            with tl.no_grad():
-                model.module[0].weight.add_(1)
-            with pytest.raises(RuntimeError, match=r"changed between|modified by an inplace"):
-                loss.backward()
-            model = FSDP(built(), use_orig_params=use_orig_params)
-            loss = model(tl.ones(2, 5)).sum()
-            model.module[4].bias = nn.Parameter(tl.zeros(3))
-            with pytest.raises(RuntimeError, match=r"4\.bias was changed between"):
-                loss.backward()
+        model = FSDP(built())
+        loss = model(tl.ones(2, 5)).sum()
+        with tl.no_grad():
+            model.module[0].weight.add_(1)
+        with pytest.raises(RuntimeError, match=r"changed between|modified by an inplace"):
+            loss.backward()
+        model = FSDP(built())
+        loss = model(tl.ones(2, 5)).sum()
+        model.module[4].bias = nn.Parameter(tl.zeros(3))
+        with pytest.raises(RuntimeError, match=r"4\.bias was changed between"):
+            loss.backward()
+        model = FSDP(built(), use_orig_params=True)
+        loss = model(tl.ones(2, 5)).sum()
+        model.module[4].bias = nn.Parameter(model.module[4].bias.detach().clone())
+        with pytest.raises(AssertionError, match="changing the parameters between forward and backward"):
+            loss.backward()
         model = FSDP(built(), use_orig_params=True)
         model.module[2].weight = nn.Parameter(tl.zeros(2, 2))
         with pytest.raises(RuntimeError, match="Cannot writeback when the parameter shape changes"):
             model(tl.ones(2, 5))
+
+    ranks(2, body)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_parameters_are_the_same_objects_between_the_passes(ranks, strategy):
+    def body(rank):
+        model = FSDP(built(), use_orig_params=True, sharding_strategy=strategy, auto_wrap_policy=LINEAR)
+        before = list(model.parameters())
+        grads = []
+        for number in range(3):
+            loss = model(tl.ones(2, 5) * (number + 1)).square().sum()
+            assert all(p is q for p, q in zip(model.parameters(), before, strict=True))
+            model.zero_grad()
+            loss.backward()
+            grads.append([None if p.grad is None else p.grad.clone() for p in before])
+        fresh = FSDP(built(), use_orig_params=True, sharding_strategy=strategy, auto_wrap_policy=LINEAR)
+        fresh(tl.ones(2, 5) * 3).square().sum().backward()
+        for mine, other in zip(grads[2], fresh.parameters(), strict=True):
+            assert (mine is None) == (other.grad is None)
+            if mine is not None:
+                assert_close(mine, other.grad)
+        with tl.no_grad():
+            first = model(tl.ones(2, 5))
+            for parameter in model.parameters():
+                parameter.mul_(2)
+            assert not model(tl.ones(2, 5)).equal(first)
 
     ranks(2, body)
 

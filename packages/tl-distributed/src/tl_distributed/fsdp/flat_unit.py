@@ -122,19 +122,21 @@ class FlatUnit:
             elif own.shape != (self.padded_numel,):
                 refuse_shape(FLAT_PARAMETER, own.shape, (self.padded_numel,))
             return
-        base, size = self.flat.data_ptr(), self.flat.element_size()
         for entry in self.entries:
             module, name = entry.owners[0]
             own = module._parameters[name]
-            is_in_piece = own is not None and (
-                own.numel() == 0 or own.data_ptr() == base + entry.start * size
-            )
-            if own is entry.parameter and is_in_piece and own.numel() == entry.end - entry.start:
+            if own is entry.parameter and self._is_attached(entry):
                 continue
             self._write_back(own, self.part(entry), entry.names[0])
             if own is not entry.parameter:
                 entry.parameter = own  # type: ignore[assignment]  # a parameter, as it was written
             entry.parameter.data = self.part(entry)
+
+    def _is_attached(self, entry: FlatEntry) -> bool:
+        """Whether a parameter that the program created has its elements in the piece."""
+        own = entry.parameter
+        begin = self.flat.data_ptr() + entry.start * self.flat.element_size()
+        return own.numel() == entry.end - entry.start and (own.numel() == 0 or own.data_ptr() == begin)
 
     def _write_back(self, value: Any, piece: Tensor, name: str) -> None:
         if value is None or value.shape != piece.shape:
@@ -266,6 +268,21 @@ class FlatUnit:
                 else:
                     module.__dict__[name] = leaf
         self._version = self._memory._version
+
+    def show_again(self) -> None:
+        """Makes views of the whole the parameters of the modules for the backward pass.
+
+        Raises:
+            AssertionError: the program has replaced a parameter since the forward pass.
+        """
+        for entry in self.entries:
+            module, name = entry.owners[0]
+            if module._parameters[name] is not entry.parameter or not self._is_attached(entry):
+                raise AssertionError(
+                    "FSDP does not support changing the parameters between forward and backward: "
+                    f"{entry.names[0]} was replaced"
+                )
+        self.show_whole()
 
     def show_piece(self) -> None:
         """Makes the pieces the parameters of the modules.

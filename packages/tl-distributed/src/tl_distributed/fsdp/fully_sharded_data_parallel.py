@@ -200,12 +200,13 @@ class FullyShardedDataParallel(OptimizerStateMethods, Module):
 
         Args:
             fn: the function.
+
+        Raises:
+            ValueError: a block of `summon_full_params` has the parameters.
         """
-        if any(state.is_shown for _, state in wrappers_of(self)):  # of an outer wrapper, which calls this
-            super().apply(fn)
-            return self
+        self._check_idle("apply")
         with self.summon_full_params(self, writeback=True, recurse=True):
-            super().apply(fn)
+            _call_with_each(self, fn)
         return self
 
     def _apply(self, *args: Any, **kwargs: Any) -> Any:
@@ -424,6 +425,12 @@ class FullyShardedDataParallel(OptimizerStateMethods, Module):
             model: the model.
         """
         return Names(model).of_parameter
+
+
+def _call_with_each(module: Module, fn: Callable[[Module], None]) -> None:
+    for child in module.children():
+        _call_with_each(child, fn)
+    fn(module)
 
 
 def _check_strategy(strategy: ShardingStrategy, layout: MeshLayout) -> ShardingStrategy:

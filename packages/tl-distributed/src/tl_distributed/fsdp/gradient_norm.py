@@ -12,6 +12,7 @@ from tl_nn import Module
 
 from ..base.reduction import ReduceOp
 from ..collectives import tensor_collectives as collectives
+from ..groups.process_groups import get_rank
 from .full_parameters import wrappers_of
 from .unit_state import UnitState
 
@@ -41,8 +42,8 @@ def clip_gradients(root: Module, state: UnitState, max_norm: float, norm_type: f
     grads = pieces + wholes
     if not grads:
         warnings.warn(
-            "Called FSDP.clip_grad_norm_() on a rank with no gradients -- returning the total norm in the default "
-            f"dtype {norm.dtype}",
+            f"Called FSDP.clip_grad_norm_() on rank {get_rank()} with no gradients -- returning the total norm in "
+            f"the default dtype {norm.dtype}",
             stacklevel=3,
         )
         return norm

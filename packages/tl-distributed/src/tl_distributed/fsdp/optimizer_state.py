@@ -6,6 +6,7 @@ The optimizer of a wrapped model has pieces: of the flat parameters, or of each 
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -117,9 +118,10 @@ def named_state(
         RuntimeError: the optimizer has a parameter that isn't the model's.
     """
     names = Names(model)
+    saved_groups = state_dict.get(_GROUPS) or _numbered_groups(_parameters_of(source, model))
     by_name: dict[str, Any] = {}  # the entries of the optimizer's state
     groups = []
-    for own, saved in zip(_parameters_of(source, model), state_dict[_GROUPS], strict=True):
+    for own, saved in zip(_parameters_of(source, model), saved_groups, strict=True):
         group = {key: copy.deepcopy(value) for key, value in saved.items() if key != _PARAMS}
         group[_PARAMS] = []
         for key, parameter in zip(saved[_PARAMS], own, strict=True):
@@ -134,12 +136,19 @@ def named_state(
     for name, value in by_name.items():
         if name not in cut and value is not None:
             state[name] = dict(value)
-    own_keys = {key for saved in state_dict[_GROUPS] for key in saved[_PARAMS]}
+    own_keys = {key for saved in saved_groups for key in saved[_PARAMS]}
     state.update({key: value for key, value in state_dict[_STATE].items() if key not in own_keys})
     if is_rank0_only and get_rank():
         return {}
     ordered = {name: state[name] for group in groups for name in group[_PARAMS] if name in state}
-    return {_STATE: {**ordered, **{k: v for k, v in state.items() if k not in ordered}}, _GROUPS: groups}
+    result = {_STATE: {**ordered, **{k: v for k, v in state.items() if k not in ordered}}, _GROUPS: groups}
+    return result if _GROUPS in state_dict else {_STATE: result[_STATE]}
+
+
+def _numbered_groups(parameters: list[list[Any]]) -> list[dict[str, Any]]:
+    """The groups of a state dict that has none: the numbers of the parameters."""
+    numbers = itertools.count()
+    return [{_PARAMS: [next(numbers) for _ in own]} for own in parameters]
 
 
 def _state_of_unit(unit: _Unit, by_name: dict[str, Any], is_cut: bool) -> dict[str, Any]:
@@ -239,7 +248,7 @@ def numbered_state(
     number = 0
     for own in _parameters_of(source, model):
         group_names = [name for parameter in own for name in names.names_of(parameter)]
-        group = _group_of(group_names, named[_GROUPS])
+        group = _group_of(group_names, named[_GROUPS]) if _GROUPS in named else {}
         keys = []
         for parameter in own:
             key: Any = names.names_of(parameter)[0] if is_named else number
@@ -255,7 +264,7 @@ def numbered_state(
         groups.append({**group, _PARAMS: keys})
     own_keys = set(names_in(names))
     state.update({key: value for key, value in named[_STATE].items() if key not in own_keys})
-    return {_STATE: state, _GROUPS: groups}
+    return {_STATE: state, _GROUPS: groups} if _GROUPS in named else {_STATE: state}
 
 
 def names_in(names: Names) -> Iterator[str]:
@@ -331,7 +340,7 @@ def _flat_state(unit: _Unit, saved: dict[str, Any]) -> Any:
         values = {name: value[key] for name, value in present.items() if key in value}
         first = next(iter(values.values()))
         if not isinstance(first, Tensor) or first.dim() == 0:
-            _check_equal(key, values)
+            _check_equal(key, values, list(saved))
             result[key] = copy.deepcopy(first)
             continue
         piece = tl_core.zeros(flat.padded_numel, dtype=first.dtype)
@@ -343,13 +352,14 @@ def _flat_state(unit: _Unit, saved: dict[str, Any]) -> Any:
     return result
 
 
-def _check_equal(key: str, values: dict[str, Any]) -> None:
+def _check_equal(key: str, values: dict[str, Any], names: list[str]) -> None:
     first = next(iter(values.values()))
-    for name, value in values.items():
-        if value is not first and not bool(value == first):
+    for name in names:
+        value = values.get(name)
+        if value is None or (value is not first and not bool(value == first)):
             raise ValueError(
-                f"Values for state {key} differ between the parameters of a flat one: {name} has {value}, "
-                f"{next(iter(values))} {first}"
+                "All unflattened parameters comprising a single flat parameter must have scalar state with the "
+                f"same value and dtype: {key!r} of {name} is {value}, of {next(iter(values))} {first}"
             )
 
 
@@ -360,14 +370,16 @@ def _receive(named: dict[str, Any] | None, group: Any) -> dict[str, Any]:
     if get_world_size(group) == 1 or (is_root and named is None):
         assert named is not None, "the first rank must have the state"
         return named
-    keys: list[Any] = [list(named[_STATE]), named[_GROUPS]] if is_root and named is not None else [None, None]
+    keys: list[Any] = (
+        [list(named[_STATE]), named.get(_GROUPS)] if is_root and named is not None else [None, None]
+    )
     broadcast_object_list(keys, root, group)
     state = {}
     for key in keys[0]:
         entry = [named[_STATE][key]] if is_root and named is not None else [None]
         broadcast_object_list(entry, root, group)
         state[key] = entry[0]
-    return {_STATE: state, _GROUPS: keys[1]}
+    return {_STATE: state} if keys[1] is None else {_STATE: state, _GROUPS: keys[1]}
 
 
 # ---- names and numbers

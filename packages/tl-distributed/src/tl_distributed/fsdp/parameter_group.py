@@ -71,6 +71,9 @@ class GroupMember(Protocol):
     def show_piece(self) -> None:
         """Makes the pieces the parameters of the modules."""
 
+    def show_again(self) -> None:
+        """Makes the whole parameters those of the modules for the backward pass."""
+
     def take_gradient(self) -> Tensor | None:
         """Takes the gradient of the whole parameter away from it; None if there is none."""
 
@@ -97,6 +100,7 @@ class ParameterGroup:
         self._larger_pieces: list[Tensor] = []  # of the whole parameters, for the backward pass
         self.parameters, self.layout = list(parameters), layout
         self.is_whole = False
+        self._is_hidden = False  # whole, while the modules have the pieces
         self.reduces, self.all_reduces, self.reshards_after_backward = True, True, True
         self.divide_factor: float | None = None
         self.all_reduce_hook: Callable[[Tensor], None] | None = None
@@ -143,6 +147,10 @@ class ParameterGroup:
     def unshard(self) -> None:
         """Gathers the parameters, and makes them those of the modules."""
         if self.is_whole:
+            if self._is_hidden:
+                self._is_hidden = False
+                for parameter in self.parameters:
+                    parameter.show_again()
             return
         self.start_unshard()
         gathers, self._gathers = self._gathers, []
@@ -175,6 +183,13 @@ class ParameterGroup:
             self._hooks.add(key)
             leaf.register_post_accumulate_grad_hook(partial(self._arrive, key))
 
+    def hide(self) -> None:
+        """Makes the pieces the parameters of the modules, and keeps the whole ones for the backward pass."""
+        if self.is_whole and not self._is_hidden:
+            self._is_hidden = True
+            for parameter in self.parameters:
+                parameter.show_piece()
+
     def end_gathering(self) -> None:
         """Frees what was gathered for a module that has not computed: the next step changes the pieces."""
         if self._gathers:
@@ -203,8 +218,10 @@ class ParameterGroup:
             return
         self.is_whole = False
         for parameter in self.parameters:
-            parameter.show_piece()
+            if not self._is_hidden:
+                parameter.show_piece()
             parameter.free()
+        self._is_hidden = False
 
     def _arrive(self, key: tuple[int, int], leaf: Tensor) -> None:
         """A gradient has been accumulated: with the last one, the group's gradients can be reduced."""

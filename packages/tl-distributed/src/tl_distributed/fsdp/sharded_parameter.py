@@ -129,6 +129,10 @@ class ShardedParameter:
         """Makes the piece the parameter of the modules."""
         self.register(self.sharded)
 
+    def show_again(self) -> None:
+        """Makes the whole parameter that of the modules for the backward pass."""
+        self.register(self.whole)
+
     def padded_piece(self) -> Tensor:
         """The piece in the type in which it is gathered, flat and as long as the first rank's."""
         local = self.sharded._local_tensor.to(self.param_dtype)

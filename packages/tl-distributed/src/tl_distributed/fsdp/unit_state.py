@@ -20,7 +20,7 @@ from .api import (
 )
 from .flat_unit import FlatUnit
 from .mesh_layout import MeshLayout
-from .module_state import Job, ModuleState
+from .module_state import Job, ModuleState, Phase
 from .parameter_group import ParameterGroup
 
 __all__ = ["HYBRID", "UnitState", "unit_state_of"]
@@ -129,6 +129,15 @@ class UnitState(ModuleState):
             if following is not None:
                 following.group.start_unshard()
         return args, kwargs
+
+    def _after_forward(self, module: Module, args: Any, output: Any) -> Any:
+        result = super()._after_forward(module, args, output)
+        if self.phase is Phase.IDLE and self.unit is not None:
+            if not tl_core.is_grad_enabled():
+                self.group.reshard()  # no backward pass follows
+            elif self.unit.keeps_originals:
+                self.group.hide()
+        return result
 
     @property
     def is_shown(self) -> bool:

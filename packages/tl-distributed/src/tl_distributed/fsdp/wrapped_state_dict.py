@@ -160,7 +160,8 @@ def _before_saving(wrapper: Module, prefix: str, keep_vars: bool) -> None:
 
 
 def _check_kind(state: UnitState, kind: StateDictType, verb: str) -> None:
-    if kind is StateDictType.FULL_STATE_DICT or state.unit is None or not state.unit.is_replica:
+    is_cut = state.unit is None or not state.unit.is_replica or state.layout.mesh.size() == 1
+    if kind is StateDictType.FULL_STATE_DICT or is_cut:
         return
     name = "local" if kind is StateDictType.LOCAL_STATE_DICT else "sharded"
     raise RuntimeError(
