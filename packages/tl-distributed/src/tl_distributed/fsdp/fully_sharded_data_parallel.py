@@ -123,7 +123,8 @@ class FullyShardedDataParallel(OptimizerStateMethods, Module):
             auto_wrap(module, auto_wrap_policy, FullyShardedDataParallel, *left_out, options)
         materialize(module, param_init_fn, device_id, *left_out)
         if device_id is not None:
-            module.to(device_id if isinstance(device_id, tl_core.device) else tl_core.device(device_id))
+            device = device_id if isinstance(device_id, tl_core.device) else tl_core.device(device_id)
+            module._apply(lambda tensor: tensor if tensor.is_meta else tensor.to(device))
         precision = mixed_precision or MixedPrecision()
         unit = _flatten(module, layout, precision, use_orig_params, left_out[1], sync_module_states)
         self._modules[WRAPPED_MODULE] = module

@@ -140,8 +140,10 @@ def named_state(
     state.update({key: value for key, value in state_dict[_STATE].items() if key not in own_keys})
     if is_rank0_only and get_rank():
         return {}
-    ordered = {name: state[name] for group in groups for name in group[_PARAMS] if name in state}
-    result = {_STATE: {**ordered, **{k: v for k, v in state.items() if k not in ordered}}, _GROUPS: groups}
+    result = {
+        _STATE: state,
+        _GROUPS: groups,
+    }  # all ranks have the same order, whatever that of the optimizer is
     return result if _GROUPS in state_dict else {_STATE: result[_STATE]}
 
 
@@ -248,7 +250,8 @@ def numbered_state(
     number = 0
     for own in _parameters_of(source, model):
         group_names = [name for parameter in own for name in names.names_of(parameter)]
-        group = _group_of(group_names, named[_GROUPS]) if _GROUPS in named else {}
+        group = _group_of(group_names, named[_GROUPS]) if _GROUPS in named else {_PARAMS: group_names}
+        saved_names = set(group.pop(_PARAMS))
         keys = []
         for parameter in own:
             key: Any = names.names_of(parameter)[0] if is_named else number
@@ -259,7 +262,8 @@ def numbered_state(
                 )
             if value is not None:
                 state[key] = value
-            keys.append(key)
+            if saved_names & set(names.names_of(parameter)):
+                keys.append(key)
             number += 1
         groups.append({**group, _PARAMS: keys})
     own_keys = set(names_in(names))
@@ -278,10 +282,10 @@ def names_in(names: Names) -> Iterator[str]:
 
 
 def _group_of(own: list[str], groups: list[dict[str, Any]]) -> dict[str, Any]:
-    """The options of the saved group with a group's parameters."""
+    """The saved group with a group's parameters."""
     for saved in groups:
         if set(own) & set(saved[_PARAMS]) or (not own and not saved[_PARAMS]):
-            return {key: copy.deepcopy(value) for key, value in saved.items() if key != _PARAMS}
+            return copy.deepcopy(saved)
     raise ValueError(f"the state dict has no parameter group with {', '.join(own[:3])}")
 
 
@@ -356,7 +360,7 @@ def _check_equal(key: str, values: dict[str, Any], names: list[str]) -> None:
     first = next(iter(values.values()))
     for name in names:
         value = values.get(name)
-        if value is None or (value is not first and not bool(value == first)):
+        if name not in values or (value is not first and not bool(value == first)):
             raise ValueError(
                 "All unflattened parameters comprising a single flat parameter must have scalar state with the "
                 f"same value and dtype: {key!r} of {name} is {value}, of {next(iter(values))} {first}"
