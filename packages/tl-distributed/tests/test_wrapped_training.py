@@ -524,6 +524,48 @@ def test_parameters_set_while_they_are_pieces(ranks):
     ranks(2, body)
 
 
+def test_wrappers_around_wrappers(ranks):
+    def body(rank):
+        inner = nn.Sequential(FSDP(nn.Linear(5, 5)), nn.ReLU())
+        model = FSDP(inner)
+        x = tl.ones(2, 5)
+        model(x).sum().backward()
+        output = model(x).detach()
+        assert_close(FSDP(model[0])(x), model[0](x))
+        assert_close(FSDP(inner)(x).detach(), output)
+        alone = FSDP(nn.Linear(5, 5))
+        with pytest.raises(ValueError, match="belongs to a group that was sharded before"):
+            FSDP(alone.module)
+        alone(x)
+        with pytest.raises(AssertionError, match="call the outermost one first"):
+            FSDP(nn.Sequential(alone))(x)
+
+    ranks(2, body)
+
+
+def test_layers_that_compute_again(ranks):
+    checkpoints = pytest.importorskip("tl_distributed.algorithms._checkpoint.checkpoint_wrapper")
+
+    def body(rank):
+        expected = train(DistributedDataParallel(built()), rank, 4)
+        for use_orig_params in (False, True):
+            for is_inside in (True, False):
+                layers = []
+                for layer in built():
+                    if isinstance(layer, nn.Linear) and is_inside:
+                        layer = FSDP(checkpoints.checkpoint_wrapper(layer), use_orig_params=use_orig_params)
+                    elif isinstance(layer, nn.Linear):
+                        layer = checkpoints.checkpoint_wrapper(FSDP(layer, use_orig_params=use_orig_params))
+                    layers.append(layer)
+                model = FSDP(nn.Sequential(*layers), use_orig_params=use_orig_params)
+                np.testing.assert_allclose(train(model, rank, 4), expected, rtol=1e-5)
+                assert (
+                    set(FSDP.optim_state_dict(model, optim.SGD(model.parameters(), lr=1.0))["state"]) == set()
+                )
+
+    ranks(2, body)
+
+
 def test_one_rank_warns(world):
     with pytest.warns(UserWarning, match="switching to use `NO_SHARD`"):
         model = FSDP(nn.Linear(2, 2))

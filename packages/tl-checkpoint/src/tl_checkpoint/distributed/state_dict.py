@@ -413,7 +413,7 @@ def _names(model: Any) -> dict[int, list[str]]:
     """The names of a model's parameters; several for a flat one."""
     wrapper = _wrapper_of(model)
     if wrapper is not None:
-        return wrapper.__parameter_names__(model)  # type: ignore[no-any-return]  # of the protocol
+        return wrapper.__parameter_names__(model)
     return {id(parameter): [name] for name, parameter in model.named_parameters()}
 
 

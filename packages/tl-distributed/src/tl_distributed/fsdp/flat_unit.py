@@ -363,7 +363,7 @@ class FlatUnit:
         grads = [(entry, entry.parameter.grad) for entry in self.entries if entry.parameter.grad is not None]
         if not grads:
             return None
-        piece = tl_core.zeros(self.padded_numel, dtype=grads[0][1].dtype)  # type: ignore[union-attr]  # filtered
+        piece = tl_core.zeros(self.padded_numel, dtype=grads[0][1].dtype)
         for entry, grad in grads:
             self.part(entry, piece).copy_(grad)
         return piece

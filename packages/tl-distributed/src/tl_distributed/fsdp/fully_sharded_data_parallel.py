@@ -145,11 +145,11 @@ class FullyShardedDataParallel(OptimizerStateMethods, Module):
     def module(self) -> Module:
         """The wrapped module."""
         module: Any = self._modules[WRAPPED_MODULE]
-        return module._modules.get("_checkpoint_wrapped_module", module)  # type: ignore[no-any-return]  # a module
+        return module._modules.get("_checkpoint_wrapped_module", module)
 
     @property
     def _fsdp_wrapped_module(self) -> Module:
-        return self._modules[WRAPPED_MODULE]  # type: ignore[return-value]  # it is there
+        return self._modules[WRAPPED_MODULE]
 
     @property
     def _flat_param(self) -> FlatParameter | None:
@@ -164,12 +164,12 @@ class FullyShardedDataParallel(OptimizerStateMethods, Module):
     @property
     def rank(self) -> int:
         """The rank of this process among them."""
-        return self.process_group.rank()  # type: ignore[no-any-return]  # a number
+        return self.process_group.rank()
 
     @property
     def world_size(self) -> int:
         """Their number."""
-        return self.process_group.size()  # type: ignore[no-any-return]  # a number
+        return self.process_group.size()
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -178,7 +178,7 @@ class FullyShardedDataParallel(OptimizerStateMethods, Module):
             return getattr(self._modules[WRAPPED_MODULE], name)
 
     def __getitem__(self, key: int) -> Any:
-        return self._modules[WRAPPED_MODULE].__getitem__(key)  # type: ignore[union-attr,operator]  # a container
+        return self._modules[WRAPPED_MODULE].__getitem__(key)
 
     def check_is_root(self) -> bool:
         """Whether no wrapper is around this one; decided at the first call or pass."""
@@ -251,7 +251,7 @@ class FullyShardedDataParallel(OptimizerStateMethods, Module):
             args: of the module.
             kwargs: of the module.
         """
-        return self._modules[WRAPPED_MODULE](*args, **kwargs)  # type: ignore[misc]  # it is there
+        return self._modules[WRAPPED_MODULE](*args, **kwargs)
 
     # ---- training
 
@@ -309,7 +309,10 @@ class FullyShardedDataParallel(OptimizerStateMethods, Module):
 
     def _check_idle(self, what: str) -> None:
         if any(state.is_shown for _, state in wrappers_of(self)):
-            raise ValueError(f"FSDP: {what} can't run in a block of summon_full_params")
+            raise ValueError(
+                "expected to be in states [IDLE] but current state is SUMMON_FULL_PARAMS: "
+                f"{what} can't run in a block of summon_full_params"
+            )
 
     def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Tensor:
         """Scales the gradients of all ranks so that their norm as one vector is at most a bound; returns the norm.

@@ -213,7 +213,7 @@ def _flat_piece(unit: _Unit, own: dict[str, Any], key: str, dtype: tl_core.dtype
     if unit.is_flat:
         value = next((state[key] for state in own.values() if key in state), None)
         if value is not None:
-            return value.detach()  # type: ignore[no-any-return]  # a tensor
+            return value.detach()
     piece = tl_core.zeros(flat.padded_numel, dtype=dtype)
     for name, entry in unit.entries.items():
         if not unit.is_flat and key in own[name] and own[name][key].numel():
@@ -308,7 +308,7 @@ def _whole_values(value: Any, unit: _Unit) -> Any:
     """A parameter's state with whole tensors in place of distributed ones."""
     if value is None:
         return None
-    return {key: v.detach().full_tensor() if isinstance(v, DTensor) else v for key, v in value.items()}
+    return {key: v.full_tensor().detach() if isinstance(v, DTensor) else v for key, v in value.items()}
 
 
 def _own_pieces(name: str, entry: FlatEntry, value: Any, unit: _Unit) -> Any:

@@ -84,6 +84,16 @@ class UnitState(ModuleState):
                     state._convert_buffers()
         return job
 
+    def _join(self, job: Job, is_own: bool) -> None:
+        if not is_own and self.is_root:
+            raise AssertionError(
+                "Non-root FSDP instance's `_is_root` should not have been set yet or should have been set to `False`: "
+                "a wrapper computed before the one around it did; call the outermost one first"
+            )
+        if not is_own:
+            self.job = None  # a wrapper may get another one around it
+        super()._join(job, is_own)
+
     def _convert_buffers(self) -> None:
         dtype = self.precision.buffer_dtype
         if dtype is None:

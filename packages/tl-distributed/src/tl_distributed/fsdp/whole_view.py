@@ -23,11 +23,14 @@ class FlatSource(Protocol):
     entries: list[FlatEntry]
     layout: MeshLayout
     keeps_originals: bool
-    is_replica: bool
     dtype: tl_core.dtype
     rank: int
     padded_numel: int
     flat: Any
+
+    @property
+    def is_replica(self) -> bool:
+        """Whether this rank's piece is the whole."""
 
     def gather(self, piece: Tensor | None = None) -> Tensor:
         """A tensor of all ranks' elements."""

@@ -90,10 +90,16 @@ def size_based_auto_wrap_policy(
         force_leaf_modules: classes whose children are not looked at; `MultiheadAttention` by default.
         exclude_wrap_modules: classes that are not wrapped; `ModuleList` and `ModuleDict` by default.
     """
-    leaves = {MultiheadAttention} if force_leaf_modules is None else force_leaf_modules
-    excluded = {ModuleList, ModuleDict} if exclude_wrap_modules is None else exclude_wrap_modules
+    policy: Any = size_based_auto_wrap_policy
+    leaves = policy.FORCE_LEAF_MODULES if force_leaf_modules is None else force_leaf_modules
+    excluded = policy.EXCLUDE_WRAP_MODULES if exclude_wrap_modules is None else exclude_wrap_modules
     unlike = leaves if recurse else excluded
     return nonwrapped_numel >= min_num_params and not isinstance(module, tuple(unlike))
+
+
+# Programs change the classes by these names.
+size_based_auto_wrap_policy.EXCLUDE_WRAP_MODULES = {ModuleList, ModuleDict}  # type: ignore[attr-defined]  # a function
+size_based_auto_wrap_policy.FORCE_LEAF_MODULES = {MultiheadAttention}  # type: ignore[attr-defined]  # a function
 
 
 class _Policy:

@@ -254,7 +254,7 @@ def _before_loading(wrapper: Module, state_dict: Any, prefix: str, *_: Any) -> N
         for name in entry.names:
             value = state_dict.get(prefix + _PREFIX + name)
             if isinstance(value, DTensor):
-                state_dict[prefix + _PREFIX + name] = value.detach().full_tensor()
+                state_dict[prefix + _PREFIX + name] = value.full_tensor().detach()
     if not state.is_shown:
         state.group.reshard()
         state.unit.show_full()

@@ -138,7 +138,8 @@ def ignored_parts(
         else:
             kinds = sorted({repr(type(each)) for each in states})
             raise ValueError(
-                f"ignored_states expects all nn.Parameter or all nn.Module list elements but got types {kinds}"
+                "ignored_states expects all nn.Parameter or all nn.Module list elements but got types "
+                f"[{', '.join(kinds)}]"
             )
     elif ignored_modules is not None:
         roots = _iterable_of_modules(ignored_modules)
@@ -148,7 +149,9 @@ def ignored_parts(
     modules = {part for each in roots for part in each.modules()}
     if module in modules:
         warnings.warn(
-            "FSDP: the wrapped module is among the ignored ones, so nothing of it is sharded", stacklevel=4
+            "Trying to ignore the top-level module passed into the FSDP constructor itself will result in all "
+            f"parameters being ignored and is not supported: {type(module).__name__}",
+            stacklevel=4,
         )
     for part in module.modules():  # of inner wrappers
         if (state := unit_state_of(part)) is not None:
