@@ -30,7 +30,7 @@ PACKAGES = {
     ),
     "pyg-lib": Package(
         "https://github.com/pyg-team/pyg-lib",
-        "pyg_lib/csrc/*.cpp pyg_lib/csrc/*/*.cpp pyg_lib/csrc/*/cpu/*.cpp",
+        "pyg_lib/csrc/*.cpp pyg_lib/csrc/*/*.cpp pyg_lib/csrc/*/autograd/*.cpp pyg_lib/csrc/*/cpu/*.cpp",
         ". third_party/parallel-hashmap",
     ),
     "pytorch3d": Package(

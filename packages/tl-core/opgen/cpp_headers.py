@@ -60,8 +60,8 @@ FORWARDED = {
         "torch/csrc/api/include/torch": "types.h",
         "torch": "types.h utils.h",
     },
-    "library": {
-        "torch": "library.h script.h custom_class.h serialize.h",
+    "custom_class": {
+        "torch": "library.h script.h custom_class.h custom_class_detail.h serialize.h",
         "ATen/core": "op_registration/op_registration.h",
         "ATen/core/dispatch": "Dispatcher.h",
         "ATen/core/boxing": "KernelFunction.h",

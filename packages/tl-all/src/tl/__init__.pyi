@@ -59,7 +59,6 @@ from tl_core.compat.fbgemm import (
 from tl_core.compat.fbgemm import fbgemm_linear_quantize_weight as fbgemm_linear_quantize_weight
 from tl_core.compat.fbgemm import fbgemm_pack_gemm_matrix_fp16 as fbgemm_pack_gemm_matrix_fp16
 from tl_core.compat.fbgemm import fbgemm_pack_quantized_matrix as fbgemm_pack_quantized_matrix
-from tl_core.compat.native import ScriptObject as ScriptObject
 from tl_core.compat.native import has_cuda as has_cuda
 from tl_core.compat.native import has_cudnn as has_cudnn
 from tl_core.compat.native import has_lapack as has_lapack
@@ -94,6 +93,7 @@ from tl_core.dispatch.grad_mode import set_grad_enabled as set_grad_enabled
 from tl_core.dispatch.keys import DispatchKey as DispatchKey
 from tl_core.dispatch.keys import DispatchKeySet as DispatchKeySet
 from tl_core.dispatch.layers import ExcludeDispatchKeyGuard as ExcludeDispatchKeyGuard
+from tl_core.extensions.custom_classes import ScriptObject as ScriptObject
 from tl_core.extensions.headers import get_include as get_include
 from tl_core.functional import as_tensor as as_tensor
 from tl_core.functional import asarray as asarray

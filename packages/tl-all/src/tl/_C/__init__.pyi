@@ -677,7 +677,6 @@ from tl_core.compat.native import FileCheck as FileCheck
 from tl_core.compat.native import Graph as Graph
 from tl_core.compat.native import Node as Node
 from tl_core.compat.native import ScriptMethod as ScriptMethod
-from tl_core.compat.native import ScriptObject as ScriptObject
 from tl_core.compat.native import Value as Value
 from tl_core.compat.native import _add_docstr as _add_docstr
 from tl_core.compat.native import _autograd_profiler_enabled as _autograd_profiler_enabled
@@ -752,6 +751,7 @@ from tl_core.dispatch.layers import ExcludeDispatchKeyGuard as ExcludeDispatchKe
 from tl_core.dispatch.layers import ExcludeDispatchKeyGuard as __ExcludeDispatchKeyGuard_
 from tl_core.dispatch.modes import no_dispatch as __DisableTorchDispatch_
 from tl_core.dispatch.modes import no_transforms as __DisableFuncTorch_
+from tl_core.extensions.custom_classes import ScriptObject as ScriptObject
 from tl_core.futures import Future as Future
 from tl_core.library.schema_lists import _dispatch_dump as _dispatch_dump
 from tl_core.library.schema_lists import _dispatch_get_all_op_names as _dispatch_get_all_op_names

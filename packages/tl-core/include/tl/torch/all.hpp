@@ -4,6 +4,6 @@
 
 #include <tl/torch/aten.hpp>
 #include <tl/torch/autograd.hpp>
-#include <tl/torch/library.hpp>
+#include <tl/torch/custom_class.hpp>
 
 #endif  // TL_TORCH_ALL_HPP

@@ -145,6 +145,7 @@ TL_FACE {
   // A value of any type that operators have.
   struct IValue {
     using Tuple = std::shared_ptr<std::vector<IValue>>;
+    using Pairs = std::shared_ptr<std::vector<std::pair<IValue, IValue>>>;
     struct Elements {
       Tuple items;
       const std::vector<IValue>& elements() const { return *items; }
@@ -156,9 +157,8 @@ TL_FACE {
     };
     using Object = intrusive_ptr<intrusive_ptr_target>;
     std::variant<std::monostate, at::Tensor, int64_t, double, bool, std::complex<double>, std::string, Device,
-                 std::vector<int64_t>, std::vector<double>, std::vector<bool>, std::vector<at::Tensor>,
-                 std::shared_ptr<std::vector<IValue>>, Any,
-                 std::shared_ptr<std::vector<std::pair<IValue, IValue>>>, Object, at::Generator>
+                 std::vector<int64_t>, std::vector<double>, std::vector<bool>, std::vector<at::Tensor>, Tuple,
+                 Any, Pairs, Object, at::Generator>
         v;
     IValue() = default;
     IValue(std::nullopt_t) {}

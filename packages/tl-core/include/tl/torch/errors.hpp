@@ -21,6 +21,7 @@
 #include <utility>
 
 #define TL_FACE inline namespace tl_1_0 __attribute__((visibility("hidden")))
+#define TL_FACE_VERSION "tl_1_0"
 
 namespace c10 {
 TL_FACE {

@@ -3,7 +3,7 @@
 #define TL_TORCH_LIBRARY_HPP
 
 #include <tl/torch/aten.hpp>
-#include <tl/torch/schema.hpp>
+#include <tl/torch/objects.hpp>
 
 namespace c10 {
 TL_FACE {
@@ -86,6 +86,20 @@ TL_FACE {
     const auto module = at::face::checked(PyImport_ImportModule("tl_core.extensions.stable_registrations"));
     const auto f = at::face::checked(PyObject_GetAttrString(module.get(), function));
     return at::face::checked(PyObject_CallObject(f.get(), args.get()));
+  }
+  // An error of a static object's construction must not pass: the registry stores it.
+  template <class F>
+  void guard(F&& f) noexcept {
+    if (guarded(f) == 0) return;
+    python().raise_pending();
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    const ::tl::PyRef module(PyImport_ImportModule("tl_core.extensions.stable_abi"));
+    const ::tl::PyRef errors(module ? PyObject_GetAttrString(module.get(), "errors") : nullptr);
+    if (errors) PyList_Append(errors.get(), value);
+    Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
+    PyErr_Clear();
   }
   }  // namespace face
 
@@ -222,9 +236,7 @@ TL_FACE {
   inline Schema schema(const char* text) { return {text}; }
 
   template <class T>
-  class class_ {
-    static_assert(sizeof(T) == 0, "torch::class_: tl registers no classes of C++ yet");
-  };
+  class class_;
 
   class Library {
    public:
@@ -280,7 +292,7 @@ TL_FACE {
     }
     // A kernel for all operators of the key. Operators without a kernel for a key pass it in tl anyway.
     Library& fallback(CppFunction&& f) & {
-      guard([&] {
+      c10::face::guard([&] {
         if (!f.falls_through)
           c10::face::fail<c10::NotImplementedError>(
               "", "fallback(): tl takes makeFallthrough() alone as the kernel of all operators");
@@ -295,7 +307,7 @@ TL_FACE {
       return set_python_module(module, context);
     }
     template <class T>
-    class_<T> class_(const std::string& name) {
+    torch::class_<T> class_(const std::string& name) {
       return torch::class_<T>(ns_, name);
     }
 
@@ -304,7 +316,7 @@ TL_FACE {
       ::tl::WithGil gil;
       if (name.find("::") == std::string::npos) name = ns_ + "::" + name;
       if (key == "Autocast") key = "AutocastCPU";
-      guard([&] {
+      c10::face::guard([&] {
         c10::face::call_registry("implement", "(sssN)", ns_.c_str(), name.c_str(), key.c_str(),
                                  capsule(f, name));
       });
@@ -323,21 +335,8 @@ TL_FACE {
     template <class... A>
     void registry(const char* function, const char* format, A... a) {
       ::tl::WithGil gil;
-      guard([&] { c10::face::call_registry(function, (std::string("(") + format + ")").c_str(), a...); });
-    }
-    // An error of a static object's construction must not pass: the registry stores it.
-    template <class F>
-    static void guard(F&& f) noexcept {
-      if (c10::face::guarded(f) == 0) return;
-      c10::face::python().raise_pending();
-      PyObject *type, *value, *trace;
-      PyErr_Fetch(&type, &value, &trace);
-      PyErr_NormalizeException(&type, &value, &trace);
-      const ::tl::PyRef module(PyImport_ImportModule("tl_core.extensions.stable_abi"));
-      const ::tl::PyRef errors(module ? PyObject_GetAttrString(module.get(), "errors") : nullptr);
-      if (errors) PyList_Append(errors.get(), value);
-      Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
-      PyErr_Clear();
+      c10::face::guard(
+          [&] { c10::face::call_registry(function, (std::string("(") + format + ")").c_str(), a...); });
     }
     const char* kind_;
     std::string ns_, key_;

@@ -105,17 +105,39 @@ TL_FACE {
                                  values.size()));
     }
   }
+  // Lists of lists, tuples, dictionaries and strings are objects of Python (objects.hpp).
+  template <class T>
+  struct CrossObject;
+  template <class T>
+  inline constexpr bool is_item = std::is_arithmetic_v<T> || std::is_same_v<T, Scalar> ||
+                                  std::is_same_v<T, Tensor> || std::is_same_v<T, std::optional<Tensor>>;
+  template <class T>
+  std::vector<T> items_of(const TlValue& v) {
+    if constexpr (!is_item<T>)
+      if (v.tag != TL_STRING_LIST) return CrossObject<std::vector<T>>::from(v);
+    if constexpr (is_item<T> || std::is_constructible_v<T, std::string_view>)
+      return list_of<T>(v);
+    else
+      return CrossObject<std::vector<T>>::from(v);
+  }
+  template <class T>
+  TlValue items_value(const std::vector<T>& l) {
+    if constexpr (is_item<T>)
+      return list_value(l);
+    else
+      return CrossObject<std::vector<T>>::to(l);
+  }
   template <class T>
   struct Cross<std::vector<T>> {
     static std::string name() { return Cross<T>::name() + "[]"; }
-    static std::vector<T> from(const TlValue& v) { return list_of<T>(v); }
-    static TlValue to(const std::vector<T>& l) { return list_value(l); }
+    static std::vector<T> from(const TlValue& v) { return items_of<T>(v); }
+    static TlValue to(const std::vector<T>& l) { return items_value(l); }
   };
   template <class T>
   struct Cross<List<T>> {
     static std::string name() { return Cross<T>::name() + "[]"; }
-    static List<T> from(const TlValue& v) { return List<T>(list_of<T>(v)); }
-    static TlValue to(const List<T>& l) { return list_value(l.vec()); }
+    static List<T> from(const TlValue& v) { return List<T>(items_of<T>(v)); }
+    static TlValue to(const List<T>& l) { return items_value(l.vec()); }
   };
   // A run refers to a list that lives while the kernel runs.
   template <class T>
@@ -127,8 +149,8 @@ TL_FACE {
   template <class T>
   struct Cross<ArrayRef<T>> {
     static std::string name() { return Cross<T>::name() + "[]"; }
-    static Run<T> from(const TlValue& v) { return {list_of<T>(v)}; }
-    static TlValue to(ArrayRef<T> l) { return list_value(l.vec()); }
+    static Run<T> from(const TlValue& v) { return {items_of<T>(v)}; }
+    static TlValue to(ArrayRef<T> l) { return items_value(l.vec()); }
   };
   template <class T, size_t N>
   struct Cross<std::array<T, N>> {
@@ -177,55 +199,6 @@ TL_FACE {
   template <class T>
   struct Cross<std::optional<ArrayRef<T>>> : Cross<OptionalArrayRef<T>> {};
 
-  // Objects and dictionaries are objects of Python.
-  template <class K, class V>
-  struct Cross<Dict<K, V>> {
-    static std::string name() { return "Dict(" + Cross<K>::name() + ", " + Cross<V>::name() + ")"; }
-    static Dict<K, V> from(const TlValue& v) {
-      ::tl::WithGil gil;
-      Dict<K, V> d;
-      auto* object = static_cast<PyObject*>(const_cast<void*>(v.u.p));
-      if (v.tag != TL_OBJECT || !PyDict_Check(object)) fail<TypeError>("", "expected a dict");
-      PyObject *key, *value;
-      Py_ssize_t position = 0;
-      while (PyDict_Next(object, &position, &key, &value)) d.insert(item<K>(key), item<V>(value));
-      return d;
-    }
-    static TlValue to(const Dict<K, V>& d) {
-      ::tl::WithGil gil;
-      auto dict = at::face::checked(PyDict_New());
-      for (const auto& e : d) {
-        const auto key = object_of(Cross<K>::to(e.key())), value = object_of(Cross<V>::to(e.value()));
-        if (PyDict_SetItem(dict.get(), key.get(), value.get()) != 0) at::face::raise_python();
-      }
-      TlValue v{};
-      v.tag = TL_OBJECT;
-      v.u.p = dict.release();
-      return v;
-    }
-
-   private:
-    static ::tl::PyRef object_of(TlValue owned) { return at::face::checked(python().from_value(&owned)); }
-    template <class T>
-    static T item(PyObject* o) {
-      const std::string type = Cross<T>::name();
-      const int kind = type == "Tensor"     ? TL_ARG_TENSOR
-                       : type == "str"      ? TL_ARG_STRING
-                       : type == "int"      ? TL_ARG_INT
-                       : type == "bool"     ? TL_ARG_BOOL
-                       : type == "float"    ? TL_ARG_FLOAT
-                       : type == "Tensor[]" ? TL_ARG_TENSOR_LIST
-                       : type == "int[]"    ? TL_ARG_INT_LIST
-                                            : TL_ARG_OBJECT;
-      TlValue v{};
-      void* scratch = nullptr;
-      if (python().to_value(o, kind, &v, &scratch) != 0) at::face::raise_python();
-      T result = Cross<T>::from(v);
-      python().scratch_free(scratch);
-      return result;
-    }
-  };
-
   // ---- results ----------------------------------------------------------------------------------------------------
   template <class R>
   struct Result {
@@ -268,10 +241,19 @@ TL_FACE {
   };
 
   // ---- functions --------------------------------------------------------------------------------------------------
+  // A value as the parameter P of a function takes it.
+  template <class P, class V>
+  decltype(auto) pass(V& v) {
+    if constexpr (std::is_lvalue_reference_v<P> && std::is_same_v<std::decay_t<P>, V>)
+      return static_cast<P>(v);
+    else
+      return static_cast<std::decay_t<P>>(std::move(v));
+  }
   template <class F>
   struct SignatureOf;
   template <class R, class... A>
   struct SignatureOf<R(A...)> {
+    using Plain = R(A...);
     using Return = std::decay_t<R>;
     using Indices = std::index_sequence_for<A...>;
     template <size_t I>
@@ -300,13 +282,6 @@ TL_FACE {
     template <class F, class... V>
     static R apply(F& f, V&&... v) {
       return f(pass<A>(v)...);
-    }
-    template <class P, class V>
-    static decltype(auto) pass(V& v) {
-      if constexpr (std::is_lvalue_reference_v<P> && std::is_same_v<std::decay_t<P>, V>)
-        return static_cast<P>(v);
-      else
-        return static_cast<std::decay_t<P>>(std::move(v));
     }
   };
   template <class R, class... A>

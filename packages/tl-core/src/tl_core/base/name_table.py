@@ -31,6 +31,7 @@ MODULES = {
     "_C._profiler": "tl_autograd.compat.native_profiler_names",
     "_VF": "tl_core.compat.vf",
     "_tensor": "tl_core.api.tensor_methods",
+    "classes": "tl_core.extensions.custom_classes",
     "contrib": "tl_core.api.contrib",
     "ops": "tl_core.operators.packets",
     "quasirandom": "tl_core.functions.quasirandom",
@@ -252,7 +253,6 @@ OBJECTS = {
     "amp._enter_autocast": "tl_amp.autocast_mode:_enter_autocast",
     "amp._exit_autocast": "tl_amp.autocast_mode:_exit_autocast",
     "autograd._is_checkpoint_valid": "tl_autograd.compat.native_names:_is_checkpoint_valid",
-    "classes.load_library": "tl_core.operators.packets:load_library",
     "cpu._get_cpu_capability": "tl_core.compat.native:_get_cpu_capability",
     "cuda.amp.autocast_mode._cast": "tl_amp.autocast_mode:_cast",
     "qscheme": "tl_quantization:QScheme",
@@ -301,7 +301,8 @@ OBJECTS = {
     "_C.ScriptFunction": "tl_compiler.jit:ScriptFunction",
     "_C.ScriptModule": "tl_compiler.jit:ScriptModule",
     "ScriptModule": "tl_compiler.jit:ScriptModule",
-    "ScriptObject": "tl_core.compat.native:ScriptObject",
+    "ScriptObject": "tl_core.extensions.custom_classes:ScriptObject",
+    "_C.ScriptObject": "tl_core.extensions.custom_classes:ScriptObject",
     "ScriptFunction": "tl_compiler.jit:ScriptFunction",
     "jit._overload": "tl_compiler.jit.internal:_overload",
     "jit._overload_method": "tl_compiler.jit.internal:_overload_method",
@@ -558,7 +559,7 @@ _GROUPS = {
     ("_C.", "tl_core.schemas.types"): _TYPES,
     ("_C.", "tl_core.compat.native"): _BUILT_WITH
     + (
-        " Block CompilationUnit FileCheck Graph Node ScriptMethod ScriptObject Value _GLIBCXX_USE_CXX11_ABI "
+        " Block CompilationUnit FileCheck Graph Node ScriptMethod Value _GLIBCXX_USE_CXX11_ABI "
         "_VariableFunctions _VariableFunctionsClass _add_docstr _EnablePythonDispatcher "
         "_dispatch_call_boxed _dispatch_find_schema_or_throw _autograd_profiler_enabled "
         "_cuda_getDeviceCount _debug_set_autodiff_subgraph_inlining _disabled_torch_dispatch_impl "
