@@ -9,6 +9,7 @@ FORWARDED = {
         "c10/util": "Exception.h Logging.h StringUtil.h string_view.h Optional.h Deprecated.h CallOnce.h",
         "torch/headeronly/macros": "Macros.h Export.h",
         "torch/headeronly/util": "Exception.h",
+        "ATen": "Config.h",
         "torch": "version.h",
         "torch/csrc": "Export.h Exceptions.h",
     },
@@ -43,7 +44,7 @@ FORWARDED = {
         "c10/util": "irange.h MaybeOwned.h accumulate.h",
         "c10/core": "DeviceGuard.h GradMode.h InferenceMode.h WrapDimMinimal.h StorageImpl.h Storage.h CPUAllocator.h "
         "Allocator.h DispatchKey.h DispatchKeySet.h TensorImpl.h "
-        "UndefinedTensorImpl.h",
+        "UndefinedTensorImpl.h Stream.h",
         "c10/core/impl": "LocalDispatchKeySet.h",
         "ATen": "Parallel.h ParallelOpenMP.h ParallelFuture.h DeviceGuard.h TensorUtils.h AccumulateType.h "
         "OpMathType.h "
@@ -58,7 +59,7 @@ FORWARDED = {
         "ATen": "ATen.h Functions.h Tensor.h Operators.h TensorOperators.h NativeFunctions.h MethodOperators.h "
         "CPUFunctions.h",
         "torch/csrc/api/include/torch": "types.h",
-        "torch": "types.h utils.h",
+        "torch": "types.h utils.h serialize/tensor.h",
     },
     "custom_class": {
         "torch": "library.h script.h custom_class.h custom_class_detail.h serialize.h",

@@ -20,8 +20,13 @@
 #include <type_traits>
 #include <utility>
 
-#define TL_FACE inline namespace tl_1_0 __attribute__((visibility("hidden")))
-#define TL_FACE_VERSION "tl_1_0"
+#define TL_FACE_JOIN_(A, B) A##B
+#define TL_FACE_JOIN(A, B) TL_FACE_JOIN_(A, B)
+#define TL_FACE_TEXT_(A) #A
+#define TL_FACE_TEXT(A) TL_FACE_TEXT_(A)
+#define TL_FACE_SPACE TL_FACE_JOIN(tl_1_, TL_API_MINOR)
+#define TL_FACE_VERSION TL_FACE_TEXT(TL_FACE_SPACE)
+#define TL_FACE inline namespace TL_FACE_SPACE __attribute__((visibility("hidden")))
 
 namespace c10 {
 TL_FACE {
@@ -268,6 +273,15 @@ using namespace at;
 #define C10_STRINGIZE_IMPL(x) #x
 #define C10_STRINGIZE(x) C10_STRINGIZE_IMPL(x)
 #define C10_LOG_API_USAGE_ONCE(...) ((void)0)
+// The libraries with which tl-core is built: none of PyTorch's.
+#define AT_MKL_ENABLED() 0
+#define AT_MKL_SEQUENTIAL() 0
+#define AT_MKLDNN_ENABLED() 0
+#define AT_POCKETFFT_ENABLED() 0
+#define AT_BUILD_WITH_BLAS() 0
+#define AT_BUILD_WITH_LAPACK() 0
+#define AT_PARALLEL_OPENMP 0
+#define AT_PARALLEL_NATIVE 1
 #define TORCH_VERSION_MAJOR 2
 #define TORCH_VERSION_MINOR 7
 #define TORCH_VERSION_PATCH 0

@@ -180,19 +180,32 @@ TL_FACE {
 
   enum class DeviceType : int8_t {
     CPU = 0,
-    CUDA = 1,
-    HIP = 6,
-    XLA = 9,
-    XPU = 12,
-    MPS = 13,
-    Meta = 14,
-    HPU = 15,
-    PrivateUse1 = 20
+    CUDA,
+    MKLDNN,
+    OPENGL,
+    OPENCL,
+    IDEEP,
+    HIP,
+    FPGA,
+    MAIA,
+    XLA,
+    Vulkan,
+    Metal,
+    XPU,
+    MPS,
+    Meta,
+    HPU,
+    VE,
+    Lazy,
+    IPU,
+    MTIA,
+    PrivateUse1,
+    COMPILE_TIME_MAX_DEVICE_TYPES
   };
   inline constexpr DeviceType kCPU = DeviceType::CPU, kCUDA = DeviceType::CUDA, kHIP = DeviceType::HIP;
   inline constexpr DeviceType kMeta = DeviceType::Meta, kXPU = DeviceType::XPU, kMPS = DeviceType::MPS;
   inline constexpr DeviceType kPrivateUse1 = DeviceType::PrivateUse1;
-  inline constexpr int COMPILE_TIME_MAX_DEVICE_TYPES = 21;
+  inline constexpr DeviceType COMPILE_TIME_MAX_DEVICE_TYPES = DeviceType::COMPILE_TIME_MAX_DEVICE_TYPES;
   using DeviceIndex = int8_t;
 
   inline std::string DeviceTypeName(DeviceType t, bool lower = false) {

@@ -200,6 +200,12 @@ TL_FACE {
   struct Cross<std::optional<ArrayRef<T>>> : Cross<OptionalArrayRef<T>> {};
 
   // ---- results ----------------------------------------------------------------------------------------------------
+  // The core releases no objects of Python.
+  [[gnu::noinline]] inline void release_value(TlValue& v) {
+    if (v.tag != TL_OBJECT) return api().value_release(&v);
+    ::tl::WithGil gil;
+    Py_XDECREF(static_cast<PyObject*>(const_cast<void*>(std::exchange(v.u.p, nullptr))));
+  }
   template <class R>
   struct Result {
     static constexpr int count = 1;
@@ -207,7 +213,7 @@ TL_FACE {
     static void put(TlValue* rets, R r) { rets[0] = Cross<R>::to(std::move(r)); }
     static R take(TlValue* rets) {
       R r = Cross<R>::from(rets[0]);
-      api().value_release(&rets[0]);
+      release_value(rets[0]);
       return r;
     }
   };
@@ -322,38 +328,44 @@ TL_FACE {
   };
 
   // ---- calls by name ----------------------------------------------------------------------------------------------
-  template <class T>
+  // An argument: a view of the value, or a copy that it owns where the interface has another form.
+  template <class T, class = void>
   struct Passed {
-    T const& x;
-    operator at::face::Value() const { return at::face::Value(x); }
+    TlValue value;
+    explicit Passed(const T& x) : value(Cross<T>::to(x)) {}
+    Passed(const Passed&) = delete;
+    ~Passed() { release_value(value); }
   };
   template <class T>
-  auto passed(const T& x) {
-    if constexpr (std::is_same_v<T, int>)
-      return at::face::Value(int64_t(x));
-    else if constexpr (std::is_same_v<T, float>)
-      return at::face::Value(double(x));
-    else if constexpr (std::is_same_v<T, std::string>)
-      return at::face::Value(std::string_view(x));
-    else if constexpr (std::is_same_v<T, std::vector<int64_t>>)
-      return at::face::Value(IntArrayRef(x));
-    else if constexpr (std::is_same_v<T, std::vector<Tensor>>)
-      return at::face::Value(ArrayRef<Tensor>(x));
-    else
-      return at::face::Value(x);
-  }
+  struct Passed<
+      T, std::enable_if_t<std::is_constructible_v<at::face::Value, const T&> && !std::is_arithmetic_v<T>>> {
+    at::face::Value value;
+    explicit Passed(const T& x) : value(x) {}
+  };
+  template <class T>
+  struct Passed<T, std::enable_if_t<std::is_arithmetic_v<T>>> {
+    using Wide = std::conditional_t<std::is_same_v<T, bool>, bool,
+                                    std::conditional_t<std::is_integral_v<T>, int64_t, double>>;
+    at::face::Value value;
+    explicit Passed(T x) : value(Wide(x)) {}
+  };
   template <class R, class... A>
   R call_typed(const TlOperator* op, const A&... a) {
-    const at::face::Value args[sizeof...(A) + 1] = {passed(a)..., std::nullopt};
-    constexpr int n = Result<std::decay_t<R>>::count;
-    TlValue rets[n + 1] = {};
-    check(api().op_call(op, args, sizeof...(A), rets, n));
-    if constexpr (std::is_lvalue_reference_v<R>) {
-      for (int i = 0; i < n; ++i) api().value_release(&rets[i]);
-      return const_cast<R>(std::get<0>(std::tie(a...)));
-    } else {
-      return Result<R>::take(rets);
-    }
+    const std::tuple<Passed<A>...> passed(a...);
+    return std::apply(
+        [&](const auto&... p) -> R {
+          const TlValue args[sizeof...(A) + 1] = {p.value..., TlValue{}};
+          constexpr int n = Result<std::decay_t<R>>::count;
+          TlValue rets[n + 1] = {};
+          check(api().op_call(op, args, sizeof...(A), rets, n));
+          if constexpr (std::is_lvalue_reference_v<R>) {
+            for (int i = 0; i < n; ++i) api().value_release(&rets[i]);
+            return const_cast<R>(std::get<0>(std::tie(a...)));
+          } else {
+            return Result<R>::take(rets);
+          }
+        },
+        passed);
   }
 
   // ---- values on a stack ------------------------------------------------------------------------------------------

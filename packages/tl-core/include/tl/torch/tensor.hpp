@@ -83,7 +83,7 @@ TL_FACE {
     }
     // Numbers of a list need memory of their own, which lives to the end of the call.
     Value(const std::vector<TlValue>& numbers) : Value(TL_SCALAR_LIST, numbers.data(), numbers.size()) {}
-    template <class T>
+    template <class T, class = std::enable_if_t<std::is_constructible_v<Value, const T&>>>
     Value(const std::optional<T>& o) : Value(TL_NONE, 0) {
       if (o) *this = Value(*o);
     }
@@ -492,7 +492,8 @@ TL_FACE {
     std::vector<TlTensor*> handles;
     OptionalTensorList() = default;
     OptionalTensorList(std::initializer_list<std::optional<Tensor>> l) { add(l); }
-    template <class L, class = decltype(std::declval<const L&>().begin())>
+    template <class L, class = std::enable_if_t<std::is_constructible_v<
+                           std::optional<Tensor>, decltype(*std::declval<const L&>().begin())>>>
     OptionalTensorList(const L& l) {
       add(l);
     }
