@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import tl_core as tl
-from tl_core.extensions import cpp_extension
+from tl_core.extensions import cpp_extension, requirements
 from tl_core.operators import packets as ops
 
 compiles = pytest.mark.skipif(
@@ -135,6 +135,29 @@ def test_setuptools_builds_an_extension(tmp_path: Path) -> None:
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert run.stdout == "5\n"
+
+
+def test_the_version_that_an_extension_needs(tmp_path: Path) -> None:
+    pytest.importorskip("setuptools")
+    needed = f"tl-core>={tl.__version__}"
+    assert requirements.requirement([("TL_API_TARGET", "0")], []) == needed
+    with pytest.raises(ValueError, match="TL_API_TARGET is 99, the headers have the minor versions 0 to"):
+        requirements.requirement([], ["-DTL_API_TARGET=99"])
+    (tmp_path / "mine.cpp").write_text(MODULE)
+    for name, stated, listed in (
+        ("bare", [], [needed]),
+        ("stated", ["numpy", "tl_core>=0.7"], ["numpy", "tl_core>=0.7"]),
+    ):
+        (tmp_path / "setup.py").write_text(
+            "from setuptools import setup\n"
+            "from tl_core.extensions.cpp_extension import BuildExtension, CppExtension\n"
+            f"setup(name={name!r}, version='1', install_requires={stated!r}, py_modules=[],\n"
+            "      ext_modules=[CppExtension('mine', ['mine.cpp'])], cmdclass={'build_ext': BuildExtension})\n"
+        )
+        command = [sys.executable, "setup.py", "-q", "egg_info"]
+        subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        text = (tmp_path / f"{name}.egg-info" / "requires.txt").read_text()
+        assert text.split() == listed
 
 
 def test_what_tl_cannot_build(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
+import extension_build
 import pytest
 
 import tl_core as tl
@@ -229,6 +230,62 @@ def test_the_words_of_the_compiler_come_once(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="Error building extension 'tl_test_words'") as error:
         cpp_extension.load("tl_test_words", list(map(str, names)), build_directory=str(tmp_path))
     assert str(error.value).count("was not declared") == 1
+
+
+TWO_MINORS = r"""
+#include <torch/library.h>
+at::Tensor one_dimension(const at::Tensor& x) {
+  TORCH_CHECK_VALUE(x.dim() == 1, SPACE, " got ", x.dim(), " dimensions");
+  return x + at::Scalar(ADDED);
+}
+std::string caught(const at::Tensor& x) {
+  try {
+    x.select(0, 100);
+  } catch (const c10::IndexError&) {
+    return "index";
+  } catch (const c10::Error& e) {
+    return e.kind() == TL_ERROR_INDEX ? SPACE : "another";
+  }
+  return "none";
+}
+TORCH_LIBRARY_FRAGMENT(NAMESPACE, m) {
+  m.def("one_dimension", &one_dimension);
+  m.def("caught", &caught);
+}
+"""
+
+
+@compiles
+def test_two_minor_versions_of_the_headers_in_one_process(tmp_path: Path) -> None:
+    """An error has another layout in the newer headers."""
+    newer = Path(extension_build.changed_headers(tmp_path, "c_api.h", "TL_API_MINOR 0", "TL_API_MINOR 1"))
+    source = Path(tl.get_include())
+    for folder in ("torch", "ATen", "c10"):
+        shutil.copytree(source / folder, newer / folder)
+    errors = newer / "tl" / "torch" / "errors.hpp"
+    text = errors.read_text()
+    wider = text.replace("int kind_;\n", "char first_[64] = {};\n    int kind_;\n", 1)
+    assert wider != text
+    errors.write_text(wider)
+    (tmp_path / "two.cpp").write_text(TWO_MINORS)
+    for space, added, folders in (("tl_minor_0", 10, []), ("tl_minor_1", 20, [str(newer)])):
+        build = tmp_path / space
+        build.mkdir()
+        flags = ["-O0", f"-DNAMESPACE={space}", f'-DSPACE="{space}"', f"-DADDED={added}", "-DTL_API_TARGET=0"]
+        cpp_extension.load(
+            space,
+            str(tmp_path / "two.cpp"),
+            extra_cflags=flags,
+            extra_include_paths=folders,
+            build_directory=str(build),
+            is_python_module=False,
+        )
+    for space, added in (("tl_minor_0", 10), ("tl_minor_1", 20), ("tl_minor_0", 10)):
+        operators = getattr(ops, space)
+        assert operators.one_dimension(tl.zeros(2)).tolist() == [added, added]
+        with pytest.raises(ValueError, match=f"{space} got 2 dimensions"):
+            operators.one_dimension(tl.zeros(2, 2))
+        assert operators.caught(tl.zeros(2)) == space
 
 
 def test_dependencies() -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tl_core.extensions import build_job, stable_abi
+from tl_core.extensions import build_job, requirements, stable_abi
 from tl_core.extensions.headers import get_include
 
 if TYPE_CHECKING:
@@ -306,6 +306,15 @@ def _build_extension_class() -> type:
                 **options: the options.
             """
             return type(cls.__name__, (cls,), {"_options": options})
+
+        def finalize_options(self) -> None:
+            """Adds the version of tl-core that the extensions need to the requirements of the distribution."""
+            super().finalize_options()
+            for extension in self.extensions or []:
+                flags = extension.extra_compile_args or []
+                listed = list(flags.get("cxx", [])) if isinstance(flags, Mapping) else list(flags)
+                needed = requirements.requirement(list(extension.define_macros), listed)
+                requirements.add_requirement(self.distribution, needed)
 
         def build_extensions(self) -> None:
             """Builds all extensions."""
