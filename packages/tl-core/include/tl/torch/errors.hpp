@@ -158,36 +158,55 @@ TL_FACE {
     }
   }
 
-  inline void print(std::ostream&) {}
-  template <class A, class... B>
-  void print(std::ostream& out, const A& a, const B&... b) {
-    out << a;
-    print(out, b...);
+  // A part of a message: a value and the function that writes it. Messages of any parts share one function,
+  // so that a check costs an extension few bytes.
+  struct Piece {
+    void (*write)(std::ostream& out, const void* value);
+    const void* value;
+    template <class T>
+    static void write_value(std::ostream& out, const void* value) {
+      out << *static_cast<const T*>(value);
+    }
+    static void write_text(std::ostream& out, const void* value) { out << static_cast<const char*>(value); }
+    template <class T>
+    Piece(const T& x) : write(write_value<T>), value(std::addressof(x)) {}
+    template <size_t N>
+    Piece(const char (&text)[N]) : write(write_text), value(text) {}
+  };
+  [[gnu::noinline]] inline std::string join(const Piece* pieces, size_t n) {
+    std::ostringstream out;
+    for (size_t i = 0; i < n; ++i) pieces[i].write(out, pieces[i].value);
+    return out.str();
   }
   }  // namespace face
 
   // The arguments as one text.
   template <class... A>
   std::string str(const A&... a) {
-    std::ostringstream out;
-    face::print(out, a...);
-    return out.str();
+    const face::Piece pieces[] = {a...};
+    return face::join(pieces, sizeof...(A));
   }
   inline std::string str(const std::string& s) { return s; }
   inline std::string str(const char* s) { return s; }
   inline std::string str() { return {}; }
 
   namespace face {
+  template <class E>
+  [[noreturn, gnu::cold, gnu::noinline]] void fail_with(const char* condition, const Piece* pieces,
+                                                        size_t n) {
+    std::string message = join(pieces, n);
+    throw E(message.empty() ? std::string("Expected ") + condition + " to be true, but got false." : message);
+  }
   template <class E, class... A>
   [[noreturn, gnu::cold, gnu::noinline]] void fail(const char* condition, const A&... a) {
-    std::string message = c10::str(a...);
-    throw E(message.empty() ? std::string("Expected ") + condition + " to be true, but got false." : message);
+    const Piece pieces[] = {a..., ""};
+    fail_with<E>(condition, pieces, sizeof...(A));
   }
   template <class... A>
   [[noreturn, gnu::cold, gnu::noinline]] void fail_internal(const char* file, int line, const char* condition,
                                                             const A&... a) {
-    throw Error(c10::str(condition, " INTERNAL ASSERT FAILED at \"", file, "\":", line,
-                         ", please report a bug to the extension's authors. ", a...));
+    fail<Error>("", condition, " INTERNAL ASSERT FAILED at \"", file, "\":", line,
+                ", please report a bug to the extension's authors. ", a...);
   }
   inline void warn(const std::string& message) { check(extension().warn(message.c_str())); }
   }  // namespace face
