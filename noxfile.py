@@ -633,19 +633,21 @@ def cpp_clients(session: nox.Session) -> None:
 def cpp_sources(session: nox.Session) -> None:
     """Compiles the C++ of published packages that is written for PyTorch, fetched from the index and repositories.
 
-    `-- NAME ...` compiles some of them.
+    `-- NAME ...` compiles some of them; `-- --results` builds them whole and checks what their operators return.
     """
     install(session, ["tl-all"], {})
-    session.install("pybind11>=3,<4")
+    session.install("pybind11>=3,<4", "numpy")
     folder = Path(session.create_tmp())
-    for name in session.posargs or CPP_PACKAGES:
+    for name in [name for name in session.posargs if name in CPP_PACKAGES] or CPP_PACKAGES:
         target, origin = folder / name, CPP_PACKAGES[name].origin
         if target.exists():
             continue
         if origin.startswith("https://"):
-            session.run(
-                "git", "clone", "-q", "--depth", "1", "--recursive", origin, str(target), external=True
-            )
+            clone = ["git", "clone", "-q", "--depth", "1", "--recursive", origin, str(target)]
+            session.run(*clone, external=True)
+            if CPP_PACKAGES[name].prepare:
+                with session.chdir(target):
+                    session.run("sh", "-c", CPP_PACKAGES[name].prepare, external=True)
             continue
         archive = ["--no-deps", "--no-binary", ":all:", "--no-build-isolation", "--dest", str(folder)]
         session.run("python", "-m", "pip", "download", "-q", *archive, origin)

@@ -13,11 +13,15 @@ class Package:
         origin (str): The name on the package index with `==` and its version, or the address of a repository.
         files (str): Patterns of the files that are for the CPU, separated by spaces.
         include (str): Folders of headers, separated by spaces.
+        module (str): The name of its module of Python; libraries of operators have none.
+        prepare (str): A command of the shell that writes headers which its build configures.
     """
 
     origin: str
     files: str
     include: str = ""
+    module: str = ""
+    prepare: str = ""
 
 
 PACKAGES = {
@@ -32,11 +36,13 @@ PACKAGES = {
         "https://github.com/pyg-team/pyg-lib",
         "pyg_lib/csrc/*.cpp pyg_lib/csrc/*/*.cpp pyg_lib/csrc/*/autograd/*.cpp pyg_lib/csrc/*/cpu/*.cpp",
         ". third_party/parallel-hashmap",
+        prepare="cd pyg_lib/csrc && sed 's/@WITH_MKL_BLAS@/0/; s/@NO_METIS@/1/' config.h.in > config.h",
     ),
     "pytorch3d": Package(
         "https://github.com/facebookresearch/pytorch3d",
         "pytorch3d/csrc/*.cpp pytorch3d/csrc/*/*.cpp",
         "pytorch3d/csrc",
+        "_C",
     ),
     "detectron2": Package(
         "https://github.com/facebookresearch/detectron2",
@@ -45,16 +51,20 @@ PACKAGES = {
     ),
     "mmcv": Package(
         "https://github.com/open-mmlab/mmcv",
-        "mmcv/ops/csrc/pytorch/cpu/*.cpp",
+        "mmcv/ops/csrc/pytorch/*.cpp mmcv/ops/csrc/pytorch/cpu/*.cpp",
         "mmcv/ops/csrc/common mmcv/ops/csrc/pytorch",
+        "_ext",
     ),
     "points-kernels": Package(
-        "https://github.com/torch-points3d/torch-points-kernels", "cpu/src/*.cpp", "cpu/include"
+        "https://github.com/torch-points3d/torch-points-kernels", "cpu/src/*.cpp", "cpu/include", "points_cpu"
     ),
     "torchsparse": Package(
         "https://github.com/mit-han-lab/torchsparse",
         "torchsparse/backend/*.cpp torchsparse/backend/*/*_cpu.cpp",
-        "torchsparse/backend",
+        "torchsparse/backend sparsehash/src",
+        "backend",
+        "git clone -q --depth 1 https://github.com/sparsehash/sparsehash && cd sparsehash && ./configure -q "
+        "&& make -s src/sparsehash/internal/sparseconfig.h",
     ),
     "fairseq": Package("fairseq==0.12.2", "fairseq/clib/*/*.cpp", "fairseq/clib"),
 }

@@ -1,7 +1,7 @@
 """`python -m tools.cpp_clients.sources FOLDER [NAME ...]`: compiles the C++ of published packages, unchanged, on tl.
 
 FOLDER has the packages' sources, one folder each: `nox -s cpp-sources` fetches them. A package whose folder is absent
-is counted as not compiled.
+is counted as not compiled. `--results` builds the packages whole and checks what their operators return.
 """
 
 from __future__ import annotations
@@ -36,23 +36,68 @@ def sources(folder: Path, package: Package) -> Iterator[Path]:
         yield from sorted(f for f in folder.glob(pattern) if "cuda" not in f.name)
 
 
-def compiled(file: Path, folders: list[Path]) -> str:
-    """Compiles a file without writing an object.
+def command_of(folder: Path, package: Package) -> list[str]:
+    """The compiler's command for the files of a package.
 
     Args:
-        file (Path): The file.
-        folders (list[Path]): Folders of headers beside tl's.
+        folder (Path): The folder of the package.
+        package (Package): Its folders of headers.
+
+    Returns:
+        list[str]: The command without a file.
+    """
+    system = [*cpp_extension.include_paths(), sysconfig.get_path("include"), *cpp_extension._pybind_include()]
+    command = [cpp_extension.get_cxx_compiler(), "-std=c++17", "-w", "-fopenmp", "-fmax-errors=5"]
+    command += [f"-DTORCH_EXTENSION_NAME={package.module or 'module'}"]
+    return [
+        *command,
+        *(f"-isystem{f}" for f in system),
+        *(f"-I{folder / f}" for f in package.include.split()),
+    ]
+
+
+def words_of(command: list[str]) -> str:
+    """Runs the compiler.
+
+    Args:
+        command (list[str]): Its command.
 
     Returns:
         str: The compiler's words if it fails, or "".
     """
-    pybind = cpp_extension._pybind_include()
-    system = [*cpp_extension.include_paths(), sysconfig.get_path("include"), *pybind]
-    command = [cpp_extension.get_cxx_compiler(), "-std=c++17", "-fsyntax-only", "-w", "-fopenmp"]
-    command += ["-fmax-errors=5", "-DTORCH_EXTENSION_NAME=module"]
-    command += [*(f"-isystem{f}" for f in system), *(f"-I{f}" for f in folders), str(file)]
     process = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     return process.stderr or "the compiler failed" if process.returncode else ""
+
+
+def results(folder: Path, name: str, files: list[Path]) -> bool:
+    """Builds a package whole and checks its results.
+
+    Args:
+        folder (Path): The folder of the package.
+        name (str): Its name.
+        files (list[Path]): Its files.
+
+    Returns:
+        bool: Whether all results agree.
+    """
+    package = PACKAGES[name]
+    build = folder / "tl-build"
+    build.mkdir(exist_ok=True)
+    objects = [build / (str(f.relative_to(folder)).replace("/", "_") + ".o") for f in files]
+    command = [*command_of(folder, package), "-O1", "-fPIC", "-fvisibility=hidden"]
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        pairs = zip(files, objects, strict=True)
+        words = list(
+            pool.map(lambda pair: words_of([*command, "-c", str(pair[0]), "-o", str(pair[1])]), pairs)
+        )
+    library = build / f"{package.module or 'module'}.so"
+    linked = [cpp_extension.get_cxx_compiler(), "-shared", "-fopenmp", "-o", str(library), *map(str, objects)]
+    said = "".join(words) or words_of(linked)
+    if said:
+        print(said)
+        return False
+    child = [sys.executable, "-m", "tools.cpp_clients.source_results", str(library), name]
+    return subprocess.run(child, check=False).returncode == 0
 
 
 def main() -> int:
@@ -60,21 +105,25 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.cpp_clients.sources", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--results", action="store_true")
     options = parser.parse_args()
     total = good = whole = 0
     chosen = options.names or list(PACKAGES)
     for name in chosen:
         package, folder = PACKAGES[name], options.folder / name
         files = list(sources(folder, package))
-        include = [folder / f for f in package.include.split()]
+        command = [*command_of(folder, package), "-fsyntax-only"]
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            said = list(pool.map(lambda f, folders=include: compiled(f, folders), files))
+            said = list(pool.map(lambda f, first=command: words_of([*first, str(f)]), files))
         for file, words in zip(files, said, strict=True):
             if words:
                 print(f"{file.relative_to(folder)}\n{words}")
         passed = said.count("")
         print(f"{name:16}{passed:4} of {len(files)}", flush=True)
-        total, good, whole = total + len(files), good + passed, whole + (0 < len(files) == passed)
+        is_whole = 0 < len(files) == passed
+        if options.results and is_whole:
+            is_whole = results(folder, name, files)
+        total, good, whole = total + len(files), good + passed, whole + is_whole
     print(f"{good} of {total} files, {whole} of {len(chosen)} packages")
     return 0 if total and good >= FILES * total and (whole >= WHOLE or options.names) else 1
 
