@@ -26,6 +26,11 @@ class Package:
 
 PACKAGES = {
     "extension-cpp": Package("https://github.com/pytorch/extension-cpp", "extension_cpp/csrc/*.cpp"),
+    "lltm": Package(
+        "https://github.com/pytorch/extension-cpp",
+        "cpp/lltm.cpp",
+        prepare="git fetch -q --depth 1 origin 23f3d41045779e52e5c5c0565deeb4b04c9c4ce0 && git checkout -q FETCH_HEAD",
+    ),
     "scatter": Package("torch_scatter==2.1.2", "csrc/*.cpp csrc/cpu/*.cpp", "csrc"),
     "cluster": Package("torch_cluster==1.6.3", "csrc/*.cpp csrc/cpu/*.cpp", "csrc"),
     "spline-conv": Package("torch_spline_conv==1.2.2", "csrc/*.cpp csrc/cpu/*.cpp", "csrc"),

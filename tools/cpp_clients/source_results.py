@@ -68,6 +68,37 @@ def of_extension_cpp(ops: Any, check: Check) -> None:
     check("myadd_out", out, a + b)
 
 
+def of_lltm(ops: Any, check: Check) -> None:
+    """A recurrent unit, and its derivative by central differences."""
+    shapes = (3, 4), (15, 9), (1, 15), (3, 5), (3, 5)
+    parts = [random.standard_normal(shape) for shape in shapes]
+
+    def forward(x: Any, weight: Any, bias: Any, h: Any, cell: Any) -> tuple[Any, Any]:
+        gates = np.split(bias + np.c_[h, x] @ weight.T, 3, 1)
+        into, out = (1 / (1 + np.exp(-g)) for g in gates[:2])
+        new = cell + np.where(gates[2] > 0, gates[2], np.expm1(gates[2])) * into
+        return np.tanh(new) * out, new
+
+    def loss(*values: Any) -> Any:
+        return sum((y * y).sum() for y in forward(*values))
+
+    leaves = [tensor(p).requires_grad_() for p in parts]
+    outputs = ops.myops.lltm(*leaves)
+    for name, got, wanted in zip(("h", "cell"), outputs, forward(*parts), strict=True):
+        check(f"lltm, {name}", got, wanted)
+    sum((y * y).sum() for y in outputs).backward()
+    for i, part in enumerate(parts):
+        derivative = np.empty_like(part)
+        for index in np.ndindex(part.shape):
+            ends = []
+            for step in (1e-5, -1e-5):
+                moved = [p.copy() for p in parts]
+                moved[i][index] += step
+                ends.append(loss(*moved))
+            derivative[index] = (ends[0] - ends[1]) / 2e-5
+        check(f"lltm, derivative {i}", leaves[i].grad, derivative)
+
+
 def of_spline_conv(ops: Any, check: Check) -> None:
     """A linear basis in one dimension, and the sum that it weights."""
     x = random.random((9, 1)).astype("float32")
@@ -224,6 +255,7 @@ MODULES: dict[str, Callable[[Any, Check], None]] = {
 }
 LIBRARIES: dict[str, Callable[[Any, Check], None]] = {
     "extension-cpp": of_extension_cpp,
+    "lltm": of_lltm,
     "scatter": of_scatter,
     "spline-conv": of_spline_conv,
     "cluster": of_cluster,
