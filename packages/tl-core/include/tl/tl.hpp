@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tl/exceptions.hpp>
 #include <utility>
 #include <vector>
 
@@ -65,30 +66,20 @@ T* check(T* made) {
 
 // Makes the exception that is being handled the thread's pending error; -1.
 inline int pending_from_exception() noexcept {
-  try {
-    throw;
-  } catch (const Pending&) {
-  } catch (const Error& e) {
-    api().error_set(e.kind(), e.what());
-  } catch (const std::bad_alloc&) {
-    api().error_set(TL_ERROR_OUT_OF_MEMORY, "out of memory");
-  } catch (const std::exception& e) {
-    api().error_set(TL_ERROR_RUNTIME, e.what());
-  } catch (...) {
-    api().error_set(TL_ERROR_RUNTIME, "an exception of unknown type was thrown");
-  }
-  return -1;
+  return exceptions::make_pending(api(), "", [] {
+    try {
+      throw;
+    } catch (const Pending&) {
+    } catch (const Error& e) {
+      api().error_set(e.kind(), e.what());
+    }
+  });
 }
 
 // Runs body where no exception may pass: 0, or -1 with the error pending.
 template <class F>
 int guarded(F&& body) noexcept {
-  try {
-    body();
-    return 0;
-  } catch (...) {
-    return pending_from_exception();
-  }
+  return exceptions::guarded(body, pending_from_exception);
 }
 
 // Runs a body that returns a new Python reference: NULL with a Python exception set if it throws.

@@ -16,6 +16,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <tl/exceptions.hpp>
 #include <tl/python.hpp>  // includes Python.h, before the standard library
 #include <type_traits>
 #include <utility>
@@ -133,29 +134,19 @@ TL_FACE {
   }
 
   // Makes the exception that is being handled the pending error; -1.
-  [[gnu::cold, gnu::noinline]] inline int pending_from_exception() noexcept {
-    try {
-      throw;
-    } catch (const Error& e) {
-      e.restore();
-    } catch (const std::bad_alloc&) {
-      api().error_set(TL_ERROR_OUT_OF_MEMORY, "out of memory");
-    } catch (const std::exception& e) {
-      api().error_set(TL_ERROR_RUNTIME, e.what());
-    } catch (...) {
-      api().error_set(TL_ERROR_RUNTIME, "an exception of unknown type was thrown");
-    }
-    return -1;
+  inline int pending_from_exception() noexcept {
+    return ::tl::exceptions::make_pending(api(), "", [] {
+      try {
+        throw;
+      } catch (const Error& e) {
+        e.restore();
+      }
+    });
   }
   // Runs a body where no exception may pass: 0, or -1 with the error pending.
   template <class F>
   int guarded(F&& body) noexcept {
-    try {
-      body();
-      return 0;
-    } catch (...) {
-      return pending_from_exception();
-    }
+    return ::tl::exceptions::guarded(body, pending_from_exception);
   }
 
   // A part of a message: a value and the function that writes it. Messages of any parts share one function,
