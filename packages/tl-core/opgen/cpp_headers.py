@@ -41,7 +41,7 @@ FORWARDED = {
         "torch/csrc/jit/runtime": "custom_operator.h operator.h",
     },
     "modes": {
-        "c10/util": "irange.h MaybeOwned.h accumulate.h",
+        "c10/util": "irange.h MaybeOwned.h accumulate.h llvmMathExtras.h",
         "c10/core": "DeviceGuard.h GradMode.h InferenceMode.h WrapDimMinimal.h StorageImpl.h Storage.h CPUAllocator.h "
         "Allocator.h DispatchKey.h DispatchKeySet.h TensorImpl.h "
         "UndefinedTensorImpl.h Stream.h",

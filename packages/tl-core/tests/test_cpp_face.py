@@ -71,6 +71,9 @@ at::Tensor blob(std::vector<double> v) {
 at::Tensor halves(double x) { return at::full({1}, static_cast<float>(at::Half(x) / 3), at::kFloat); }
 std::tuple<at::Tensor, at::Tensor> top(at::Tensor x) { return x.max(1); }
 at::Tensor like(at::Tensor x) { return torch::zeros({2, x.size(0)}, x.options().dtype(torch::kInt64)); }
+std::tuple<int64_t, int64_t> zeros_of(int64_t x) {
+  return {c10::llvm::countLeadingZeros(uint32_t(x)), c10::llvm::countTrailingZeros(int16_t(x))};
+}
 std::string shown(at::Tensor x) { return c10::str(x.sizes(), " ", x.dtype(), " ", x.device()); }
 
 at::Tensor scaled_cpu(const at::Tensor& x, double k) { return x * k; }
@@ -107,7 +110,7 @@ TORCH_LIBRARY_IMPL(tl_face, Meta, m) {
 NAMES = """
 wave pick pick_by put typed only_double three plain thrown size_of undefined add_undefined none is_none total
 in_chunks made
-blob halves top like shown by_name by_wrong_name
+blob halves top like zeros_of shown by_name by_wrong_name
 """
 
 
@@ -137,6 +140,7 @@ def test_functions(face: Any) -> None:
     zeros = face.like(x)
     assert zeros.dtype is tl.int64 and zeros.tolist() == [[0, 0], [0, 0]]
     assert face.shown(x) == "[2, 3] Float cpu" and face.size_of(x, -1) == 3
+    assert [face.zeros_of(x) for x in (0, 1, 8, -1)] == [(32, 16), (31, 0), (28, 3), (0, 0)]
     assert face.none() is None and face.is_none(None) and not face.is_none(x)
     assert face.by_name(x).tolist() == [[0, 3, 6], [9, 12, 15]]
 

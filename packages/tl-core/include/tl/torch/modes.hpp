@@ -327,6 +327,28 @@ TL_FACE {
     if (i < 0 || i >= n) at::face::refuse_dimension(d, n);
     return i;
   }
+  // Numbers of bits. A number without bits has as many zeros as its type has bits.
+  namespace llvm {
+  template <class T>
+  unsigned countLeadingZeros(T x) {
+    constexpr int bits = int(sizeof(T)) * 8;
+    const auto wide = uint64_t(std::make_unsigned_t<T>(x));
+    return unsigned(wide ? __builtin_clzll(wide) - (64 - bits) : bits);
+  }
+  template <class T>
+  unsigned countTrailingZeros(T x) {
+    const auto wide = uint64_t(std::make_unsigned_t<T>(x));
+    return wide ? unsigned(__builtin_ctzll(wide)) : unsigned(sizeof(T)) * 8;
+  }
+  template <class T>
+  unsigned countPopulation(T x) {
+    return unsigned(__builtin_popcountll(uint64_t(std::make_unsigned_t<T>(x))));
+  }
+  inline bool isPowerOf2_32(uint32_t x) { return countPopulation(x) == 1; }
+  inline bool isPowerOf2_64(uint64_t x) { return countPopulation(x) == 1; }
+  inline unsigned Log2_32(uint32_t x) { return 31 - countLeadingZeros(x); }
+  inline unsigned Log2_64(uint64_t x) { return 63 - countLeadingZeros(x); }
+  }  // namespace llvm
   inline int64_t multiply_integers(IntArrayRef l) {
     int64_t n = 1;
     for (int64_t i : l) n *= i;
