@@ -124,7 +124,7 @@ def of_cluster(ops: Any, check: Check) -> None:
     rows = ops.torch_cluster.knn(tensor(x), tensor(y), None, None, 4, False, 1)
     nearest = np.sort(np.argsort(distances, 1)[:, :4], 1)
     check("knn", np.sort(rows[1].numpy().reshape(8, 4), 1), nearest)
-    pairs = ops.torch_cluster.radius(tensor(x), tensor(y), None, None, 1.2, 30, 1, False).numpy()
+    pairs = ops.torch_cluster.radius(tensor(x), tensor(y), None, None, 1.2, 30, 1).numpy()
     check("radius", np.unique(pairs[0] * 30 + pairs[1]), np.flatnonzero(distances < 1.2))
     points = random.random((10, 2)).astype("float32")
     sizes = np.array([0.5, 0.5], "float32")
