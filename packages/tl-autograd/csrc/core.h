@@ -18,7 +18,7 @@ using handles::Tensor;
 inline constexpr uint64_t kAutogradBit = uint64_t{1} << TL_LAYER_AUTOGRAD;
 
 // Makes the exception that is being handled the thread's pending error; -1.
-inline int pending_from_exception() noexcept { return handles::pending_from_exception_in("autograd"); }
+inline int pending_from_exception() noexcept { return handles::pending_from_exception_in(" in autograd"); }
 
 inline TlValue none() { return {TL_NONE, 0, {0}}; }
 inline TlValue value(TlTensor* t) { return t ? TlValue{TL_TENSOR, 0, {.t = t}} : none(); }

@@ -7,9 +7,8 @@
 
 #include <tl/c_api.h>
 
-#include <exception>
-#include <new>
 #include <string>
+#include <tl/exceptions.hpp>
 #include <utility>
 
 namespace tl::handles {
@@ -29,24 +28,15 @@ inline void check(int status) {
   throw Pending();
 }
 
-// Makes the exception that is being handled the thread's pending error; -1. Messages name the part of the
-// program.
-[[gnu::cold]] inline int pending_from_exception_in(const char* part) noexcept {
-  try {
+// Makes the exception that is being handled the thread's pending error; -1. Some messages end with the part
+// of the program, such as " in autograd".
+inline int pending_from_exception_in(const char* part) noexcept {
+  return exceptions::make_pending(*api, part, [] {
     try {
       throw;
     } catch (const Pending&) {
-    } catch (const std::bad_alloc&) {
-      api->error_set(TL_ERROR_OUT_OF_MEMORY, (std::string("out of memory in ") + part).c_str());
-    } catch (const std::exception& e) {
-      api->error_set(TL_ERROR_RUNTIME, e.what());
-    } catch (...) {
-      api->error_set(TL_ERROR_RUNTIME, (std::string("an unknown exception in ") + part).c_str());
     }
-  } catch (...) {  // no memory for the message
-    api->error_set(TL_ERROR_OUT_OF_MEMORY, "out of memory");
-  }
-  return -1;
+  });
 }
 
 // An owned handle.
