@@ -14,6 +14,8 @@ using handles::Tensor;
 inline constexpr uint64_t kDeferBit = uint64_t{1} << TL_LAYER_DEFER;
 
 // Makes the exception that is being handled the thread's pending error; -1.
-inline int pending_from_exception() noexcept { return handles::pending_from_exception_in(" in the compiler"); }
+inline int pending_from_exception() noexcept {
+  return handles::pending_from_exception_in(" in the compiler");
+}
 
 }  // namespace tl::compiler

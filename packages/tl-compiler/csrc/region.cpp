@@ -12,6 +12,7 @@ namespace tl::compiler {
 namespace {
 struct Thread {
   int depth = 0;           // of regions
+  uint64_t calls = 0;      // of operators
   bool suspended = false;  // inside a kernel, which reads what it calls
   std::shared_ptr<Batch> batch;
 };
@@ -92,6 +93,7 @@ class Suspension {
 int on_call(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   const Entry& e = *static_cast<const Entry*>(ctx);
   Thread& t = thread();
+  ++t.calls;
   if (!concerns(args, n_args)) {
     const Suspension suspension(t);
     return api->op_call_past(e.op, TL_LAYER_DEFER, args, n_args, rets, n_rets);
@@ -153,6 +155,8 @@ void Region::settle() {
   Thread& t = thread();
   if (t.depth == 1 && t.batch) std::exchange(t.batch, nullptr)->settle();
 }
+
+uint64_t calls_of_thread() { return thread().calls; }
 
 bool in_region() { return thread().depth > 0; }
 

@@ -17,7 +17,8 @@ class Region {
   void settle();
 };
 
-bool in_region();  // whether calls of the thread wait
+uint64_t calls_of_thread();  // of operators, in regions
+bool in_region();            // whether calls of the thread wait
 
 void install();  // the layer and the deferral, once
 

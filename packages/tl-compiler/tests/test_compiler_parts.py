@@ -14,7 +14,7 @@ import tl_nn as nn
 from tl_compiler import compiler, fx
 from tl_compiler import export as tl_export
 from tl_compiler.aot import compilers, graph_names
-from tl_compiler.compiler import dynamo_config, errors, explain, purity, stance, thread_state, watch
+from tl_compiler.compiler import dynamo_config, errors, explanation, purity, stance, thread_state, watch
 from tl_compiler.compiler.artifacts import CacheInfo
 from tl_compiler.export.decompose import decompose_program
 from tl_compiler.export.functional import functional_graph
@@ -48,17 +48,20 @@ def branch(x):
 
 
 def test_an_explanation_counts_graphs_and_breaks():
-    result = explain.explain_call(lambda x: tl.relu(x) + 1, (tl.ones(2),), {})
-    assert isinstance(result, explain.ExplainOutput) and (result.graph_count, result.graph_break_count) == (
+    result = explanation.explain_call(lambda x: tl.relu(x) + 1, (tl.ones(2),), {})
+    assert isinstance(result, explanation.ExplainOutput) and (
+        result.graph_count,
+        result.graph_break_count,
+    ) == (
         1,
         0,
     )
     assert result.op_count == len(result.ops_per_graph[0]) == 2 and result.break_reasons == []
     assert tl.equal(result.graphs[0](tl.ones(2))[0], tl.full((2,), 2.0)) and "Graph Count: 1\n" in str(result)
-    broken = explain.explain_call(branch, (tl.ones(2),), {})
+    broken = explanation.explain_call(branch, (tl.ones(2),), {})
     assert (broken.graph_count, broken.graph_break_count, len(broken.break_reasons)) == (0, 1, 1)
     (reason,) = broken.break_reasons
-    assert isinstance(reason, explain.GraphCompileReason) and reason.graph_break
+    assert isinstance(reason, explanation.GraphCompileReason) and reason.graph_break
     assert f"    Reason: {reason.reason}\n" in str(broken)
 
 

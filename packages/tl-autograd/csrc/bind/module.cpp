@@ -83,6 +83,7 @@ PyMethodDef kFunctions[] = {
     {"set_anomaly", method(set_anomaly), METH_FASTCALL, nullptr},
     {"push_saved_hooks", method(push_saved_hooks), METH_FASTCALL, nullptr},
     {"pop_saved_hooks", pop_saved_hooks, METH_NOARGS, nullptr},
+    {"has_saved_hooks", has_saved_hooks, METH_NOARGS, nullptr},
     {"disable_saved_hooks", disable_saved_hooks, METH_O, nullptr},
     {"set_handle_factory", set_handle_factory_function, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},

@@ -137,6 +137,8 @@ PyObject* push_saved_hooks(PyObject*, PyObject* const* args, Py_ssize_t n_args) 
   });
 }
 
+PyObject* has_saved_hooks(PyObject*, PyObject*) { return PyBool_FromLong(packs_here()); }
+
 PyObject* pop_saved_hooks(PyObject*, PyObject*) {
   return guarded([&] {
     if (!packs_here()) return Py_NewRef(Py_None);

@@ -1,9 +1,11 @@
 // The extension module tl_compiler._C.
 #include <Python.h>
 
+#include "bind/tape_type.h"
 #include "counters.h"
 #include "emit/fragment.h"
 #include "region.h"
+#include "replay/bridge.h"
 #include "tl/python.h"
 #include "tl/python.hpp"
 
@@ -103,7 +105,7 @@ PyModuleDef kModule = {
 }  // namespace
 
 PyObject* make_module() {
-  bridge = tl_import_python();
+  bridge = python = tl_import_python();
   if (!bridge) return nullptr;
   api = tl_import_api(TL_API_MINOR);
   if (!api) return nullptr;
@@ -114,7 +116,8 @@ PyObject* make_module() {
     bridge->raise_pending();
     return nullptr;
   }
-  return PyModule_Create(&kModule);
+  PyRef module(PyModule_Create(&kModule));
+  return module && add_replay(module.get()) == 0 ? module.release() : nullptr;
 }
 
 }  // namespace tl::compiler

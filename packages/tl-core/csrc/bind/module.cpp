@@ -359,6 +359,7 @@ void add_hooks(py::module_& m) {
   m.def("_set_python_helper", [](const char* name, py::object f) { set_python_helper(name, f.ptr()); });
   m.def("_set_override_handler", [](py::object f) { set_override_handler(f.ptr()); });
   m.def("_set_override_modes", set_override_modes);
+  m.def("_override_mode_active", override_mode_active);
   m.def("_overrides_disabled", overrides_disabled);
   m.def("_set_overrides_disabled", set_overrides_disabled);
   m.def("_set_disabled_torch_function", [](py::object f) { g_disabled_torch_function = f.inc_ref().ptr(); });

@@ -5,6 +5,7 @@ from tl_compiler.compiler import assume_constant_result as assume_constant_resul
 from tl_compiler.compiler import compile as compile
 from tl_compiler.compiler import cudagraph_mark_step_begin as cudagraph_mark_step_begin
 from tl_compiler.compiler import disable as disable
+from tl_compiler.compiler import explain as explain
 from tl_compiler.compiler import freeze as freeze
 from tl_compiler.compiler import is_compiling as is_compiling
 from tl_compiler.compiler import is_dynamo_compiling as is_dynamo_compiling

@@ -26,6 +26,7 @@ from .backends import InvalidBackend, list_backends
 from .compile import compile  # noqa: A004
 from .freeze import freeze
 from .graph_backends import eager as _eager  # registers the backends that come with the package
+from .replay.explain import explain
 from .stance import set_stance
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "config",
     "cudagraph_mark_step_begin",
     "disable",
+    "explain",
     "freeze",
     "is_compiling",
     "is_dynamo_compiling",

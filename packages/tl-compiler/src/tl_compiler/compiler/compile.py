@@ -67,7 +67,11 @@ def compile(
 
     With the default backend there is no graph. The function runs as Python, whatever decides in it. Its elementwise
     operators on 1,024 elements or more wait until something needs their results, and compute together in one pass over
-    the elements. The results are the same bits. `mode`, `options` and `dynamic` have no effect.
+    the elements. The results are the same bits. `options` and `dynamic` have no effect.
+
+    With `mode="reduce-overhead"`, a call is recorded that reads its arguments and what it can compare, and changes
+    nothing but tensors. Later calls like it run its operators without Python. `tl.compiler.explain` says why a call is
+    not replayed.
 
     Args:
         model: the function or module; without it, the result is a decorator.
@@ -79,7 +83,7 @@ def compile(
             one size. Sizes and numbers 0 and 1 never are, nor are sizes of parameters.
         backend: the name of a backend, or a function.
         mode: "default", "reduce-overhead", "max-autotune" or "max-autotune-no-cudagraphs"; a backend that is a function
-            gets it by keyword.
+            gets it by keyword. The default backend replays calls in the mode "reduce-overhead".
         options: settings that a backend gets by keyword; not together with `mode`.
         disable: gives back what it got.
 

@@ -35,6 +35,7 @@ from .errors import (
 )
 from .partial_calls import PartialCalls
 from .reachable import state_of
+from .replay.function import ReplayedFunction
 from .stance import current
 from .state import State, Unprovable
 from .thread_state import is_observed, thread_state
@@ -93,6 +94,11 @@ class CompiledFunction:
     def __init__(self, function: Callable[..., Any], settings: Settings) -> None:
         self.function, self.settings = function, settings
         self.runs_in_region = is_default(settings.backend) and not settings.fullgraph
+        self.replays = (
+            ReplayedFunction(function)
+            if self.runs_in_region and settings.options.get("mode") == "reduce-overhead"
+            else None
+        )
         self.entries: dict[Any, list[_Entry]] = {}
         self.last_key: Any = None
         self.history = History()
@@ -114,6 +120,8 @@ class CompiledFunction:
             and stance.backend is None
             and not config.disable
         ):
+            if self.replays is not None:
+                return self.replays(args, kwargs)
             return run_in_region(self.function, args, kwargs)
         backend = stance.backend if stance.backend is not None else self.settings.backend
         if stance.name == "force_eager" or config.disable or is_compiling() or is_observed():
@@ -299,6 +307,8 @@ class CompiledFunction:
 
     def reset(self) -> None:
         """Forgets all graphs."""
+        if self.replays is not None:
+            self.replays.reset()
         self.entries.clear()
         self.parts.reset()
         self.failures = 0

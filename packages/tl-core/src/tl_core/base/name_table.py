@@ -41,7 +41,7 @@ MODULES = {
     "_dynamo": "tl_compiler.compat.dynamo",
     "_dynamo.config": "tl_compiler.compiler.dynamo_config",
     "_dynamo.exc": "tl_compiler.compiler.errors",
-    "_dynamo.output_graph": "tl_compiler.compiler.explain",
+    "_dynamo.output_graph": "tl_compiler.compiler.explanation",
     "_dynamo._trace_wrapped_higher_order_op": "tl_compiler.higher_order.index_mode",
     "_custom_op.functional": "tl_core.library.functional_variant",
     "_C._functorch": "tl_autograd.compat.functorch.native",

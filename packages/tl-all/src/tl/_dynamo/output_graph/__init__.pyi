@@ -1,2 +1,2 @@
 # Written by `python -m tools.facade_stubs --write`.
-from tl_compiler.compiler.explain import *
+from tl_compiler.compiler.explanation import *

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         register_debug_backend,
         register_experimental_backend,
     )
-    from tl_compiler.compiler.explain import ExplainOutput
+    from tl_compiler.compiler.explanation import ExplainOutput
     from tl_compiler.compiler.stance import set_stance
 
     from .callback import on_compile_end, on_compile_start
@@ -100,7 +100,7 @@ _of_package, _names, _ = attach(
 )
 _MODULES = {"config": "dynamo_config", "exc": "errors"}
 _COMPILER = {
-    "ExplainOutput": "explain",
+    "ExplainOutput": "explanation",
     "allow_in_graph": "annotations",
     "assume_constant_result": "annotations",
     "disable": "annotations",
@@ -302,7 +302,7 @@ def explain(f: Any, *extra_args: Any, **extra_kwargs: Any) -> Any:
         >>> report.graph_count, report.break_reasons[0].reason
         (0, 'the value of a tensor is asked for')
     """
-    from tl_compiler.compiler.explain import explain_call
+    from tl_compiler.compiler.explanation import explain_call
     from tl_nn import Module
 
     def report(*args: Any, **kwargs: Any) -> Any:

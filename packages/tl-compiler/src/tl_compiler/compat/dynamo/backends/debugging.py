@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tl_compiler.compiler.backends import lookup_backend
-from tl_compiler.compiler.explain import ExplainOutput, operators_of
+from tl_compiler.compiler.explanation import ExplainOutput, operators_of
 from tl_compiler.compiler.graph_backends import (
     aot_eager,
     aot_eager_decomp_partition,

@@ -1,0 +1,256 @@
+// Versions of dictionaries first. Where one differs, its keys are compared: programs write to dictionaries
+// that a call reads other keys of, such as global variables.
+#include "replay/world.h"
+
+#include <cstring>
+
+#include "replay/bridge.h"
+
+namespace tl::compiler {
+
+namespace {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+uint64_t version_of(const PyDictObject* dict) {
+#if PY_VERSION_HEX < 0x030c0000
+  return dict->ma_version_tag;
+#else
+  (void)dict;
+  return 0;
+#endif
+}
+#pragma GCC diagnostic pop
+
+PyObject* const kAbsent = Py_NotImplemented;
+
+bool has(PyObject* value, PyObject* expected) {
+  return expected == kAbsent ? value == nullptr : is_same(value, expected);
+}
+
+// Whether the dictionary has these items alone, in this order.
+bool has_items(PyObject* dict, PyObject* pairs) {
+  if (2 * PyDict_Size(dict) != PyTuple_GET_SIZE(pairs)) return false;
+  Py_ssize_t at = 0, i = 0;
+  PyObject *key, *value;
+  while (PyDict_Next(dict, &at, &key, &value)) {
+    if (!is_same(key, PyTuple_GET_ITEM(pairs, i)) || !is_same(value, PyTuple_GET_ITEM(pairs, i + 1)))
+      return false;
+    i += 2;
+  }
+  return true;
+}
+
+bool list_fits(PyObject* list, PyObject* items) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(items);
+  if (PyList_GET_SIZE(list) != n) return false;
+  for (Py_ssize_t i = 0; i < n; ++i)
+    if (!is_same(PyList_GET_ITEM(list, i), PyTuple_GET_ITEM(items, i))) return false;
+  return true;
+}
+
+bool set_fits(PyObject* set, PyObject* items) {
+  Py_ssize_t at = 0, i = 0;
+  PyObject* key;
+  Py_hash_t hash;
+  if (PySet_GET_SIZE(set) != PyTuple_GET_SIZE(items)) return false;
+  while (_PySet_NextEntry(set, &at, &key, &hash))
+    if (!is_same(key, PyTuple_GET_ITEM(items, i++))) return false;
+  return true;
+}
+
+bool function_fits(PyObject* function, PyObject* parts) {
+  const auto* f = reinterpret_cast<PyFunctionObject*>(function);
+  const auto same = [&](PyObject* part, Py_ssize_t i) {
+    return (part ? part : Py_None) == PyTuple_GET_ITEM(parts, i);
+  };
+  return same(f->func_code, 0) && same(f->func_defaults, 1) && same(f->func_kwdefaults, 2);
+}
+
+bool attribute_fits(PyObject* object, PyObject* pair) {
+  PyObject* const member = PyTuple_GET_ITEM(pair, 0);
+  const descrgetfunc get = Py_TYPE(member)->tp_descr_get;
+  const PyRef value(get ? get(member, object, reinterpret_cast<PyObject*>(Py_TYPE(object))) : nullptr);
+  if (!value) PyErr_Clear();  // an empty slot
+  return has(value.get(), PyTuple_GET_ITEM(pair, 1));
+}
+
+// (the class, the dictionary of attributes or None)
+bool type_fits(PyObject* object, PyObject* pair) {
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != PyTuple_GET_ITEM(pair, 0)) return false;
+  PyObject* const members = PyTuple_GET_ITEM(pair, 1);
+  PyObject** const members_slot = _PyObject_GetDictPtr(object);
+  return members == Py_None || (members_slot && *members_slot == members);
+}
+
+bool getter_fits(PyObject* function, PyObject* pair) {
+  const PyRef value(PyObject_CallObject(function, PyTuple_GET_ITEM(pair, 0)));
+  if (!value) throw PythonError();
+  PyObject* const expected = PyTuple_GET_ITEM(pair, 1);
+  if (is_same(value.get(), expected)) return true;
+  if (Py_TYPE(value.get()) != Py_TYPE(expected)) return false;
+  const int equal = PyObject_RichCompareBool(value.get(), expected, Py_EQ);  // of devices and dtypes
+  checked(equal);
+  return equal == 1;
+}
+
+bool has_version(PyObject* type) {
+  return PyType_HasFeature(reinterpret_cast<PyTypeObject*>(type), Py_TPFLAGS_VALID_VERSION_TAG);
+}
+
+int flag(PyObject* tensor, PyObject* name) {
+  const PyRef value(checked(PyObject_GetAttr(tensor, name)));
+  const int on = PyObject_IsTrue(value.get());
+  checked(on);
+  return on;
+}
+
+// Whether a program has given the tensor attributes of its own, which hide methods of the same name.
+bool has_members(PyObject* tensor) {
+  PyObject** const members_slot = _PyObject_GetDictPtr(tensor);
+  return members_slot && *members_slot && PyDict_GET_SIZE(*members_slot) > 0;
+}
+
+PyObject* name(const char* text) { return PyUnicode_InternFromString(text); }
+}  // namespace
+
+// ---- tensors -----------------------------------------------------------------------------------------------
+
+Metadata Metadata::of(PyObject* tensor, TlTensor* t) {
+  static PyObject *const gradient = name("requires_grad"), *const leaf = name("is_leaf");
+  Metadata m;
+  const int ndim = api->tensor_ndim(t);
+  const int64_t *sizes = api->tensor_sizes(t), *strides = api->tensor_strides(t);
+  m.type = Py_TYPE(tensor);
+  m.geometry.assign(sizes, sizes + ndim);
+  if (api->tensor_layout(t) == TL_STRIDED) m.geometry.insert(m.geometry.end(), strides, strides + ndim);
+  m.dtype = api->tensor_dtype(t);
+  m.device = api->tensor_device(t);
+  m.layout = api->tensor_layout(t);
+  m.flags = api->tensor_marks(t);
+  m.inference = api->tensor_is_inference(t);
+  m.bits = api->bits_get(t) & ~kDeferBit;
+  m.storage_bits = api->storage_bits_get(t) & ~kDeferBit;
+  m.has_members = tl::compiler::has_members(tensor);
+  const bool has_graph = api->slot_get(t, TL_LAYER_AUTOGRAD) != nullptr;
+  m.requires_grad = has_graph ? flag(tensor, gradient) : 0;
+  m.is_leaf = has_graph ? flag(tensor, leaf) : 1;
+  return m;
+}
+
+bool Metadata::fits(PyObject* tensor, TlTensor* t) const {
+  if (Py_TYPE(tensor) != type || api->tensor_dtype(t) != dtype || api->tensor_device(t) != device)
+    return false;
+  const size_t ndim = api->tensor_ndim(t);
+  const bool strided = layout == TL_STRIDED;
+  if (geometry.size() != (strided ? 2 : 1) * ndim) return false;
+  if (std::memcmp(geometry.data(), api->tensor_sizes(t), ndim * sizeof(int64_t)) != 0) return false;
+  if (strided && std::memcmp(geometry.data() + ndim, api->tensor_strides(t), ndim * sizeof(int64_t)) != 0)
+    return false;
+  if (tl::compiler::has_members(tensor) != has_members) return false;
+  if (api->tensor_layout(t) != layout || api->tensor_marks(t) != flags ||
+      api->tensor_is_inference(t) != inference)
+    return false;
+  if ((api->bits_get(t) & ~kDeferBit) != bits || (api->storage_bits_get(t) & ~kDeferBit) != storage_bits)
+    return false;
+  if (!api->slot_get(t, TL_LAYER_AUTOGRAD)) return requires_grad == 0 && is_leaf == 1;
+  static PyObject *const gradient = name("requires_grad"), *const leaf = name("is_leaf");
+  return flag(tensor, gradient) == requires_grad && flag(tensor, leaf) == is_leaf;
+}
+
+// ---- the world ---------------------------------------------------------------------------------------------
+
+World::World(PyObject* description) {
+  for (Py_ssize_t i = 0; i < PyTuple_Size(description); ++i) add(PyTuple_GET_ITEM(description, i));
+  if (PyErr_Occurred()) throw PythonError();
+}
+
+void World::add(PyObject* entry) {
+  PyObject *object, *expected;
+  int kind;
+  if (!PyArg_ParseTuple(entry, "iOO", &kind, &object, &expected)) throw PythonError();
+  const bool fits_type = kind == Keys || kind == Items ? PyDict_Check(object)
+                         : kind == ListItems           ? PyList_Check(object)
+                         : kind == SetItems            ? PyAnySet_Check(object)
+                         : kind == CellValue           ? PyCell_Check(object)
+                         : kind == FunctionParts       ? PyFunction_Check(object)
+                         : kind == TypeVersion ? PyType_Check(object)
+                                               : kind == TypeOf || kind == Attribute || kind == Getter;
+  if (!fits_type) {
+    PyErr_Format(PyExc_TypeError, "what a call has read: kind %d of a %s", kind, Py_TYPE(object)->tp_name);
+    throw PythonError();
+  }
+  if (kind == Keys || kind == Items) {
+    auto* const dict = reinterpret_cast<PyDictObject*>(object);
+    versions_.push_back({dict, 0});
+    dicts_.push_back({dict, expected, kind == Items});
+    return;
+  }
+  unsigned version = 0;
+  if (kind == TypeVersion) {
+    _PyType_Lookup(reinterpret_cast<PyTypeObject*>(object), name("__class__"));  // gives the type a version
+    if (!has_version(object)) {
+      PyErr_Format(PyExc_RuntimeError, "the class %R has no version", object);
+      throw PythonError();
+    }
+    version = reinterpret_cast<PyTypeObject*>(object)->tp_version_tag;
+  }
+  reads_.push_back({static_cast<Kind>(kind), object, expected, version});
+}
+
+bool World::Dict::fits() const {
+  auto* const object = reinterpret_cast<PyObject*>(const_cast<PyDictObject*>(dict));
+  if (whole) return has_items(object, pairs);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(pairs); i += 2) {
+    PyObject* const value = PyDict_GetItemWithError(object, PyTuple_GET_ITEM(pairs, i));
+    if (!value && PyErr_Occurred()) throw PythonError();
+    if (!has(value, PyTuple_GET_ITEM(pairs, i + 1))) return false;
+  }
+  return true;
+}
+
+bool World::fits(const Read& read) {
+  switch (read.kind) {
+    case ListItems:
+      return list_fits(read.object, read.expected);
+    case SetItems:
+      return set_fits(read.object, read.expected);
+    case CellValue:
+      return has(PyCell_GET(read.object), read.expected);
+    case FunctionParts:
+      return function_fits(read.object, read.expected);
+    case TypeVersion:
+      return has_version(read.object) &&
+             reinterpret_cast<PyTypeObject*>(read.object)->tp_version_tag == read.version;
+    case TypeOf:
+      return type_fits(read.object, read.expected);
+    case Attribute:
+      return attribute_fits(read.object, read.expected);
+    default:
+      return getter_fits(read.object, read.expected);
+  }
+}
+
+const char* World::difference() {
+  for (size_t i = 0; i < versions_.size(); ++i) {
+    Version& version = versions_[i];
+    const uint64_t now = version_of(version.dict);
+    if (now == version.tag) [[likely]]
+      continue;
+    if (!dicts_[i].fits()) return "a variable or an attribute that the call reads has changed";
+    version.tag = now;
+  }
+  for (const Read& read : reads_)
+    if (!fits(read)) {
+      difference_ = read.kind == TypeVersion
+                        ? std::string("the class ") + reinterpret_cast<PyTypeObject*>(read.object)->tp_name +
+                              " has changed"
+                    : read.kind == FunctionParts ? "the code or the defaults of a function have changed"
+                    : read.kind == CellValue     ? "a variable of an enclosing function has changed"
+                    : read.kind == Getter ? "a setting has changed"
+                                          : "a list, a set or an attribute that the call reads has changed";
+      return difference_.c_str();
+    }
+  return nullptr;
+}
+
+}  // namespace tl::compiler

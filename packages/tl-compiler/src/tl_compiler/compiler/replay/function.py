@@ -1,0 +1,172 @@
+"""A function whose calls are recorded, and replayed where a later call is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tl_core
+from tl_autograd.engine_calls import has_saved_hooks
+from tl_core.dispatch.native_calls import native_function
+
+from ..._C import Tape, counters, is_traced, reads_frames
+from ..._C import run as run_in_region
+from ..thread_state import is_observed
+from .refusal import Refusal
+
+__all__ = ["Report", "ReplayedFunction", "record"]
+
+_WARM = 1  # calls before the first recording: caches fill, lazy parts take their shapes
+_LARGE = 1 << 14  # elements; below, an operator that waits costs a replay more than it saves
+_MOST_TAPES = 8
+_MOST_REFUSALS = 3
+_MOST_MISSES = 16  # calls in a row that are none of the recorded ones
+
+
+class Report:
+    """What became of a call.
+
+    Args:
+        function: the name of the function.
+        tape: the recorded call, or None.
+        reason: why there is none, or why the call isn't the recorded one.
+        groups: what the region counted, by name.
+    """
+
+    def __init__(
+        self, function: str, tape: Any, reason: Refusal | str | None, groups: dict[str, int]
+    ) -> None:
+        self.function, self.tape, self.reason, self.groups = function, tape, reason, groups
+
+    @property
+    def is_replayed(self) -> bool:
+        """Whether such a call is replayed."""
+        return self.tape is not None
+
+    def __str__(self) -> str:
+        waited = self.groups["operators"]
+        lines = [
+            f"{self.function}: {waited} operators waited and were computed in {self.groups['groups']} groups"
+        ]
+        if self.tape is not None:
+            lines.append(
+                f"replay: {self.tape.steps} functions of C without Python, while {self.tape.dictionaries} "
+                "dictionaries stay as they are"
+            )
+        else:
+            lines.append(f"no replay: {self.reason}")
+        return "\n".join(lines)
+
+
+def _has_observers() -> bool:
+    looks = ("_is_recording", "_override_mode_active", "_any_autocast_is_on")
+    return has_saved_hooks() or any(native_function(name)() for name in looks)
+
+
+def _growth(before: dict[str, int]) -> dict[str, int]:
+    return {name: value - before[name] for name, value in counters().items()}
+
+
+def record(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, Any, Any, bool]:
+    """Calls a function in a region and records the call.
+
+    Args:
+        function: the function.
+        args, kwargs: its arguments.
+
+    Returns:
+        The result, the tape or None, the refusal or None, and whether operators waited.
+    """
+    before = counters()["operators"]
+    if not reads_frames():
+        refusal = Refusal("calls are recorded on CPython 3.11 only")
+        return run_in_region(function, args, kwargs), None, refusal, False
+    if is_traced():
+        refusal = Refusal("a tracer or a profiler watches the thread")
+        return run_in_region(function, args, kwargs), None, refusal, False
+    if tl_core.is_inference_mode_enabled() or is_observed() or _has_observers():
+        refusal = Refusal(
+            "autocast, the inference mode, a transform, a mode or a profiler sees the operators"
+        )
+        return run_in_region(function, args, kwargs), None, refusal, False
+    from .observer import Observer
+    from .opcodes import RULES
+
+    try:
+        observer = Observer(args, kwargs, RULES)
+    except Refusal as refusal:
+        return run_in_region(function, args, kwargs), None, refusal, False
+    try:
+        result = run_in_region(observer.run, (function, args, kwargs), {})
+        waits = counters()["operators"] != before and observer.recorder.largest >= _LARGE
+        try:
+            return result, Tape(observer.description(result)), None, waits
+        except Refusal as refusal:
+            return result, None, refusal, waits
+    finally:
+        observer.close()
+
+
+class ReplayedFunction:
+    """The recorded calls of a function. Other calls run in a region.
+
+    Args:
+        function: the function.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.tapes: list[Any] = []
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets the recorded calls."""
+        self.tapes.clear()
+        self._calls = self._refusals = self._misses = 0
+        self.refusal: Refusal | None = None
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Replays a call, or calls the function.
+
+        Args:
+            args, kwargs: the arguments.
+        """
+        for tape, waits in self.tapes:
+            result = run_in_region(tape, args, kwargs) if waits else tape(*args, **kwargs)
+            if result is not NotImplemented:
+                self._misses = 0
+                return result
+        return self._run(args, kwargs)
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._calls += 1
+        self._misses += 1
+        if (
+            self._calls <= _WARM
+            or self._refusals >= _MOST_REFUSALS
+            or self._misses > _MOST_MISSES
+            or is_traced()
+        ):
+            return run_in_region(self.function, args, kwargs)
+        result, tape, refusal, waits = record(self.function, args, kwargs)
+        if tape is None:
+            self._refusals += 1
+            self.refusal = refusal
+        else:
+            self.tapes.insert(0, (tape, waits))
+            del self.tapes[_MOST_TAPES:]
+        return result
+
+    def explain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:
+        """Calls the function and says what becomes of such a call.
+
+        Args:
+            args, kwargs: the arguments.
+        """
+        name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
+        run_in_region(self.function, args, kwargs)
+        before = counters()
+        _, tape, refusal, _ = record(self.function, args, kwargs)
+        return Report(name, tape, refusal, _growth(before))
