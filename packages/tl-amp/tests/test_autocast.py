@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
 
+import numpy
 import pytest
 
 import tl_autograd
@@ -483,3 +485,24 @@ def test_a_region_as_a_function():
         region, lambda: get_autocast_dtype("cpu") if is_autocast_enabled("cpu") else None
     )
     assert inside() is tl.bfloat16 and not is_autocast_enabled("cpu")
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("i,j->ij", ((3,), (4,))),
+        ("ij,j->i", ((2, 1), (1,))),
+        ("bd,bs->bsd", ((2, 3), (2, 4))),
+        ("bij,bjk->bik", ((2, 3, 1), (2, 1, 4))),
+    ],
+)
+def test_products_without_a_sum_retain_their_type(equation, shapes):
+    a, b = (tl.arange(1.0, 1 + math.prod(s)).reshape(s) for s in shapes)
+    expected = numpy.einsum(equation, a.numpy(), b.numpy())
+    with autocast("cpu", dtype=tl.bfloat16):
+        for other in (b, b.bfloat16()):
+            result = tl.einsum(equation, a, other)
+            assert result.dtype is tl.float32 and numpy.array_equal(result.numpy(), expected)
+        assert tl.einsum(equation, a.bfloat16(), b.bfloat16()).dtype is tl.bfloat16
+        assert tl.einsum("i,i->", tl.ones(3), tl.ones(3)).dtype is tl.bfloat16
+        assert tl.inner(tl.ones(3), tl.ones(3)).dtype is tl.float32

@@ -204,11 +204,13 @@ Term without(const Term& t, const Labels& needed) {
   return left;
 }
 
-// A dimension of size one beside a longer one is dropped.
-Term without_ones(Term t, const Term& other) {
+// A dimension of size one is dropped where the other term's is longer, or where nobody needs it: a sum of one
+// product is the product, which autocast leaves in the operands' common type.
+Term without_ones(Term t, const Term& other, const Labels& needed) {
   for (size_t d = t.labels.size(); d-- > 0;) {
     const int label = t.labels[d];
-    if (t.tensor.size(static_cast<int64_t>(d)) != 1 || !other.has(label) || other.size(label) == 1) continue;
+    if (t.tensor.size(static_cast<int64_t>(d)) != 1 || !other.has(label)) continue;
+    if (other.size(label) == 1 && needed[static_cast<size_t>(label)]) continue;
     t.tensor = ops::squeeze_dim(t.tensor, static_cast<int64_t>(d));
     t.labels.erase(t.labels.begin() + static_cast<std::ptrdiff_t>(d));
   }
@@ -259,7 +261,7 @@ Term outer_product(const Term& a, const Term& b, const Roles& r) {
 }
 
 Term pair_product(const Term& first, const Term& second, const Labels& needed) {
-  const Term x = without_ones(first, second), y = without_ones(second, first);
+  const Term x = without_ones(first, second, needed), y = without_ones(second, first, needed);
   Term a = without(x, needed | y.set()), b = without(y, needed | x.set());
   if (x.tensor.dtype() == y.tensor.dtype() &&
       a.tensor.dtype() != b.tensor.dtype())  // a sum of small integers

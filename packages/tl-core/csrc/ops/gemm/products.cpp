@@ -92,6 +92,8 @@ Tensor inner(const Tensor& self, const Tensor& other, Out out) {
   TL_CHECK(depth == other.size(other.dim() - 1), Runtime,
            "inner() the last dimension must match on both input tensors but got shapes ", self.sizes(),
            " and ", other.sizes());
+  if (self.dim() == 1 && other.dim() == 1 && self.dtype() == other.dtype())
+    return given_to(out, ops::dot(self, other));  // autocast leaves its type alone
   return given_to(out, ops::tensordot(self, other, DimVector{-1}, DimVector{-1}));
 }
 
