@@ -64,7 +64,7 @@ def mirror():
 
 def run_threads(size, main, errors):
     """Calls `main(rank)` on as many threads, and raises the first of the errors that they stored."""
-    threads = [threading.Thread(target=main, args=(rank,)) for rank in range(size)]
+    threads = [threading.Thread(target=main, args=(rank,), name=f"rank {rank}") for rank in range(size)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -99,6 +99,21 @@ def transport(request, monkeypatch):
     """Runs a test over shared memory and over a network; says which."""
     monkeypatch.setenv("TL_DISTRIBUTED_TRANSPORT", "tcp" if request.param == "network" else "")
     return request.param
+
+
+@pytest.fixture
+def machines(monkeypatch):
+    """`machines("aabb")` lets the threads of `ranks` take the names of their machines from a text."""
+
+    def divide(names):
+        monkeypatch.delenv("TL_DISTRIBUTED_TRANSPORT", raising=False)
+        monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+        monkeypatch.setattr(
+            "tl_distributed.backends.bootstrap.domain",
+            lambda: names[int(threading.current_thread().name.removeprefix("rank "))],
+        )
+
+    return divide
 
 
 @pytest.fixture

@@ -118,6 +118,8 @@ def open_files() -> int:
 
 def main() -> None:
     file, rank, size, action, timeout = sys.argv[1:]
+    if layout := os.environ.get("TEST_MACHINES"):  # the machine of each rank
+        os.environ.update(TL_DISTRIBUTED_MACHINE=layout[int(rank)], GLOO_SOCKET_IFNAME="lo")
     before = open_files()
     dist.init_process_group(
         "gloo",

@@ -338,6 +338,60 @@ PyObject* network_group(PyObject*, PyObject* args) {
   });
 }
 
+std::vector<std::vector<int>> machines_of(PyObject* o) {
+  std::vector<std::vector<int>> machines;
+  PyRef lists = checked(PySequence_Fast(o, "expected a list of lists of ranks"));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(lists.get()); ++i) {
+    PyRef ranks =
+        checked(PySequence_Fast(PySequence_Fast_GET_ITEM(lists.get(), i), "expected a list of ranks"));
+    machines.emplace_back();
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(ranks.get()); ++k)
+      machines.back().push_back(rank_of(PySequence_Fast_GET_ITEM(ranks.get(), k)));
+  }
+  return machines;
+}
+
+std::vector<Address> addresses_of(PyObject* o) {
+  std::vector<Address> addresses;
+  PyRef items = checked(PySequence_Fast(o, "expected a list of (host, port)"));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+    const char* host;
+    int port;
+    if (!PyArg_ParseTuple(PySequence_Fast_GET_ITEM(items.get(), i), "si", &host, &port)) throw PythonError();
+    addresses.push_back({host, port});
+  }
+  return addresses;
+}
+
+// cluster_group(rank, members, name, nanoseconds, machines, memory, pidfds, watch, listener, token,
+// addresses, compares_all)
+PyObject* cluster_group(PyObject*, PyObject* args) {
+  return for_python([&] {
+    int rank, memory, listener, compares_all;
+    PyObject *members, *machines, *pidfds, *watch, *addresses;
+    const char *name, *token;
+    long long limit;
+    if (!PyArg_ParseTuple(args, "iOsLOiOOisOp", &rank, &members, &name, &limit, &machines, &memory, &pidfds,
+                          &watch, &listener, &token, &addresses, &compares_all))
+      throw PythonError();
+    auto door = std::make_unique<Door>(Descriptor(listener), rank, token, addresses_of(addresses));
+    auto cluster =
+        std::make_unique<Cluster>(rank, members_of(members), name, machines_of(machines), Descriptor(memory),
+                                  descriptors_of(pidfds), descriptors_of(watch), std::move(door));
+    return object_of(Group::make(cluster_engine(std::move(cluster), compares_all != 0), limit));
+  });
+}
+
+// sent() -> (frames, bytes) that the collectives of this rank have sent over a network
+PyObject* sent(PyObject* self, PyObject*) {
+  return for_python([&] {
+    const Mesh* mesh = self_of(self).mesh();
+    return checked(Py_BuildValue("(LL)", static_cast<long long>(mesh ? mesh->frames_sent() : 0),
+                                 static_cast<long long>(mesh ? mesh->bytes_sent() : 0)))
+        .release();
+  });
+}
+
 PyMethodDef kMethods[] = {
     {"all_reduce", method(all_reduce), METH_FASTCALL, nullptr},
     {"broadcast", method(broadcast), METH_FASTCALL, nullptr},
@@ -352,6 +406,7 @@ PyMethodDef kMethods[] = {
     {"set_limit", set_limit, METH_O, nullptr},
     {"abort", abort_group, METH_O, nullptr},
     {"has_failed", has_failed, METH_NOARGS, nullptr},
+    {"sent", sent, METH_NOARGS, nullptr},
     {"close", close_group, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -412,6 +467,7 @@ PyObject* read_ring(PyObject*, PyObject* data) {
 PyMethodDef kFunctions[] = {
     {"local_group", local_group, METH_VARARGS, nullptr},
     {"network_group", network_group, METH_VARARGS, nullptr},
+    {"cluster_group", cluster_group, METH_VARARGS, nullptr},
     {"segment_bytes", segment_bytes, METH_O, nullptr},
     {"record_to", record_to, METH_O, nullptr},
     {"records", records, METH_NOARGS, nullptr},

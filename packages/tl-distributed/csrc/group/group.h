@@ -37,6 +37,7 @@ class Group : public std::enable_shared_from_this<Group> {
 
   void abort(const std::string& why);
   void close();
+  const Mesh* mesh() const { return engine_.mesh; }
   bool has_failed() const { return engine_.members->has_failed(); }
   Membership& members() { return *engine_.members; }
 

@@ -7,11 +7,7 @@
 namespace tl::distributed {
 
 namespace {
-constexpr int64_t kPart = 256 << 10;   // of a tensor in a slot: it is read while it is in the writer's cache
 constexpr int64_t kBlock = 128 << 10;  // of the arena: what is written to all ranks while it is in the cache
-
-// Bytes of n equal parts of a slot, whole cache lines.
-int64_t part_of_slot(int n) { return std::min(kPart, kSlotBytes / n / 64 * 64); }
 
 // ---- reductions -------------------------------------------------------------------------------------------
 
@@ -137,22 +133,7 @@ void LocalCollectives::reduce_scatter(Piece output, const Pieces& inputs, int64_
   Call call = next_call(Kind::kReduceScatter, dtype, total(inputs), inputs);
   call.reduction = reduction;
   LocalRun run(segment_, call, deadline);
-  const Combiner combiner(reduction, dtype);
-  const int n = run.size();
-  const int64_t part = part_of_slot(n), most = longest(inputs), size = size_of_dtype(dtype);
-  for (int64_t at = 0; at == 0 || at < most; at += part) {
-    for (int i = 0; i < n; ++i)
-      if (n > 2 || i != run.rank()) copy(run.own() + i * part, inputs[static_cast<size_t>(i)].part(at, part));
-    run.step();
-    const Piece out = output.part(at, part), own = inputs[static_cast<size_t>(run.rank())].part(at, part);
-    char* there = run.of(0) + run.rank() * part;
-    if (n > 2)
-      combiner.runs(out.data, there, Segment::slot_pitch(), n, out.bytes / size);
-    else if (run.rank() == 0)
-      combiner.pair(out.data, own.data, there + Segment::slot_pitch(), out.bytes / size);
-    else
-      combiner.pair(out.data, there, own.data, out.bytes / size);
-  }
+  run.reduce_scatter(output, inputs, Combiner(reduction, dtype), longest(inputs));
 }
 
 // ---- copies -----------------------------------------------------------------------------------------------
@@ -161,31 +142,7 @@ void LocalCollectives::broadcast(const Pieces& data, int64_t dtype, int root, co
   Call call = next_call(Kind::kBroadcast, dtype, total(data), data);
   call.root = root;
   LocalRun run(segment_, call, deadline);
-  size_t piece = 0;
-  int64_t inside = 0, left = total(data);
-  do {  // pieces are laid one behind the other
-    const size_t first = piece;
-    const int64_t first_inside = inside;
-    const bool is_root = run.rank() == root;
-    char* slot = is_root ? run.own() : nullptr;
-    if (!is_root) {
-      run.step();
-      slot = run.of(root);
-    }
-    int64_t room = std::min(left, kPart);
-    left -= room;
-    piece = first, inside = first_inside;
-    while (room > 0) {
-      const Piece part = data[piece].part(inside, room);
-      if (is_root)
-        copy(slot, part);
-      else
-        copy(part.data, {slot, part.bytes});
-      slot += part.bytes, room -= part.bytes, inside += part.bytes;
-      if (inside == data[piece].bytes) ++piece, inside = 0;
-    }
-    if (is_root) run.step();
-  } while (left > 0);
+  run.broadcast(data, root);
 }
 
 void LocalCollectives::all_gather(const Pieces& outputs, Piece input, int64_t dtype, int root,
@@ -195,17 +152,7 @@ void LocalCollectives::all_gather(const Pieces& outputs, Piece input, int64_t dt
       root < 0 ? next_call(kind, dtype, total(outputs), outputs) : next_call(kind, dtype, input.bytes);
   call.root = root;
   LocalRun run(segment_, call, deadline);
-  const int64_t most = root < 0 ? longest(outputs) : input.bytes;
-  if (!outputs.empty()) copy(outputs[static_cast<size_t>(run.rank())].data, input);
-  for (int64_t at = 0; at == 0 || at < most; at += kPart) {
-    copy(run.own(), input.part(at, kPart));
-    run.step();
-    for (int k = 1; k < run.size() && !outputs.empty(); ++k) {
-      const int i = (run.rank() + k) % run.size();
-      const Piece out = outputs[static_cast<size_t>(i)].part(at, kPart);
-      copy(out.data, {run.of(i), out.bytes});
-    }
-  }
+  run.all_gather(outputs, input, root < 0 ? longest(outputs) : input.bytes);
 }
 
 void LocalCollectives::scatter(Piece output, const Pieces& inputs, int64_t dtype, int root,
@@ -213,14 +160,7 @@ void LocalCollectives::scatter(Piece output, const Pieces& inputs, int64_t dtype
   Call call = next_call(Kind::kScatter, dtype, output.bytes);
   call.root = root;
   LocalRun run(segment_, call, deadline);
-  const int64_t part = part_of_slot(run.size());
-  for (int64_t at = 0; at == 0 || at < output.bytes; at += part) {
-    for (size_t i = 0; i < inputs.size(); ++i)
-      copy(run.own() + static_cast<int64_t>(i) * part, inputs[i].part(at, part));
-    run.step();
-    const Piece out = output.part(at, part);
-    copy(out.data, {run.of(root) + run.rank() * part, out.bytes});
-  }
+  run.scatter(output, inputs, root, output.bytes);
 }
 
 void LocalCollectives::all_to_all(const Pieces& outputs, const Pieces& inputs, int64_t dtype,
@@ -241,19 +181,7 @@ void LocalCollectives::all_to_all(const Pieces& outputs, const Pieces& inputs, i
       if (sent != expected) segment_.refuse_sizes(run.call(), from, to, sent, expected);
       most = std::max(most, sent);
     }
-  const size_t self = static_cast<size_t>(run.rank());
-  copy(outputs[self].data, inputs[self]);
-  const int64_t part = part_of_slot(n);
-  for (int64_t at = 0; at < most; at += part) {
-    for (int i = 0; i < n; ++i)
-      if (i != run.rank()) copy(run.own() + i * part, inputs[static_cast<size_t>(i)].part(at, part));
-    run.step();
-    for (int k = 1; k < n; ++k) {
-      const int i = (run.rank() + k) % n;
-      const Piece out = outputs[static_cast<size_t>(i)].part(at, part);
-      copy(out.data, {run.of(i) + run.rank() * part, out.bytes});
-    }
-  }
+  run.all_to_all(outputs, inputs, most);
 }
 
 void LocalCollectives::barrier(const Deadline& deadline) {

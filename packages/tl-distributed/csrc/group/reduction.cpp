@@ -58,8 +58,10 @@ void Combiner::binary(const Tensor& out, const Tensor& a, const Tensor& b) const
     call_out(op, {value(a), value(b), value(out)});
 }
 
-void Combiner::divide(const Tensor& out, int n) const {
+void Combiner::divide(void* data, int64_t count, int n) const {
+  if (count == 0) return;
   static const TlOperator* const op = check(api().op_find("div.out"));
+  const Tensor out = view(data, count);
   call_out(op, {value(out), value(static_cast<int64_t>(n)), value(out)});
 }
 
@@ -67,7 +69,7 @@ void Combiner::pair(void* out, const void* a, const void* b, int64_t count) cons
   if (count == 0) return;
   const Tensor result = view(out, count);
   binary(result, a == out ? result : view(a, count), b == out ? result : view(b, count));
-  if (reduction_ == Reduction::kAverage) divide(result, 2);
+  if (reduction_ == Reduction::kAverage) divide(out, count, 2);
 }
 
 void Combiner::runs(void* out, const char* first, int64_t pitch, int n, int64_t count) const {

@@ -14,12 +14,12 @@ class Combiner {
   void pair(void* out, const void* a, const void* b, int64_t count) const;
   // out = the reduction of n runs of numbers, `pitch` bytes from each other; out is apart from them.
   void runs(void* out, const char* first, int64_t pitch, int n, int64_t count) const;
+  void divide(void* data, int64_t count, int n) const;  // makes an average of a sum of n numbers
 
  private:
   Tensor view(const void* data, int64_t count) const;
   Tensor table(const char* first, int64_t pitch, int n, int64_t count) const;
   void binary(const Tensor& out, const Tensor& a, const Tensor& b) const;
-  void divide(const Tensor& out, int n) const;
 
   Reduction reduction_;
   int64_t dtype_;

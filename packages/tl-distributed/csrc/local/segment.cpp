@@ -107,7 +107,26 @@ void Segment::check_wait(const Call& call, const Deadline& deadline) {
     if (static_cast<int32_t>(block(i).arrived.load(std::memory_order_acquire) - step_) < 0)
       check_peer(i, call);
   if (deadline.interruptible && api().interrupted()) interrupted(text_of(call));
-  if (now_ns() >= deadline.time) time_out(call, deadline);
+  if (now_ns() >= end_of_wait(deadline)) time_out(call, deadline);
+}
+
+// A rank that waits for another machine names the cause of a timeout itself, a little later.
+int64_t Segment::end_of_wait(const Deadline& deadline) const {
+  constexpr int64_t kGraceShare = 20;
+  for (const int rank : missing())
+    if (!block(rank).is_absent.load(std::memory_order_acquire)) return deadline.time;
+  return deadline.time + deadline.limit / kGraceShare;
+}
+
+int64_t Segment::first_death(int64_t rank, int64_t milliseconds) {
+  constexpr int kRankBits = 20;
+  constexpr useconds_t kSettle = 30'000;
+  const uint64_t seen = static_cast<uint64_t>(milliseconds) << kRankBits | static_cast<uint64_t>(rank);
+  uint64_t first = header_->first_death.load();
+  while ((first == 0 || seen < first) && !header_->first_death.compare_exchange_weak(first, seen)) {
+  }
+  usleep(kSettle);  // the rank that died first may be connected to another rank of this machine
+  return static_cast<int64_t>(header_->first_death.load() & ((1u << kRankBits) - 1));
 }
 
 void Segment::check_peer(int rank, const Call& call) {
@@ -178,6 +197,7 @@ void Segment::poison_as(FailureState state, const std::string& text) {
   notify_mail();
   for (int i = 0; i < size(); ++i)  // sleeping ranks then check their wait
     if (block(i).sleepers.load()) futex_wake(block(i).arrived);
+  if (tell_) tell_(text);
 }
 
 bool Segment::is_dead(int rank) const {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -29,7 +30,7 @@ struct alignas(64) RankBlock {
   Word arrived;   // steps this rank has come to
   Word sleepers;  // ranks asleep on `arrived`
   Word has_left;
-  Word reserved;
+  Word is_absent;  // waits for a rank of another machine
   alignas(64) Call calls[2];
 };
 
@@ -43,8 +44,9 @@ struct alignas(64) MailRing {
 enum FailureState : uint32_t { kSound, kWritingText, kFailed, kTimedOut };
 
 struct alignas(64) SegmentHeader {
-  Word failed;  // FailureState
-  Word mail;    // goes up with every change of a ring
+  std::atomic<uint64_t> first_death;  // of a rank on another machine: when it was, and its number
+  Word failed;                        // FailureState
+  Word mail;                          // goes up with every change of a ring
   Word mail_sleepers;
   char text[1024];
 };
@@ -73,6 +75,16 @@ class Segment final : public Membership {
   const Call& posted(int rank) const { return block(rank).calls[posts_ & 1]; }
   Call last_call(int rank) const;
 
+  // Ranks on other machines.
+  void note_absence(bool is_absent) { block(rank()).is_absent.store(is_absent, std::memory_order_release); }
+  // The rank that died first, as far as the ranks of this machine know, with a rank that was seen to die
+  // then.
+  int64_t first_death(int64_t rank, int64_t milliseconds);
+  // Called once, with the first failure that this rank raises.
+  void on_failure(std::function<void(const std::string&)> tell) { tell_ = std::move(tell); }
+  int pidfd(int rank) const { return pidfds_[static_cast<size_t>(rank)].get(); }
+  std::string failure() const override;  // after has_failed()
+
   // Changes of rings.
   uint32_t mail_count() const { return header_->mail.load(std::memory_order_acquire); }
   void notify_mail();
@@ -89,15 +101,17 @@ class Segment final : public Membership {
   int64_t arena_offset(const void* data, int64_t bytes) const;  // -1: it doesn't lie there
 
  private:
-  std::string failure() const override;
   std::vector<int64_t> missing_ranks() const override;
   void poison_as(FailureState state, const std::string& text);
   void await(int rank, const Call& call, const Deadline& deadline);
   void check_wait(const Call& call, const Deadline& deadline);
   [[noreturn]] void time_out(const Call& call, const Deadline& deadline);
 
+  int64_t end_of_wait(const Deadline& deadline) const;
+
   Descriptor descriptor_;
   std::vector<Descriptor> pidfds_;
+  std::function<void(const std::string&)> tell_;
   Mapping memory_;
   SegmentHeader* header_;
   RankBlock* blocks_;

@@ -1,11 +1,18 @@
-// The connections of a group between machines, one from each rank to each, and how ranks wait for each other
-// there.
+// The connections of a rank to ranks on other machines, and how ranks wait for each other there.
+//
+// In a group without shared memory, they are made with the group, one from each rank to each. In a group
+// whose machines have several ranks, a mesh connects the ranks of one number in their machines, when first
+// used.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "base/socket.h"
+#include "local/segment.h"
+#include "network/door.h"
 #include "network/frame.h"
 #include "network/watchdog.h"
 #include "ranks/membership.h"
@@ -17,29 +24,69 @@ struct Links {
   std::vector<Descriptor> data, mail, watch;
 };
 
+// The machine of a rank whose group has several ranks on machines.
+struct Surroundings {
+  Segment* machine = nullptr;
+  Door* door = nullptr;
+  std::vector<int> numbers;  // of the mesh's ranks in the group
+  Watchdog::DeathText death_text;
+  Watchdog::Neighbours neighbours;
+};
+
+// A wait of that share more than its limit: who sees the cause of a timeout is to name it first.
+int64_t grace_of(const Deadline& deadline);
+
 class Mesh final : public Membership {
  public:
   Mesh(int rank, std::vector<Member> members, Links links, std::string group_name);
+  Mesh(int rank, std::vector<Member> members, std::vector<Descriptor> watch, std::string group_name,
+       Surroundings surroundings);
 
-  // Sends to, and receives from, some ranks at once; returns when all is over. Each frame carries the
-  // fingerprint of the call, and one that does not fit fails.
   void exchange(const Frames& outgoing, const Frames& incoming, const Call& call, const Deadline& deadline);
 
+  void connect(const std::vector<int>& peers, const Call& call, const Deadline& deadline);
+  int data(int rank) const { return data_[static_cast<size_t>(rank)].get(); }
   const Descriptor& mail(int rank) const { return mail_[static_cast<size_t>(rank)]; }
   int alarm() const { return watchdog_->alarm(); }
   bool has_left(int rank) const { return watchdog_->has_left(rank); }
   // A connection to that rank has ended.
   [[noreturn]] void lost(int rank, const std::string& doing, const std::string& why);
+  [[noreturn]] void time_out(const std::vector<int>& peers, const Call& call, const Deadline& deadline);
+  int64_t end_of(const Deadline& deadline) const;
+  int64_t slice() const;  // of a wait: nanoseconds
 
-  bool has_failed() const override { return watchdog_->has_failed(); }
+  bool has_failed() const override;
   void poison(const std::string& text) override { watchdog_->fail(text); }
   void leave() override;
 
- private:
-  class Exchange;
-  std::string failure() const override { return watchdog_->failure(); }
+  // Frames and bytes that this rank has sent.
+  void count_frame(int64_t bytes) { ++frames_sent_, bytes_sent_ += bytes; }
+  int64_t frames_sent() const { return frames_sent_; }
+  int64_t bytes_sent() const { return bytes_sent_; }
 
+  // While one lives, the ranks of the machine see that this rank waits for another machine.
+  class Wait {
+   public:
+    explicit Wait(const Mesh& mesh) : segment_(mesh.surroundings_.machine) {
+      if (segment_) segment_->note_absence(true);
+    }
+    ~Wait() {
+      if (segment_) segment_->note_absence(false);
+    }
+    Wait(const Wait&) = delete;
+
+   private:
+    Segment* segment_;
+  };
+
+ private:
+  std::string failure() const override;
+  Descriptor reach(int peer, const Call& call, const Deadline& deadline);
+  Descriptor receive(int peer, const Call& call, const Deadline& deadline);
+
+  Surroundings surroundings_;
   std::vector<Descriptor> data_, mail_;
+  std::atomic<int64_t> frames_sent_{0}, bytes_sent_{0};
   std::unique_ptr<Watchdog> watchdog_;  // uses the rest
 };
 

@@ -24,6 +24,7 @@ namespace {
 constexpr int64_t kLongest = 4096;            // of a notice's text
 constexpr int64_t kNoticeWait = 500'000'000;  // the wait for a notice after the end of a connection
 constexpr useconds_t kLookAgain = 1000;       // microseconds
+constexpr int kLookAtNeighbours = 50;         // milliseconds
 
 void ring(const Descriptor& bell) {
   const uint64_t one = 1;
@@ -43,11 +44,12 @@ int64_t silent_for(const Descriptor& connection) {
 }
 }  // namespace
 
-Watchdog::Watchdog(std::vector<Descriptor> links, DeathText death_text)
+Watchdog::Watchdog(std::vector<Descriptor> links, DeathText death_text, Neighbours neighbours)
     : forks_(fork_count()),
       links_(std::move(links)),
       partial_(links_.size()),
       death_text_(std::move(death_text)),
+      neighbours_(std::move(neighbours)),
       alarm_(eventfd(0, EFD_CLOEXEC)),
       stop_(eventfd(0, EFD_CLOEXEC)),
       left_(links_.size()) {
@@ -82,6 +84,7 @@ bool Watchdog::note_failure(const std::string& text) {
     failed_.store(true, std::memory_order_release);
   }
   ring(alarm_);
+  if (neighbours_.tell) neighbours_.tell(text);
   return true;
 }
 
@@ -116,18 +119,41 @@ void Watchdog::send_notice(NoticeKind kind, const std::string& text) {
 void Watchdog::work() {
   std::vector<pollfd> watched;
   for (const Descriptor& link : links_) watched.push_back({link.get(), POLLIN, 0});
+  for (const int pidfd : neighbours_.pidfds) watched.push_back({pidfd, POLLIN, 0});
   watched.push_back({stop_.get(), POLLIN, 0});
+  const int slice = neighbours_.failure ? kLookAtNeighbours : -1;
   while (true) {
-    if (poll(watched.data(), watched.size(), -1) < 0) continue;
+    if (poll(watched.data(), watched.size(), slice) < 0) continue;
     if (watched.back().revents) return;
-    std::vector<size_t> dead;
-    for (size_t rank = 0; rank < links_.size(); ++rank) {
-      if (!watched[rank].revents || listen(rank)) continue;
-      watched[rank].fd = -1;
-      if (!has_left(static_cast<int>(rank))) dead.push_back(rank);
-    }
-    if (!dead.empty()) fail(death_text_(static_cast<int>(first_of(dead))));
+    look_at_neighbours(watched);
+    look_for_deaths(watched);
   }
+}
+
+void Watchdog::look_for_deaths(std::vector<pollfd>& watched) {
+  std::vector<size_t> dead;
+  for (size_t rank = 0; rank < links_.size(); ++rank) {
+    if (!watched[rank].revents || listen(rank)) continue;
+    watched[rank].fd = -1;
+    if (!has_left(static_cast<int>(rank))) dead.push_back(rank);
+  }
+  if (dead.empty()) return;
+  const size_t first = first_of(dead);
+  const std::string text = death_text_(static_cast<int>(first), silent_for(links_[first]));
+  if (!text.empty()) fail(text);
+}
+
+void Watchdog::look_at_neighbours(std::vector<pollfd>& watched) {
+  for (size_t i = 0; i < neighbours_.pidfds.size(); ++i) {
+    pollfd& pidfd = watched[links_.size() + i];
+    if (!pidfd.revents) continue;
+    pidfd.fd = -1;
+    const std::string text = neighbours_.death_text(i);
+    if (!text.empty()) fail(text);
+  }
+  if (!neighbours_.failure || has_failed()) return;
+  const std::string text = neighbours_.failure();
+  if (!text.empty()) fail(text);
 }
 
 // False: that connection has ended.

@@ -3,6 +3,8 @@
 // ends without the second notice counts as a death.
 #pragma once
 
+#include <poll.h>
+
 #include <atomic>
 #include <functional>
 #include <mutex>
@@ -16,8 +18,16 @@ namespace tl::distributed {
 
 class Watchdog {
  public:
-  using DeathText = std::function<std::string(int)>;  // the error text for the death of a rank
-  Watchdog(std::vector<Descriptor> links, DeathText death_text);
+  // The error text for the death of a rank of which nothing has come for some milliseconds.
+  using DeathText = std::function<std::string(int, int64_t)>;
+  // The other ranks of this machine, watched by their processes.
+  struct Neighbours {
+    std::vector<int> pidfds;
+    std::function<std::string(size_t)> death_text;  // empty: it has left
+    std::function<void(const std::string&)> tell;   // the first failure
+    std::function<std::string()> failure;           // of a rank without connections; empty: none
+  };
+  Watchdog(std::vector<Descriptor> links, DeathText death_text, Neighbours neighbours = {});
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
 
@@ -37,6 +47,8 @@ class Watchdog {
     int32_t length;
   };
   void work();
+  void look_for_deaths(std::vector<pollfd>& watched);
+  void look_at_neighbours(std::vector<pollfd>& watched);
   bool listen(size_t rank);
   void read_notice(NoticeKind kind, size_t rank, const std::string& text);
   size_t first_of(const std::vector<size_t>& dead) const;
@@ -47,6 +59,7 @@ class Watchdog {
   std::vector<Descriptor> links_;     // by rank, whose own is empty
   std::vector<std::string> partial_;  // of each rank, an incomplete notice
   DeathText death_text_;
+  Neighbours neighbours_;
   Descriptor alarm_, stop_;
   mutable std::mutex mutex_;
   std::string text_;

@@ -26,6 +26,7 @@ class Group:
     def set_limit(self, ns: int, /) -> None: ...
     def abort(self, why: str, /) -> None: ...
     def has_failed(self) -> bool: ...
+    def sent(self) -> tuple[int, int]: ...
     def close(self) -> None: ...
 
 class StoreServer:
@@ -95,6 +96,21 @@ def network_group(
     data: Sequence[int],
     mail: Sequence[int],
     watch: Sequence[int],
+    compares_all: bool,
+    /,
+) -> Group: ...
+def cluster_group(
+    rank: int,
+    members: Members,
+    name: str,
+    limit_ns: int,
+    machines: Sequence[Sequence[int]],
+    memory: int,
+    pidfds: Sequence[int],
+    watch: Sequence[int],
+    listener: int,
+    token: str,
+    addresses: Sequence[tuple[str, int]],
     compares_all: bool,
     /,
 ) -> Group: ...

@@ -15,6 +15,7 @@ from .._C import Group
 from ..base.errors import DistStoreError
 from ..stores.refusal import is_exhausted, refuse, told_to_others, wait_for
 from ..stores.store import Store
+from .machines import connect_machines, machines_of
 from .network import connect
 from .shared_memory import share_memory
 
@@ -41,7 +42,10 @@ class PeerInfo:
 def connect_group(
     store: Store, rank: int, global_ranks: Sequence[int], name: str, timeout: timedelta
 ) -> Group:
-    """The group of processes that meet in a store: over shared memory if all are on one machine, else over a network.
+    """The group of processes that meet in a store.
+
+    Processes of one machine share memory. Between machines they use a network, and on machines with several of them
+    both.
 
     Args:
         store: where they meet; of this group alone.
@@ -68,11 +72,13 @@ def _connect_ranks(
     store: Store, rank: int, global_ranks: Sequence[int], name: str, timeout: timedelta
 ) -> Group:
     peers = _exchange_peers(store, rank, global_ranks, f"group {name}", timeout)
-    if len({peer.domain for peer in peers}) == 1 and not any(peer.transport for peer in peers):
-        return share_memory(store, rank, global_ranks, name, timeout)
+    machines = machines_of([peer.domain for peer in peers])
     members = [(number, peer.pid, peer.host) for number, peer in zip(global_ranks, peers, strict=True)]
-    one_host = len({peer.domain for peer in peers}) == 1
-    return connect(store, rank, members, name, timeout, one_host)
+    if any(peer.transport for peer in peers) or len(machines) == len(peers) > 1:
+        return connect(store, rank, members, name, timeout, one_host=len(machines) == 1)
+    if len(machines) == 1:
+        return share_memory(store, rank, global_ranks, name, timeout)
+    return connect_machines(store, rank, members, machines, name, timeout)
 
 
 def _own_info() -> PeerInfo:
@@ -83,7 +89,15 @@ def _own_info() -> PeerInfo:
 
 
 def domain() -> str:
-    """The common name of processes that can share memory: the machine since it booted, and its sockets' names."""
+    """The common name of processes that can share memory: the machine since it booted, and its sockets' names.
+
+    `TL_DISTRIBUTED_MACHINE` divides a machine: processes with different values of it use the network.
+    """
+    part = os.environ.get("TL_DISTRIBUTED_MACHINE", "")
+    return f"{_machine()} {part}" if part else _machine()
+
+
+def _machine() -> str:
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
             return file.read().strip() + os.readlink("/proc/self/ns/net")

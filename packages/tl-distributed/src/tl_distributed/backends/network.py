@@ -7,6 +7,7 @@ the token is refused.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hmac
 import os
@@ -26,6 +27,7 @@ from ..stores.tcp_store import TCPStore
 
 _HELLO = struct.Struct("<ii32s")  # rank, kind, token
 _KINDS = range(3)  # data, mail, watch
+WATCH = 2
 _HELLO_WITHIN = 5.0  # seconds
 _SIOCGIFADDR = 0x8915
 
@@ -49,28 +51,93 @@ def connect(
         DistBackendError: not all came in time, or one cannot be reached.
     """
     deadline = time.monotonic() + timeout.total_seconds()
-    size = len(members)
+    with listen(store, rank, len(members), one_host) as server:
+        kinds = link_ranks(store, server, rank, range(len(members)), members, _KINDS, deadline)
+    data, mail, watch = (release_links(kinds[kind], len(members)) for kind in _KINDS)
+    return network_group(
+        rank, members, name, int(timeout.total_seconds() * 1e9), data, mail, watch, compares_all()
+    )
+
+
+def compares_all() -> bool:
+    """Whether all ranks compare what they call before each call."""
+    return get_debug_level() == DebugLevel.DETAIL
+
+
+def listen(store: Store, rank: int, size: int, one_host: bool) -> socket.socket:
+    """A socket at which the others can reach this rank; its address and the group's token go to the store.
+
+    Args:
+        store: where they meet; of this group alone.
+        rank: this process's rank in the group.
+        size: how many ranks the group has.
+        one_host: whether all are on one machine.
+
+    Raises:
+        DistBackendError: this machine has no address that others can reach.
+    """
     if rank == 0:
         store.set("token", secrets.token_hex(16))
     own = own_address(store, one_host)
-    links: list[list[socket.socket | None]] = [[None] * size for _ in _KINDS]
-    try:
-        with socket.create_server((own, 0), family=_family(own), backlog=3 * size) as server:
-            store.set(f"at/{rank}", f"{own} {server.getsockname()[1]}")
-            token = _read(store, "token", deadline)
-            for peer in range(rank):
+    server = socket.create_server((own, 0), family=_family(own), backlog=3 * size)
+    store.set(f"at/{rank}", f"{own} {server.getsockname()[1]}")
+    return server
+
+
+Links = dict[int, dict[int, socket.socket]]  # by kind and rank
+
+
+def link_ranks(
+    store: Store,
+    server: socket.socket,
+    rank: int,
+    peers: Sequence[int],
+    members: Members,
+    kinds: Sequence[int],
+    deadline: float,
+) -> Links:
+    """Connections of some kinds with some ranks.
+
+    Args:
+        store: where they meet; of this group alone.
+        server: where this rank listens.
+        rank: this process's rank in the group.
+        peers: the ranks to connect with, which may have this one.
+        members: number in the world, process and host of each rank of the group.
+        kinds: what the connections are for.
+        deadline: until when, by the monotonic clock.
+
+    Raises:
+        DistBackendError: not all came in time, or one cannot be reached.
+    """
+    links: Links = {kind: {} for kind in kinds}
+    token = read_key(store, "token", deadline)
+    with contextlib.ExitStack() as unless_done:
+        unless_done.callback(_close_all, links)
+        for peer in peers:
+            if peer < rank:
                 _reach(store, rank, peer, members, token, links, deadline)
-            _accept_all(store, server, rank, members, token, links, deadline)
-            _check_room()
-        data, mail, watch = ([-1 if link is None else link.detach() for link in kind] for kind in links)
-    finally:
-        for kind in links:
-            for link in kind:
-                if link is not None:
-                    link.close()
-    checks = get_debug_level() == DebugLevel.DETAIL
-    limit = int(timeout.total_seconds() * 1e9)
-    return network_group(rank, members, name, limit, data, mail, watch, checks)
+        missing = {(kind, peer) for peer in peers if peer > rank for kind in kinds}
+        _accept_all(store, server, rank, members, token, links, missing, deadline)
+        _check_room()
+        unless_done.pop_all()
+    return links
+
+
+def _close_all(links: Links) -> None:
+    for kind in links.values():
+        for link in kind.values():
+            link.close()
+
+
+def release_links(links: dict[int, socket.socket], size: int) -> list[int]:
+    """The descriptors of connections, by rank; -1 where there is none.
+
+    Args:
+        links: connections by rank, which lose their descriptors.
+        size: how many ranks there are.
+    """
+    return [links[rank].detach() if rank in links else -1 for rank in range(size)]
 
 
 def _reach(
@@ -79,15 +146,13 @@ def _reach(
     peer: int,
     members: Members,
     token: bytes,
-    links: list[list[socket.socket | None]],
+    links: Links,
     deadline: float,
 ) -> None:
-    address, port = _read(store, f"at/{peer}", deadline).decode().rsplit(" ", 1)
-    for kind in _KINDS:
+    address, port = read_address(store, peer, deadline)
+    for kind in links:
         try:
-            link = socket.create_connection(
-                (address, int(port)), timeout=max(0.001, deadline - time.monotonic())
-            )
+            link = socket.create_connection((address, port), timeout=max(0.001, deadline - time.monotonic()))
         except OSError as error:
             if is_exhausted(error):
                 raise
@@ -100,8 +165,32 @@ def _reach(
         link.sendall(_HELLO.pack(rank, kind, token))
 
 
-def _read(store: Store, key: str, deadline: float) -> bytes:
-    """The value that another rank puts in the store."""
+def read_address(store: Store, rank: int, deadline: float) -> tuple[str, int]:
+    """The address at which a rank listens.
+
+    Args:
+        store: where they meet; of this group alone.
+        rank: the rank.
+        deadline: until when, by the monotonic clock.
+
+    Raises:
+        DistBackendError: it doesn't listen in time.
+    """
+    address, port = read_key(store, f"at/{rank}", deadline).decode().rsplit(" ", 1)
+    return address, int(port)
+
+
+def read_key(store: Store, key: str, deadline: float) -> bytes:
+    """The value that another rank puts in the store.
+
+    Args:
+        store: where they meet; of this group alone.
+        key: its key.
+        deadline: until when, by the monotonic clock.
+
+    Raises:
+        DistBackendError: it doesn't come in time.
+    """
     if not wait_for(store, [key], deadline):
         raise DistBackendError(f"nobody has set {key} in the store of the group in time")
     return store.get(key)
@@ -113,10 +202,10 @@ def _accept_all(
     rank: int,
     members: Members,
     token: bytes,
-    links: list[list[socket.socket | None]],
+    links: Links,
+    missing: set[tuple[int, int]],
     deadline: float,
 ) -> None:
-    missing = {(kind, peer) for peer in range(rank + 1, len(members)) for kind in _KINDS}
     while missing:
         left = deadline - time.monotonic()
         if left <= 0:

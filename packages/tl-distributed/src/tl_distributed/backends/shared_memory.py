@@ -44,15 +44,32 @@ def share_memory(
     Raises:
         DistBackendError: not all came in time.
     """
+    memory, pids, pidfds = meet_in_memory(store, rank, global_ranks, name, timeout)
+    members = [(number, pid, "") for number, pid in zip(global_ranks, pids, strict=True)]
+    return local_group(rank, members, name, int(timeout.total_seconds() * 1e9), memory, pidfds)
+
+
+def meet_in_memory(
+    store: Store, rank: int, global_ranks: Sequence[int], name: str, timeout: timedelta
+) -> tuple[int, list[int], list[int]]:
+    """The descriptor of the memory that processes share, their numbers, and descriptors of them.
+
+    Args:
+        store: where they meet; of these processes alone.
+        rank: this process's number among them.
+        global_ranks: their numbers in the world.
+        name: of the group, for errors.
+        timeout: how long to wait for the others.
+
+    Raises:
+        DistBackendError: not all came in time.
+    """
     seconds = timeout.total_seconds()
     deadline = time.monotonic() + seconds
     who = f"group {name}"
     if rank == 0:
-        memory, pids, pidfds = _lead(store, global_ranks, who, deadline, seconds)
-    else:
-        memory, pids, pidfds = _follow(store, rank, len(global_ranks), who, deadline)
-    members = [(number, pid, "") for number, pid in zip(global_ranks, pids, strict=True)]
-    return local_group(rank, members, name, int(seconds * 1e9), memory, pidfds)
+        return _lead(store, global_ranks, who, deadline, seconds)
+    return _follow(store, rank, len(global_ranks), who, deadline)
 
 
 def _lead(

@@ -1,0 +1,106 @@
+"""What happens to ranks on several machines when one of them dies, stands still, or is interrupted."""
+
+from __future__ import annotations
+
+import random
+import re
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from rank_program import OPERATIONS
+from test_faults import Job, check_nothing_is_left, draw_cases
+
+LAYOUTS = ("aabb", "aab")
+
+
+@pytest.fixture
+def divide(monkeypatch):
+    """`divide("aabb")` puts the ranks of jobs on machines."""
+    monkeypatch.delenv("TL_DISTRIBUTED_TRANSPORT", raising=False)
+    return lambda layout: monkeypatch.setenv("TEST_MACHINES", layout)
+
+
+def test_kills_on_both_machines_are_named(tmp_path, divide, times):
+    """200 in the long run, half of them on rank 0's machine: each survivor names the dead rank within a second."""
+    draw = random.Random(7)
+    cases = [
+        (layout, operation, moment, victim)
+        for layout in LAYOUTS
+        for operation in OPERATIONS
+        for moment in ("inside", "between")
+        for victim in range(len(layout))
+    ]
+    drawn = draw_cases(draw, cases, times(200, 3))
+    drawn[:2] = [("aabb", "all_reduce", "inside", 0), ("aabb", "all_reduce", "inside", 3)]
+    waits = []
+    for number, (layout, operation, moment, victim) in enumerate(drawn):
+        divide(layout)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with Job(folder, len(layout), f"{operation}:{moment}", timeout=60) as here:
+            time.sleep(draw.uniform(0, 0.1))
+            killed, dead = time.time(), here.ranks[victim]
+            dead.kill()
+            for rank in {*range(len(layout))} - {victim}:
+                output = here.outcome(rank)
+                match = re.search(
+                    rf"([\d.]+) [\d.]+ DistBackendError: .*rank {victim} \(pid {dead.pid}\b", output
+                )
+                assert match, (layout, operation, moment, victim, rank, output)
+                assert output.endswith("\n0 descriptors left\n"), (layout, operation, moment, victim, output)
+                waits.append(float(match[1]) - killed)
+                here.ranks[rank].wait()
+        check_nothing_is_left(here)
+    late = [wait for wait in waits if wait > 1]
+    print(
+        f"{len(drawn)} killed, all named, the median after {statistics.median(waits):.3f} s, the slowest after "
+        f"{max(waits):.2f} s"
+    )
+    if times(True, False):  # another machine may be busy
+        assert not late
+
+
+def test_a_rank_that_is_ended_because_of_another_is_not_named(tmp_path, divide):
+    """An agent ends rank 0 when rank 1 has died beside it."""
+    divide("aabb")
+    with Job(tmp_path, 4, "all_reduce:between", timeout=60) as here:
+        here.ranks[1].kill()
+        here.ranks[1].wait()
+        time.sleep(0.01)
+        here.ranks[0].kill()
+        for rank in (2, 3):
+            output = here.outcome(rank)
+            assert re.search(rf"DistBackendError: .*rank 1 \(pid {here.ranks[1].pid}\b", output), output
+
+
+def test_a_stopped_rank_is_named_when_the_time_is_over(tmp_path, divide, times):
+    draw = random.Random(8)
+    for number, victim in enumerate(times([0, 1, 2, 3] * 5, [2])):
+        divide("aabb")
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with Job(folder, 4, "all_reduce:between", timeout=2) as here:
+            time.sleep(draw.uniform(0, 0.1))
+            here.ranks[victim].send_signal(19)
+            for rank in {0, 1, 2, 3} - {victim}:
+                output = here.outcome(rank)
+                assert re.search(rf"timeout of 2 s .*rank {victim} \(pid {here.ranks[victim].pid}", output), (
+                    output
+                )
+
+
+def test_ctrl_c_ends_a_wait_for_another_machine(tmp_path, divide):
+    divide("aabb")
+    with Job(tmp_path, 4, "wait") as here:
+        time.sleep(0.1)
+        began = time.monotonic()
+        here.ranks[0].send_signal(2)
+        assert here.outcome(0) == "interrupted\n0 descriptors left\n"
+        assert time.monotonic() - began < 1.5
+        assert "interrupted on rank 0" in here.outcome(2)
