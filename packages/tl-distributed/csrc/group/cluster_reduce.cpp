@@ -8,7 +8,7 @@
 namespace tl::distributed {
 
 namespace {
-constexpr int64_t kLaneBlock = 1 << 20;
+constexpr int64_t kLaneBlock = 512 << 10;
 constexpr int64_t kArenaBlock = 128 << 10;
 }  // namespace
 

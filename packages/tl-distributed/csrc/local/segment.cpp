@@ -110,11 +110,25 @@ void Segment::check_wait(const Call& call, const Deadline& deadline) {
   if (now_ns() >= end_of_wait(deadline)) time_out(call, deadline);
 }
 
+namespace {
+uint32_t milliseconds() { return static_cast<uint32_t>(now_ns() / 1'000'000); }
+}  // namespace
+
+void Segment::note_absence(bool is_absent) {
+  block(rank()).absent_at.store(is_absent ? milliseconds() | 1 : 0, std::memory_order_release);
+}
+
+bool Segment::is_absent(int rank) const {
+  constexpr uint32_t kFresh = 500;
+  const uint32_t at = block(rank).absent_at.load(std::memory_order_acquire);
+  return at != 0 && milliseconds() - at < kFresh;
+}
+
 // A rank that waits for another machine names the cause of a timeout itself, a little later.
 int64_t Segment::end_of_wait(const Deadline& deadline) const {
   constexpr int64_t kGraceShare = 20;
   for (const int rank : missing())
-    if (!block(rank).is_absent.load(std::memory_order_acquire)) return deadline.time;
+    if (!is_absent(rank)) return deadline.time;
   return deadline.time + deadline.limit / kGraceShare;
 }
 

@@ -30,7 +30,7 @@ struct alignas(64) RankBlock {
   Word arrived;   // steps this rank has come to
   Word sleepers;  // ranks asleep on `arrived`
   Word has_left;
-  Word is_absent;  // waits for a rank of another machine
+  Word absent_at;  // when it waited for a rank of another machine, in milliseconds; 0: it doesn't
   alignas(64) Call calls[2];
 };
 
@@ -76,7 +76,7 @@ class Segment final : public Membership {
   Call last_call(int rank) const;
 
   // Ranks on other machines.
-  void note_absence(bool is_absent) { block(rank()).is_absent.store(is_absent, std::memory_order_release); }
+  void note_absence(bool is_absent);  // again while the wait goes on: a rank that stands still is not absent
   // The rank that died first, as far as the ranks of this machine know, with a rank that was seen to die
   // then.
   int64_t first_death(int64_t rank, int64_t milliseconds);
@@ -107,6 +107,7 @@ class Segment final : public Membership {
   void check_wait(const Call& call, const Deadline& deadline);
   [[noreturn]] void time_out(const Call& call, const Deadline& deadline);
 
+  bool is_absent(int rank) const;
   int64_t end_of_wait(const Deadline& deadline) const;
 
   Descriptor descriptor_;

@@ -82,8 +82,8 @@ Descriptor Mesh::reach(int peer, const Call& call, const Deadline& deadline) {
 }
 
 Descriptor Mesh::receive(int peer, const Call& call, const Deadline& deadline) {
-  const Wait wait(*this);
   while (true) {
+    const Wait wait(*this);
     if (Descriptor link =
             surroundings_.door->take(surroundings_.numbers[static_cast<size_t>(peer)], LinkKind::kData))
       return link;
