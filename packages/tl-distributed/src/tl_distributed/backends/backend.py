@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from .communicator import Communicator
@@ -18,8 +19,8 @@ _makers: dict[str, Maker] = {}
 class Backend(str):
     """The name of a backend, in lower case: `Backend("GLOO") == Backend.GLOO == "gloo"`.
 
-    `gloo` is for CPU tensors; `fake` is a group of any size in one process, which counts what it would move. `nccl`,
-    `mpi`, `ucc` and `xccl` are names that programs ask for; they are not there.
+    `gloo` is for CPU tensors; `fake` is a group of any size in one process, which counts what it would move.
+    `mpi` needs the extra of that name. `nccl`, `ucc` and `xccl` are names that programs ask for; they are not there.
 
     Example:
         >>> import tl_distributed as dist
@@ -140,7 +141,7 @@ def is_backend_available(backend: str) -> bool:
         >>> dist.is_backend_available("gloo")
         True
     """
-    return backend.lower() in _makers
+    return backend.lower() in _makers or (backend.lower() == Backend.MPI and find_spec("mpi4py") is not None)
 
 
 def is_gloo_available() -> bool:
@@ -166,12 +167,12 @@ def is_nccl_available() -> bool:
 
 
 def is_mpi_available() -> bool:
-    """False: MPI is absent.
+    """True if mpi4py is there, the extra `mpi`.
 
     Example:
         >>> import tl_distributed as dist
-        >>> dist.is_mpi_available()
-        False
+        >>> dist.is_mpi_available() in (True, False)
+        True
     """
     return is_backend_available(Backend.MPI)
 
@@ -213,9 +214,26 @@ def make(name: str, context: GroupContext) -> Communicator:
     Raises:
         RuntimeError: the backend isn't there.
     """
+    if brings_ranks(name):
+        return _make_mpi(context)
     if name not in _makers:
         raise RuntimeError(f"the backend {name!r} is not there; available: {', '.join(_makers)}")
     return _makers[name](context)
+
+
+def brings_ranks(name: str) -> bool:
+    """True for `mpi`, which knows the ranks and needs no store, unless a program has registered another one.
+
+    Args:
+        name: the name of a backend.
+    """
+    return name == Backend.MPI and name not in _makers
+
+
+def _make_mpi(context: GroupContext) -> Communicator:
+    from .mpi import MpiBackend
+
+    return MpiBackend(context)
 
 
 @contextmanager

@@ -10,12 +10,12 @@ from typing import Any
 
 from tl_core.base import ranks as process_ranks
 
-from ..backends.backend import Backend, BackendConfig
+from ..backends.backend import Backend, BackendConfig, brings_ranks
 from ..base import cluster
 from ..base.constants import default_pg_timeout
 from ..stores.file_store import FileStore
 from ..stores.rendezvous import rendezvous
-from ..stores.store import PrefixStore, Store
+from ..stores.store import HashStore, PrefixStore, Store
 from . import world
 from .c10d_logger import _exception_logger, _time_logger
 from .group_member import GroupMember
@@ -73,7 +73,8 @@ def init_process_group(
     Processes of one machine share memory, those of several are connected over TCP.
 
     Args:
-        backend: "gloo", or a list such as "cpu:gloo"; None takes the default of each device.
+        backend: "gloo", "mpi", or a list such as "cpu:gloo"; None takes the default of each device. "mpi" takes rank
+            and size from mpirun or srun, and needs no other way to find the others.
         init_method: where to find the others: `env://` (the default: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT in
             the environment, or what SLURM and MPI tell the processes that they start), `file:///path`,
             `tcp://host:port`.
@@ -103,7 +104,9 @@ def init_process_group(
         raise AssertionError("init_process_group: Cannot specify both init_method and store.")
     backends = _choose(backend, device_id)
     BackendConfig(backends)
-    if store is None:
+    if store is None and init_method is None and brings_ranks(backends):
+        store, (rank, world_size) = HashStore(), _join_mpi()
+    elif store is None:
         store, rank, world_size = next(
             iter(rendezvous(init_method or "env://", rank, world_size, timeout=timeout))
         )
@@ -124,6 +127,12 @@ def init_process_group(
         here.clear()
         raise
     process_ranks.register(_rank_and_size, lambda: world.current().default)
+
+
+def _join_mpi() -> tuple[int, int]:
+    from ..backends.mpi import MpiWorld
+
+    return MpiWorld.join()
 
 
 def _choose(backend: str | None, device_id: Any) -> Backend:
