@@ -85,12 +85,12 @@ def test_a_stopped_rank_is_named_when_the_time_is_over(tmp_path, divide, times):
         divide("aabb")
         folder = tmp_path / str(number)
         folder.mkdir()
-        with Job(folder, 4, "all_reduce:between", timeout=2) as here:
+        with Job(folder, 4, "all_reduce:between", timeout=4) as here:
             time.sleep(draw.uniform(0, 0.1))
             here.ranks[victim].send_signal(19)
             for rank in {0, 1, 2, 3} - {victim}:
                 output = here.outcome(rank)
-                assert re.search(rf"timeout of 2 s .*rank {victim} \(pid {here.ranks[victim].pid}", output), (
+                assert re.search(rf"timeout of 4 s .*rank {victim} \(pid {here.ranks[victim].pid}", output), (
                     output
                 )
 

@@ -375,9 +375,9 @@ PyObject* cluster_group(PyObject*, PyObject* args) {
                           &watch, &listener, &token, &addresses, &compares_all))
       throw PythonError();
     auto door = std::make_unique<Door>(Descriptor(listener), rank, token, addresses_of(addresses));
+    ClusterLinks links{Descriptor(memory), descriptors_of(pidfds), descriptors_of(watch), std::move(door)};
     auto cluster =
-        std::make_unique<Cluster>(rank, members_of(members), name, machines_of(machines), Descriptor(memory),
-                                  descriptors_of(pidfds), descriptors_of(watch), std::move(door));
+        std::make_unique<Cluster>(rank, members_of(members), name, machines_of(machines), std::move(links));
     return object_of(Group::make(cluster_engine(std::move(cluster), compares_all != 0), limit));
   });
 }

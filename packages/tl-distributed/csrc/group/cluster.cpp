@@ -18,12 +18,11 @@ std::vector<Member> members_at(const std::vector<Member>& members, const std::ve
 
 // The lanes' thread may report a death before the mesh is there, and then only to the memory.
 Cluster::Cluster(int rank, std::vector<Member> members, std::string group_name,
-                 std::vector<std::vector<int>> machines, Descriptor memory, std::vector<Descriptor> pidfds,
-                 std::vector<Descriptor> watch, std::unique_ptr<Door> door)
+                 std::vector<std::vector<int>> machines, ClusterLinks links)
     : Membership(rank, members, std::move(group_name)),
       machines_(std::move(machines)),
       positions_(members.size()),
-      door_(std::move(door)) {
+      door_(std::move(links.door)) {
   lanes_ = longest_ = static_cast<int>(machines_[0].size());
   for (int m = 0; m < machine_count(); ++m) {
     const int size = static_cast<int>(ranks_of(m).size());
@@ -31,15 +30,16 @@ Cluster::Cluster(int rank, std::vector<Member> members, std::string group_name,
     longest_ = std::max(longest_, size);
     for (int i = 0; i < size; ++i) positions_[static_cast<size_t>(rank_at(m, i))] = {m, i};
   }
-  segment_ = std::make_unique<Segment>(std::move(memory), number(), members_at(members, ranks_of(machine())),
-                                       std::move(pidfds), this->group_name());
+  segment_ =
+      std::make_unique<Segment>(std::move(links.memory), number(), members_at(members, ranks_of(machine())),
+                                std::move(links.pidfds), this->group_name());
   if (number() >= lanes_) return;
   segment_->on_failure([this](const std::string& text) {
     if (Mesh* mesh = told_.load()) mesh->poison(text);
   });
   Surroundings around = surroundings();
   auto lane = members_at(members, around.numbers);
-  mesh_ = std::make_unique<Mesh>(machine(), std::move(lane), std::move(watch), this->group_name(),
+  mesh_ = std::make_unique<Mesh>(machine(), std::move(lane), std::move(links.watch), this->group_name(),
                                  std::move(around));
   told_ = mesh_.get();
 }

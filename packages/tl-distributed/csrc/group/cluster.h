@@ -16,13 +16,19 @@
 
 namespace tl::distributed {
 
+// What connects a rank: the memory and the processes of its machine, the watch of its lane, its door.
+struct ClusterLinks {
+  Descriptor memory;
+  std::vector<Descriptor> pidfds;
+  std::vector<Descriptor> watch;  // to the rank of its number on each machine; empty without a lane
+  std::unique_ptr<Door> door;
+};
+
 class Cluster final : public Membership {
  public:
-  // `machines` have the ranks of each machine. `pidfds` are of the ranks of this one, and `watch` the
-  // connections to the same rank of each machine; it is empty without a lane.
+  // `machines` have the ranks of each machine.
   Cluster(int rank, std::vector<Member> members, std::string group_name,
-          std::vector<std::vector<int>> machines, Descriptor memory, std::vector<Descriptor> pidfds,
-          std::vector<Descriptor> watch, std::unique_ptr<Door> door);
+          std::vector<std::vector<int>> machines, ClusterLinks links);
 
   struct Position {
     int machine, number;

@@ -51,11 +51,13 @@ void Exchange::pump() {
 
 void Exchange::finish() {
   pump();
+  if (left_ == 0) return;
   while (left_ > 0) {
     await();
     for (size_t i = 0; i < moves_.size(); ++i)
       if (watched_[i].revents) advance(moves_[i]);
   }
+  mesh_.note_absence(false);
 }
 
 void Exchange::add(const Frame& frame, Way way) {
@@ -107,11 +109,8 @@ void Exchange::await() {
   const int64_t end = mesh_.end_of(deadline_);
   const int64_t left = std::clamp<int64_t>(end - now_ns(), 0, mesh_.slice());
   const timespec time = {0, static_cast<long>(left)};
-  int ready;
-  {
-    const Mesh::Wait wait(mesh_);
-    ready = ppoll(watched_.data(), watched_.size(), &time, nullptr);
-  }
+  mesh_.note_absence(true);
+  const int ready = ppoll(watched_.data(), watched_.size(), &time, nullptr);
   if (watched_.back().revents || ready <= 0) mesh_.check_failed(text_of(call_));
   if (ready > 0) return;
   if (deadline_.interruptible && api().interrupted()) mesh_.interrupted(text_of(call_));

@@ -83,10 +83,12 @@ Descriptor Mesh::reach(int peer, const Call& call, const Deadline& deadline) {
 
 Descriptor Mesh::receive(int peer, const Call& call, const Deadline& deadline) {
   while (true) {
-    const Wait wait(*this);
+    note_absence(true);
     if (Descriptor link =
-            surroundings_.door->take(surroundings_.numbers[static_cast<size_t>(peer)], LinkKind::kData))
+            surroundings_.door->take(surroundings_.numbers[static_cast<size_t>(peer)], LinkKind::kData)) {
+      note_absence(false);
       return link;
+    }
     surroundings_.door->await();
     check_failed(text_of(call));
     if (deadline.interruptible && api().interrupted()) interrupted(text_of(call));

@@ -64,20 +64,10 @@ class Mesh final : public Membership {
   int64_t frames_sent() const { return frames_sent_; }
   int64_t bytes_sent() const { return bytes_sent_; }
 
-  // While one lives, the ranks of the machine see that this rank waits for another machine.
-  class Wait {
-   public:
-    explicit Wait(const Mesh& mesh) : segment_(mesh.surroundings_.machine) {
-      if (segment_) segment_->note_absence(true);
-    }
-    ~Wait() {
-      if (segment_) segment_->note_absence(false);
-    }
-    Wait(const Wait&) = delete;
-
-   private:
-    Segment* segment_;
-  };
+  // The ranks of the machine see that this rank waits for another machine, or no longer.
+  void note_absence(bool is_absent) const {
+    if (surroundings_.machine) surroundings_.machine->note_absence(is_absent);
+  }
 
  private:
   std::string failure() const override;
