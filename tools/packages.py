@@ -112,7 +112,10 @@ TABLE = {
         "quantized tensors and layers, observers, fake quantization, models quantized as graphs",
         MODULES,
         3 * MB // 2,
-        {f"tl_quantization.{part}": "graph" for part in ("graph", "quantize_fx")},
+        {
+            f"tl_quantization.{part}": "graph"
+            for part in ("export", "graph", "quantize_fx", "quantize_pt2e", "quantizer")
+        },
     ),
     "tl-distributions": Design(
         "probability distributions, transforms, constraints, divergences", GRADIENTS, MB // 2

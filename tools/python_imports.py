@@ -36,6 +36,7 @@ OPERATORS = (
     "_foreach_",
     "_fused_",
     "_int8_",
+    "_int_mm",
     "_pack_int8",
     "_add_bytes",
     "_quantize_bytes",

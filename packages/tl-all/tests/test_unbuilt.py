@@ -13,7 +13,7 @@ def absent(prefix):
     names = {
         "ao.ns": "ao.ns._numeric_suite_fx",
         "ao.pruning": "ao.pruning._experimental",
-        "ao.quantization": "ao.quantization.pt2e",
+        "ao.quantization": "ao.quantization.fx._model_report",
         "jit": "jit.supported_ops",
     }
     return names.get(prefix, prefix)

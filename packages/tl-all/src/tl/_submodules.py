@@ -31,11 +31,18 @@ SUBMODULES = {
     "ao.pruning.scheduler": "base_scheduler cubic_scheduler lambda_scheduler",
     "ao.pruning.sparsifier": "base_sparsifier nearly_diagonal_sparsifier utils weight_norm_sparsifier",
     "ao.quantization": (
-        "backend_config fake_quantize fuse_modules fuser_method_mappings fx observer qconfig qconfig_mapping "
-        "quant_type quantization_mappings quantize quantize_fx stubs"
+        "backend_config fake_quantize fuse_modules fuser_method_mappings fx observer pt2e qconfig "
+        "qconfig_mapping quant_type quantization_mappings quantize quantize_fx quantize_pt2e quantizer stubs"
     ),
     "ao.quantization.backend_config": (
         "backend_config executorch fbgemm native observation_type onednn qnnpack tensorrt utils x86"
+    ),
+    "ao.quantization.pt2e": (
+        "duplicate_dq_pass export_utils graph_utils lowering port_metadata_pass prepare"
+    ),
+    "ao.quantization.quantizer": (
+        "composable_quantizer embedding_quantizer quantizer x86_inductor_quantizer xnnpack_quantizer "
+        "xnnpack_quantizer_utils xpu_inductor_quantizer"
     ),
     "ao.quantization.fx": "convert custom_config fuse fuse_handler graph_module match_utils prepare tracer",
     "autograd": (

@@ -77,7 +77,7 @@ def tensor(
 
 
 def _quantizer(name: str, integers: Any, scheme: Any, *rest: Any) -> Any:
-    quantizer, dtypes = _module("quantizer"), _module("dtypes")
+    quantizer, dtypes = _module("tensor_quantizer"), _module("dtypes")
     dtype = getattr(dtypes, name)
     if scheme is dtypes.per_tensor_affine and tuple(map(type, rest)) == (float, int):
         return quantizer.PerTensor(*rest, dtype)
@@ -113,7 +113,7 @@ def is_quantized_dtype(dtype: Any) -> bool:
 def new(size: Any, dtype: Any) -> Any:
     """A quantized tensor to read into; `copy_` of a quantized tensor also copies the scales."""
     integers = tl_core.empty(size, dtype=QUANTIZED[str(dtype).removeprefix("torch.")].dtype)
-    return _module("tensor").made_of(integers, _module("quantizer").PerTensor(1.0, 0, dtype))
+    return _module("tensor").made_of(integers, _module("tensor_quantizer").PerTensor(1.0, 0, dtype))
 
 
 def parts(t: Any) -> tuple[Any, str, tuple[Any, ...]]:

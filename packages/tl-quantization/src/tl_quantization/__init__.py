@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from .quant_type import *
     from .quantization_mappings import *
     from .quantize import *
-    from .quantizer import *
     from .stubs import *
     from .tensor import *
+    from .tensor_quantizer import *
     from .weight_only import *
 
 __getattr__, __dir__, __all__ = attach(
@@ -195,7 +195,7 @@ __getattr__, __dir__, __all__ = attach(
             "quantize_qat",
             "swap_module",
         ),
-        "quantizer": ("PerChannel", "PerTensor", "Quantizer"),
+        "tensor_quantizer": ("PerChannel", "PerTensor", "Quantizer"),
         "stubs": ("DeQuantStub", "QuantStub", "QuantWrapper"),
         "weight_only": ("WeightOnlyLinear", "quantize_weights"),
         "tensor": ("QuantizedTensor", "implements", "integers_of", "made_of"),

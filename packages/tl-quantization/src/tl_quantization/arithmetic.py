@@ -9,8 +9,8 @@ from tl_nn import functional as F
 
 from .dtypes import bounds, qint32
 from .operators import quantize_numbers
-from .quantizer import PerTensor
 from .tensor import integers_of, made_of
+from .tensor_quantizer import PerTensor
 
 __all__ = ["add", "add_number", "mul", "mul_number"]
 

@@ -13,8 +13,8 @@ from tl_core.overrides import overridable
 from . import operators
 from .dtypes import bounds, is_quantized_dtype, qint32, quantized_dtype
 from .qparams import choose_qparams
-from .quantizer import PerChannel, PerTensor
 from .tensor import QuantizedTensor, made_of
+from .tensor_quantizer import PerChannel, PerTensor
 
 __all__ = [
     "dequantize",

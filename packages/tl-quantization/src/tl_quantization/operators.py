@@ -12,8 +12,8 @@ from tl_core.overrides import DisableTorchFunctionSubclass
 from tl_core.pytree import tree_map
 
 from .dtypes import bounds, quint8, storage_dtype
-from .quantizer import PerTensor, Quantizer
 from .tensor import QuantizedTensor, implements, integers_of, made_of
+from .tensor_quantizer import PerTensor, Quantizer
 
 __all__: list[str] = []
 

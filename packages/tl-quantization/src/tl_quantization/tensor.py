@@ -18,7 +18,7 @@ from tl_core.base.rule_table import RuleTable
 from tl_core.overrides import DisableTorchFunctionSubclass, made_of_others
 
 from .dtypes import QScheme, storage_dtype
-from .quantizer import PerChannel, PerTensor, Quantizer
+from .tensor_quantizer import PerChannel, PerTensor, Quantizer
 
 __all__ = ["QuantizedTensor", "implements", "integers_of", "made_of"]
 

@@ -42,6 +42,9 @@ MOVED_NAMES = {
     "tl_core.storage": dict.fromkeys(("_from_bytes", "_without_memory"), "tl_core.memory.untyped_storage"),
     "tl_core.subclasses.fake_tensor": {"_rebuild": "tl_core.subclasses.fake_mode"},
     "tl_quantization.observer": {"_Partial": "tl_quantization.observer_base"},
+    "tl_quantization.quantizer": dict.fromkeys(
+        ("PerChannel", "PerTensor"), "tl_quantization.tensor_quantizer"
+    ),
 }
 
 

@@ -97,6 +97,7 @@ MODULES = {
     "ao.pruning": "tl_quantization.pruning",
     "ao.quantization": "tl_quantization",
     "ao.quantization.fx": "tl_quantization.graph",
+    "ao.quantization.pt2e": "tl_quantization.export",
     "autograd": "tl_autograd",
     "autograd._functions": "tl_autograd.compat.older_functions",
     "backends": "tl_backends.backends",
@@ -524,6 +525,13 @@ _GROUPS = {
         "feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ "
         "hinge_embedding_loss kl_div margin_ranking_loss norm_except_dim poisson_nll_loss "
         "triplet_margin_loss"
+    ),
+    ("ao.quantization.", "tl_quantization.export.modes"): (
+        "allow_exported_model_train_eval move_exported_model_to_eval move_exported_model_to_train"
+    ),
+    ("ao.quantization.", "tl_quantization.export.numeric_debugger"): (
+        "CUSTOM_KEY NUMERIC_DEBUG_HANDLE_KEY compare_results extract_results_from_loggers "
+        "generate_numeric_debug_handle prepare_for_propagation_comparison"
     ),
     ("", "tl_quantization.functions"): (
         "int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point "

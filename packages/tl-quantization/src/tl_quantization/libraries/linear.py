@@ -12,8 +12,8 @@ from ..functions import quantize_per_tensor
 from ..operators import quantize_numbers
 from ..packed.half import HalfLinear
 from ..packed.linear import PackedLinear
-from ..quantizer import PerTensor
 from ..tensor import QuantizedTensor
+from ..tensor_quantizer import PerTensor
 from .registry import define, quantized_input
 
 __all__: list[str] = []

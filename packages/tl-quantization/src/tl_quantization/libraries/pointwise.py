@@ -11,8 +11,8 @@ from tl_nn import functional as F
 from .. import arithmetic
 from ..functions import quantized_max_pool1d, quantized_max_pool2d
 from ..operators import quantize_numbers
-from ..quantizer import PerTensor
 from ..tensor import QuantizedTensor
+from ..tensor_quantizer import PerTensor
 from .registry import define
 
 __all__: list[str] = []

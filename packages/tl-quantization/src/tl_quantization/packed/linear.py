@@ -8,8 +8,8 @@ import tl_core
 from tl_core import Tensor
 
 from ..dtypes import qint8
-from ..quantizer import PerChannel, PerTensor, Quantizer
 from ..tensor import QuantizedTensor, integers_of, made_of
+from ..tensor_quantizer import PerChannel, PerTensor, Quantizer
 
 __all__ = ["PackedLinear"]
 

@@ -9,8 +9,8 @@ from tl_nn import functional as F
 
 from ..functions import quantize_per_tensor_dynamic
 from ..operators import quantize_numbers
-from ..quantizer import PerTensor
 from ..tensor import QuantizedTensor
+from ..tensor_quantizer import PerTensor
 from .convolution import PackedConvolution
 
 __all__ = ["ConvolutionWindows"]

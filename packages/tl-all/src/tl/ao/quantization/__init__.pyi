@@ -6,8 +6,8 @@ from tl_quantization import fake_quantization as fake_quantization
 from tl_quantization import functions as functions
 from tl_quantization import qparams as qparams
 from tl_quantization import quant_type as quant_type
-from tl_quantization import quantizer as quantizer
 from tl_quantization import tensor as tensor
+from tl_quantization import tensor_quantizer as tensor_quantizer
 from tl_quantization import weight_only as weight_only
 from tl_quantization.dtypes import QScheme as QScheme
 from tl_quantization.dtypes import bounds as bounds
@@ -22,6 +22,21 @@ from tl_quantization.dtypes import qint32 as qint32
 from tl_quantization.dtypes import quantized_dtype as quantized_dtype
 from tl_quantization.dtypes import quint8 as quint8
 from tl_quantization.dtypes import storage_dtype as storage_dtype
+from tl_quantization.export.modes import allow_exported_model_train_eval as allow_exported_model_train_eval
+from tl_quantization.export.modes import move_exported_model_to_eval as move_exported_model_to_eval
+from tl_quantization.export.modes import move_exported_model_to_train as move_exported_model_to_train
+from tl_quantization.export.numeric_debugger import CUSTOM_KEY as CUSTOM_KEY
+from tl_quantization.export.numeric_debugger import NUMERIC_DEBUG_HANDLE_KEY as NUMERIC_DEBUG_HANDLE_KEY
+from tl_quantization.export.numeric_debugger import compare_results as compare_results
+from tl_quantization.export.numeric_debugger import (
+    extract_results_from_loggers as extract_results_from_loggers,
+)
+from tl_quantization.export.numeric_debugger import (
+    generate_numeric_debug_handle as generate_numeric_debug_handle,
+)
+from tl_quantization.export.numeric_debugger import (
+    prepare_for_propagation_comparison as prepare_for_propagation_comparison,
+)
 from tl_quantization.fake_quantization import (
     fake_quantize_per_channel_affine as fake_quantize_per_channel_affine,
 )
@@ -208,9 +223,6 @@ from tl_quantization.quantize import quantize as quantize
 from tl_quantization.quantize import quantize_dynamic as quantize_dynamic
 from tl_quantization.quantize import quantize_qat as quantize_qat
 from tl_quantization.quantize import swap_module as swap_module
-from tl_quantization.quantizer import PerChannel as PerChannel
-from tl_quantization.quantizer import PerTensor as PerTensor
-from tl_quantization.quantizer import Quantizer as Quantizer
 from tl_quantization.range_observers import MinMaxObserver as MinMaxObserver
 from tl_quantization.range_observers import MovingAverageMinMaxObserver as MovingAverageMinMaxObserver
 from tl_quantization.range_observers import (
@@ -229,6 +241,9 @@ from tl_quantization.tensor import QuantizedTensor as QuantizedTensor
 from tl_quantization.tensor import implements as implements
 from tl_quantization.tensor import integers_of as integers_of
 from tl_quantization.tensor import made_of as made_of
+from tl_quantization.tensor_quantizer import PerChannel as PerChannel
+from tl_quantization.tensor_quantizer import PerTensor as PerTensor
+from tl_quantization.tensor_quantizer import Quantizer as Quantizer
 from tl_quantization.weight_only import WeightOnlyLinear as WeightOnlyLinear
 from tl_quantization.weight_only import quantize_weights as quantize_weights
 
@@ -237,6 +252,7 @@ from . import fake_quantize as fake_quantize
 from . import fuser_method_mappings as fuser_method_mappings
 from . import fx as fx
 from . import observer as observer
+from . import pt2e as pt2e
 from . import qconfig as qconfig
 from . import qconfig_mapping as qconfig_mapping
 from . import quantization_mappings as quantization_mappings

@@ -9,7 +9,7 @@ from tl_nn import functional as F
 
 from ...dtypes import quint8
 from ...operators import quantize_numbers
-from ...quantizer import PerTensor
+from ...tensor_quantizer import PerTensor
 from .modules.utils import numbers_of, requantize
 
 __all__ = [

@@ -11,8 +11,8 @@ from tl_nn import functional as F
 from ....dtypes import quint8
 from ....functions import quantize_per_channel
 from ....qconfig import float_qparams_weight_only_qconfig
-from ....quantizer import PerChannel, PerTensor
 from ....tensor import integers_of
+from ....tensor_quantizer import PerChannel, PerTensor
 from .utils import WeightedQuantizedModule, numbers_of, pop_entries, quantized_weight, weight_observer
 
 __all__ = ["Embedding", "EmbeddingBag"]

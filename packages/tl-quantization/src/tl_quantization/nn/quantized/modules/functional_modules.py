@@ -10,7 +10,7 @@ from tl_nn import functional as F
 
 from .... import arithmetic
 from ....operators import quantize_numbers
-from ....quantizer import PerTensor
+from ....tensor_quantizer import PerTensor
 from .utils import OutputScale, numbers_of, observed_qparams
 
 __all__ = ["FXFloatFunctional", "FloatFunctional", "QFunctional"]

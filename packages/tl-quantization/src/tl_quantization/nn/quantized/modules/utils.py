@@ -11,8 +11,8 @@ from tl_nn import Module
 from ....dtypes import quantized_dtype, storage_dtype
 from ....functions import quantize_per_channel, quantize_per_tensor
 from ....operators import quantize_numbers
-from ....quantizer import PerTensor
 from ....tensor import QuantizedTensor, made_of
+from ....tensor_quantizer import PerTensor
 
 __all__ = [
     "OutputScale",
