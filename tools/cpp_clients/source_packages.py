@@ -45,7 +45,7 @@ PACKAGES = {
     ),
     "pytorch3d": Package(
         "https://github.com/facebookresearch/pytorch3d",
-        "pytorch3d/csrc/*.cpp pytorch3d/csrc/*/*.cpp",
+        "pytorch3d/csrc/*.cpp pytorch3d/csrc/*/*.cpp pytorch3d/csrc/*/*/*.cpp",
         "pytorch3d/csrc",
         "_C",
     ),
