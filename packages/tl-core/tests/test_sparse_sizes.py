@@ -1,10 +1,12 @@
 """Sparse tensors in place: items that are not set, sizes, copies, likenesses, and what has no strides."""
 
-import numpy
 import pytest
-from test_sparse_compressed import ALL, LAYOUTS, blocksize, holed, indices, to
 
 import tl_core as tl
+
+numpy = pytest.importorskip("numpy")
+
+from test_sparse_compressed import ALL, LAYOUTS, blocksize, holed, indices, to  # noqa: E402
 
 BLOCK = (2, 2)
 DENSE = holed(6, 4, seed=3)
