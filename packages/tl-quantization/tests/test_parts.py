@@ -7,7 +7,7 @@ import tl_autograd  # noqa: F401 - float layers record
 import tl_core as tl
 import tl_nn as nn
 import tl_quantization as tq
-from tl_quantization import dtypes, fuser_method_mappings, qparams, quantization_mappings, quantizer
+from tl_quantization import dtypes, fuser_method_mappings, qparams, quantization_mappings, tensor_quantizer
 from tl_quantization.nn import intrinsic, quantizable
 from tl_quantization.nn import quantized as nnq
 from tl_quantization.nn.intrinsic.qat.modules.folding import along_channels
@@ -65,12 +65,12 @@ def test_a_symmetric_range_has_zero_in_its_middle():
 def test_integers_of_each_channel():
     x = np.array([[0.3, -2.0], [7.0, 100.0]])
     scales, zeros = np.array([0.5, 0.25]), np.array([3, 128])
-    q = quantizer.PerChannel(tl.tensor(scales), tl.tensor(zeros), 0, tq.quint8)
+    q = tensor_quantizer.PerChannel(tl.tensor(scales), tl.tensor(zeros), 0, tq.quint8)
     expected = np.clip(np.rint(x / scales[:, None]) + zeros[:, None], 0, 255)
     integers = q.integers(tl.tensor(x))
     assert np.array_equal(integers.numpy(), expected) and q.scheme == tq.per_channel_affine
     np.testing.assert_allclose(q.numbers(integers).numpy(), (expected - zeros[:, None]) * scales[:, None])
-    floating = quantizer.PerChannel(tl.tensor(scales), tl.tensor([0.5, 1.0]), 1, tq.quint8)
+    floating = tensor_quantizer.PerChannel(tl.tensor(scales), tl.tensor([0.5, 1.0]), 1, tq.quint8)
     assert floating.scheme == tq.per_channel_affine_float_qparams
     assert "axis=1" in floating.shown() and q.integers(tl.tensor([[float("nan"), 0], [0, 0]]))[0, 0] == 0
 

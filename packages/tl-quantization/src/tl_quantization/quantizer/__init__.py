@@ -1,5 +1,7 @@
 """Quantizers: they annotate the nodes of an exported model with specifications of integers."""
 
+from tl_core.base.former_names import attributes_of
+
 from .quantizer import (
     DerivedQuantizationSpec,
     EdgeOrNode,
@@ -21,3 +23,5 @@ __all__ = [
     "Quantizer",
     "SharedQuantizationSpec",
 ]
+
+__getattr__ = attributes_of(__name__)  # of names that pickles hold
