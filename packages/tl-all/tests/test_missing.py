@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import pytest
 
 import tl
-from tl import _names
+from tl import _grafts, _names
 from tl_core.base import name_table
 
 SAID = r"is part of the package tl-nowhere, which is not installed \(pip install tl-nowhere\)"
@@ -108,6 +108,7 @@ _names.MODULES["broken"] = "tl_broken"
 _names.MODULES["deep"] = "tl_broken.deep"
 _names.TOPS |= {"broken", "deep"}
 import tl
+from tl import _grafts
 forms = ("tl.broken", "import tl.broken", "from tl import broken", "tl.deep", "import tl.deep", "from tl import deep")
 for form in forms:
     try:
@@ -139,3 +140,14 @@ def test_the_longest_prefix_wins():
     assert _names.facade_of("tl_nn.modules.linear") == "nn.modules.linear"
     assert _names.facade_of("tl_core.linalg") == "linalg"
     assert _names.facade_of("numpy.linalg") is None
+
+
+def test_a_setting_is_read_without_a_search_of_the_facade(monkeypatch):
+    """A compiled function reads settings at each call."""
+    config = tl._dynamo.config
+
+    def search(*arguments):
+        raise AssertionError(arguments)
+
+    monkeypatch.setattr(_grafts, "attribute", search)
+    assert config.suppress_errors is False

@@ -174,6 +174,10 @@ def extend(module: ModuleType, dotted: str) -> None:
     own = module.__dict__.get("__getattr__")
     if own is not None and own is _functions.get(module.__name__):
         return
+    if own is None and hasattr(
+        type(module), "__getattr__"
+    ):  # a module of settings reads each through its class
+        own = type(module).__getattr__.__get__(module)
 
     def look_up(name: str) -> "Any":
         if own is not None:
