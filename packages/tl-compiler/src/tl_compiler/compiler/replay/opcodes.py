@@ -303,22 +303,25 @@ def _append(observer: Observer, activation: Any, instruction: Any) -> None:
     """The container is that of a comprehension, or of a display."""
 
 
+def _read_container(observer: Observer, activation: Any) -> Any:
+    """The container on top of the stack, whose content the instruction reads."""
+    x = observer.top(activation, 1)[0]
+    if isinstance(x, Tensor):
+        raise Refusal("a tensor is walked through")
+    read_operand(observer, x)
+    return x
+
+
 @_rule("LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE")
 def _extend(observer: Observer, activation: Any, instruction: Any) -> None:
-    source = observer.top(activation, 1)[0]
-    if isinstance(source, Tensor):
-        raise Refusal("a tensor is walked through")
-    read_operand(observer, source)
+    _read_container(observer, activation)
     activation.pending = Pending("none", None, list.extend)
 
 
 @_rule("UNPACK_SEQUENCE", "UNPACK_EX", "GET_ITER", "GET_LEN")
 def _walk(observer: Observer, activation: Any, instruction: Any) -> None:
-    x = observer.top(activation, 1)[0]
-    if isinstance(x, Tensor):
-        raise Refusal("a tensor is walked through")
-    read_operand(observer, x)
-    is_new = instruction.opname in ("GET_ITER", "GET_YIELD_FROM_ITER") and makes_iterator(x)
+    x = _read_container(observer, activation)
+    is_new = instruction.opname == "GET_ITER" and makes_iterator(x)
     activation.pending = Pending("fresh" if is_new else "none", None, iter)
 
 
