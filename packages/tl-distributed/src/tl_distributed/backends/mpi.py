@@ -418,7 +418,7 @@ class MpiBackend(Communicator):
             failed = self.comm.Get_failed()
             ranks = failed.Translate_ranks(list(range(failed.size)), self.comm.group) if failed.size else []
         except (self.mpi.Exception, NotImplementedError):
-            return []
+            return []  # without fault tolerance MPI has no names of the dead
         return sorted(self._global(rank) for rank in ranks)
 
     def _revoke(self) -> None:

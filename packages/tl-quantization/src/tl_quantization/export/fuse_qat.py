@@ -29,10 +29,10 @@ def fuse_conv_bn_qat(model: GraphModule) -> None:
     edges: dict[Any, Any] = {}
     for norm in list(model.graph.nodes):
         conv = norm.args[0] if as_batch_norm(norm) else None
-        if not (as_conv(conv) or as_conv_transpose(conv)) or len(conv.users) != 1:  # type: ignore[union-attr]
+        if not (as_conv(conv) or as_conv_transpose(conv)) or len(conv.users) != 1:  # type: ignore[union-attr]  # a node
             continue
         if argument(norm, 1, "weight") is not None:
-            edges |= _fuse(model, conv, norm)  # type: ignore[arg-type]
+            edges |= _fuse(model, conv, norm)  # type: ignore[arg-type]  # a node
     if not edges:
         return
     for node in model.graph.nodes:
@@ -66,7 +66,7 @@ def _fuse(model: GraphModule, conv: Node, norm: Node) -> dict[Any, Any]:
     with graph.inserting_before(norm):
         result = call(aten.div.Tensor, conv, call(aten.reshape.default, scale, of_result))
         if bias is not None:
-            zeros.meta["val"] = bias.meta["val"]  # type: ignore[union-attr]
+            zeros.meta["val"] = bias.meta["val"]  # type: ignore[union-attr]  # a node
             result = call(aten.add.Tensor, result, call(aten.reshape.default, bias, of_result))
     norm.replace_input_with(conv, result)
     return {(weight, conv): (product, conv), (bias, conv): (zeros, conv)}

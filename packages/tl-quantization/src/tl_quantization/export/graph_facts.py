@@ -119,7 +119,7 @@ def arguments(node: Node) -> list[Any]:
     Args:
         node: the call.
     """
-    schema: Any = node.target._schema  # type: ignore[union-attr]
+    schema: Any = node.target._schema  # type: ignore[union-attr]  # of an overload
     return [
         argument(node, i, entry.name, getattr(entry, "default_value", None))
         for i, entry in enumerate(schema.arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
@@ -105,12 +106,7 @@ def allow_exported_model_train_eval(model: GraphModule) -> GraphModule:
             _set_mode(self, bool(mode))
         return self
 
-    def evaluate(self: Any) -> Any:
-        return train(self, False)
-
-    model.train = MethodType(train, model)  # type: ignore[method-assign]
-    model.eval = MethodType(evaluate, model)  # type: ignore[method-assign]
-    return model
+    return _replace_train(model, train)
 
 
 def refuse_train_eval(model: GraphModule) -> GraphModule:
@@ -123,9 +119,11 @@ def refuse_train_eval(model: GraphModule) -> GraphModule:
     def train(self: Any, mode: bool = True) -> Any:
         raise NotImplementedError("Calling train() or eval() is not supported yet.")
 
-    def evaluate(self: Any) -> Any:
-        raise NotImplementedError("Calling train() or eval() is not supported yet.")
+    return _replace_train(model, train)
 
-    model.train = MethodType(train, model)  # type: ignore[method-assign]
-    model.eval = MethodType(evaluate, model)  # type: ignore[method-assign]
+
+def _replace_train(model: GraphModule, train: Callable[[Any, bool], Any]) -> GraphModule:
+    """Sets `train` of one model, and `eval` by it."""
+    model.train = MethodType(train, model)  # type: ignore[method-assign]  # of this model, not of its class
+    model.eval = MethodType(lambda self: train(self, False), model)  # type: ignore[method-assign]  # likewise
     return model

@@ -106,7 +106,8 @@ class OutputLogger(Module):
     ) -> None:
         super().__init__()
         self.node_name, self.nn_module_stack = node_name, nn_module_stack
-        self.debug_handle, self.stats = debug_handle, []  # type: ignore[var-annotated]
+        self.debug_handle = debug_handle
+        self.stats: list[Any] = []
 
     def forward(self, x: object) -> object:
         """Stores a copy of the value without its graph."""
