@@ -80,7 +80,8 @@ void refuse_view(ViewOrigin origin, Edge e, ViewWrite write) {
 
 bool stands_for_base(TlTensor* t) {
   TlTensor* base = api->tensor_view_base(t);
-  return base && (flags_of(t) & (TL_VIEW_NO_GRAD | TL_VIEW_INFERENCE)) && gradient_edge(base).node;
+  constexpr int kUnrecorded = int{TL_VIEW_NO_GRAD} | int{TL_VIEW_INFERENCE};
+  return base && (flags_of(t) & kUnrecorded) && gradient_edge(base).node;
 }
 
 void check_unchanged(TlTensor* t) {

@@ -25,14 +25,14 @@ Geometry geometry_of(const TlLoopOperand& o) {
 
 // Whether the elements fill one piece of memory, each once.
 bool is_dense(const Geometry& g) {
-  int order[kMaxDims], n = 0;
+  int64_t elements = 1, step = 1;
   for (int d = 0; d < g.ndim; ++d)
-    if (g.sizes[d] > 1) order[n++] = d;
-  std::sort(order, order + n, [&](int a, int b) { return g.strides[a] < g.strides[b]; });
-  int64_t step = 1;
-  for (int i = 0; i < n; ++i) {
-    if (g.strides[order[i]] != step) return false;
-    step *= g.sizes[order[i]];
+    if (g.sizes[d] > 1) elements *= g.sizes[d];
+  while (step != elements) {
+    int d = 0;
+    while (d < g.ndim && (g.sizes[d] <= 1 || g.strides[d] != step)) ++d;
+    if (d == g.ndim) return false;
+    step *= g.sizes[d];
   }
   return true;
 }

@@ -72,7 +72,7 @@ class RowPass::Planner {
     const int64_t row_bytes = row_length(step.out.geometry, rows_) * step.out.bytes();
     const bool in_place = may_write_in_place(step);
     if (in_place) free_slots(k, step);
-    action.out = locate_output(k, step, row_bytes);
+    action.out = locate_output(k, row_bytes);
     if (!in_place) free_slots(k, step);
     location_of_[k] = action.out;
     note_scratch(step, row.columns);
@@ -151,7 +151,7 @@ class RowPass::Planner {
     }
   }
 
-  Location locate_output(int k, const Step& step, int64_t row_bytes) {
+  Location locate_output(int k, int64_t row_bytes) {
     if (division_.stored[k]) {
       pass_.targets_.push_back({row_bytes, 0, k});
       return {Location::Memory, static_cast<int>(pass_.targets_.size()) - 1};

@@ -242,10 +242,11 @@ PyTypeObject* make_type(const std::string& qualified, PyTypeObject* base) {
              {Py_tp_doc, const_cast<char*>("A recorded call in the graph of derivatives.")}};
   }
   slots.push_back({0, nullptr});
-  const unsigned collected = base ? 0 : Py_TPFLAGS_HAVE_GC;  // a derived class inherits it with the functions
-  PyType_Spec spec = {
-      qualified.c_str(), sizeof(NodeObject), 0,
-      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION | collected, slots.data()};
+  const unsigned long collected =
+      base ? 0 : Py_TPFLAGS_HAVE_GC;  // a derived class inherits it with the functions
+  const unsigned long flags =
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION | collected;
+  PyType_Spec spec = {qualified.c_str(), sizeof(NodeObject), 0, static_cast<unsigned>(flags), slots.data()};
   return reinterpret_cast<PyTypeObject*>(
       checked(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(base))).release());
 }

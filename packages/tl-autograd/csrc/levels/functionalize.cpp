@@ -136,9 +136,8 @@ Tensor fitted(const Rule& r, Tensor v, TlTensor* before) {
 void commit(TlTensor* wrapper, const Tensor& v) {
   const FunctionalPosition& position = *entry_of(wrapper)->position;
   std::vector<Tensor> stages;
-  for (const auto& step : position.steps)
-    stages.push_back(stages.empty() ? position.group->base
-                                    : position.steps[stages.size() - 1]->applied(stages.back().get()));
+  for (size_t i = 0; i < position.steps.size(); ++i)
+    stages.push_back(i == 0 ? position.group->base : position.steps[i - 1]->applied(stages.back().get()));
   Tensor whole = v;
   for (size_t i = position.steps.size(); i-- > 0;)
     whole = position.steps[i]->undone(stages[i].get(), whole.get());

@@ -28,7 +28,10 @@ struct Rule {
   bool writes() const { return written >= 0; }
   bool is_target(int arg) const;  // the argument has a derivative
   int jvp_kind() const;
-  int batch_kind() const { return row ? row->batch_kind : TL_BATCH_LOOP; }
+  int batch_kind() const {
+    if (row) return row->batch_kind;
+    return TL_BATCH_LOOP;
+  }
   TlArgRole role(int arg) const { return row ? static_cast<TlArgRole>(row->roles[arg]) : TL_ROLE_PLAIN; }
 };
 

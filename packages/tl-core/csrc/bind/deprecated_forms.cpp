@@ -60,7 +60,7 @@ std::optional<TodaysForm> todays_form(const char* name, const PyArgs& in) {
   warn(cat("This overload of ", name, " is deprecated: give ", first, numbers.size() > 1 ? " and alpha" : "",
            " by name, behind the tensors."));
 
-  TodaysForm today{std::move(tensors), {}, static_cast<Py_ssize_t>(form->tensors)};
+  TodaysForm today{std::move(tensors), PyRef{}, static_cast<Py_ssize_t>(form->tensors)};
   const Py_ssize_t n_keywords = in.n_keywords();
   today.keywords = checked(PyTuple_New(n_keywords + static_cast<Py_ssize_t>(numbers.size())));
   for (Py_ssize_t i = 0; i < n_keywords; ++i) {

@@ -52,7 +52,7 @@ class StateProduct {
 
   void operator()(const float* state, float* to) {
     cpu::FloatRange range{0.0f, 0.0f, false};
-    if (rows_ * n_) range = cpu::float_range(state, rows_ * n_);
+    if (rows_ > 0 && n_ > 0) range = cpu::float_range(state, rows_ * n_);
     check_range(range);
     const ByteParams params = choose_byte_params(range, kTop);
     cpu::quantize_rows({state, rows_, n_, 1.0f / params.scale, static_cast<float>(params.zero_point), 255.0f,

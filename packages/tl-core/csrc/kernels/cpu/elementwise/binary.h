@@ -21,7 +21,7 @@ namespace tl::cpu::TL_ISA_NAMESPACE::functions {
 template <class T, class P>
 TL_INLINE T by_alpha(T y, P alpha) {
   if constexpr (is_whole<T>() || is_complex_type<T>) {
-    if (alpha == P{1}) return y;
+    if (alpha == one_like(alpha)) return y;
   }
   return times(spread<T>(alpha), y);
 }
