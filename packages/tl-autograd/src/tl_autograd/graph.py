@@ -157,9 +157,8 @@ def register_multi_grad_hook(
     """Calls `fn` when the gradients of `tensors` were computed.
 
     Args:
-        mode: "all" calls `fn(grads)` once a backward, after the last of those gradients that this backward
-            computes, with None
-            for the others. "any" calls `fn(grad)` with the first.
+        mode: "all" calls `fn(grads)` once in a backward pass, after the last gradient that this pass computes, with
+            None for the others. "any" calls `fn(grad)` with the first gradient.
         tensors: the tensors.
         fn: takes the list of gradients in mode "all", None where there is none; one gradient in mode "any".
 

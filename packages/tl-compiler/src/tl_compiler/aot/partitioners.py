@@ -93,7 +93,7 @@ class _Joint:
         """The two graphs.
 
         Args:
-            kept: the values that go from one to the other.
+            saved: the values that the backward pass reads from the forward pass.
             backward: the nodes of the backward pass.
         """
         gradients = [n for n in self.gradients if isinstance(n, Node) and n not in backward]

@@ -111,7 +111,7 @@ class CallSymbols:
 
     Args:
         env: their environment.
-        wanted: which sizes and numbers are to be symbols.
+        wishes: the sizes and numbers that become symbols.
     """
 
     def __init__(self, env: Any, wishes: Wishes) -> None:

@@ -51,11 +51,10 @@ def export(
     preserve_module_call_signature: tuple[str, ...] = (),
     prefer_deferred_runtime_asserts_over_guards: bool = False,
 ) -> ExportedProgram:
-    """Traces a module on example inputs, and makes a program of what it does.
+    """Traces a module on example inputs, and returns its operators as a program.
 
-    The module runs once, on tensors that have sizes but no memory. Its operators become a graph; sizes that
-    are said to be
-    dynamic stay symbols, and what the program asks of them is checked against what was promised.
+    The module runs once, on tensors that have sizes but no memory. Its operators become a graph. Dynamic sizes stay
+    symbols, and the conditions of the program on them are compared with the declared ranges.
 
     Args:
         mod: the module.

@@ -242,9 +242,8 @@ class ExportBackwardSignature:
 class ExportGraphSignature:
     """What each input and output of an exported graph is.
 
-    Inputs are parameters, buffers and constants, then those of the user; outputs are new values of what is
-    mutated, then
-    the user's results.
+    Inputs are parameters, buffers and constants, then the user's inputs. Outputs are the new values of mutated
+    inputs, then the user's results.
 
     Args:
         input_specs: the inputs.

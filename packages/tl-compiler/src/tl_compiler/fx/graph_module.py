@@ -444,7 +444,7 @@ def restored(
 
     Args:
         state: the module's `__dict__`.
-        written: the nodes, and what writes their code unless it is written as usual.
+        content: the records of the nodes, and the code generator, or None for the usual one.
         tracer_cls: the tracer that made the graph.
         class_name: the name of the module's class.
 

@@ -67,9 +67,8 @@ def cond(
     """Calls one of two functions, as a condition says. In a trace both become graphs, and the program chooses
     when it runs.
 
-    Gradients are those of the function that was called. Under `vmap`, where each example has a condition of
-    its own, both
-    are computed and chosen from.
+    Gradients are the derivatives of the function that was called. Under `vmap`, where each example has its own
+    condition, both functions run, and each example gets the result of its function.
 
     Args:
         pred: the condition: a bool, or a bool tensor of one element.

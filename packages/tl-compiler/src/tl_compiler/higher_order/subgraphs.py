@@ -174,7 +174,7 @@ def with_inputs(subgraph: Subgraph, lifted: list[Any]) -> GraphModule:
     """The graph with inputs for everything that any of the functions reads from around.
 
     Args:
-        found: the graph.
+        subgraph: the graph of one function.
         lifted: the values, of all functions of the operator.
 
     Returns:

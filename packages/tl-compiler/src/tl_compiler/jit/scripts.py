@@ -134,14 +134,13 @@ def trace(
     """Runs a function or module on examples, and returns a program of the operators that ran.
 
     The program has the modules of the module, and its sizes are those of its inputs. Choices that Python makes by
-    values
-    of tensors are those of the examples; a `TracerWarning` names each. Scripted functions and modules keep theirs.
+    values of tensors are those of the examples; a `TracerWarning` names each. Scripted functions and modules
+    keep theirs.
 
     Args:
         func: the function, module or method of a module.
-        example_inputs: the arguments of a call: a tensor, or a tuple of tensors and of lists, tuples and dictionaries
-        of
-            tensors.
+        example_inputs: the arguments of a call: a tensor, or a tuple of tensors and of lists, tuples and
+            dictionaries of tensors.
         optimize: without effect.
         check_trace: whether the program is compared with a second trace and with the function.
         check_inputs: further arguments to compare with, a tuple each.

@@ -53,7 +53,7 @@ def program_name(value: Any) -> str:
 class Sources:
     """The definitions of a program, in the place of the files of an archive.
 
-    Args:
+    Attributes:
         version (int): the version of the operators' meanings.
 
     Example:

@@ -251,7 +251,7 @@ class Probes:
 
         Args:
             lanes: the size in each lane.
-            known: the expressions among the arguments.
+            candidates: the expressions among the arguments.
             again: runs the operator at other values of the symbols, and returns the size, or None where it raises.
 
         Returns:

@@ -26,7 +26,7 @@ def as_nested(tensor: Tensor, ragged: Ragged, ragged_idx: int) -> NestedTensor:
     """The tensor itself, a fresh one, from now on read as the values of a nested tensor.
 
     Args:
-        made: the tensor.
+        tensor: the values.
         ragged: the offsets.
         ragged_idx: the dimension that differs in size.
     """

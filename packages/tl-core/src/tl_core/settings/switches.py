@@ -42,7 +42,7 @@ def restore(saved: dict[str, Any]) -> None:
     """Sets what `values` returned, also switches whose package has not been loaded yet.
 
     Args:
-        found: the values by the names of their switches.
+        saved: the values by the names of their switches.
     """
     _values.update(saved)
 
@@ -63,7 +63,7 @@ def watch(name: str, callback: Callable[[], None]) -> None:
 
     Args:
         name: the switch.
-        told: the function.
+        callback: the function.
 
     Example:
         >>> declare("example.loud", False, bool)

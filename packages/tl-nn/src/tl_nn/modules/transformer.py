@@ -620,7 +620,18 @@ class Transformer(Module):
         Args:
             src (Tensor, shape (S, N, E), (N, S, E) with `batch_first`, or (S, E)): The input of the encoder.
             tgt (Tensor, shape (T, N, E), (N, T, E) or (T, E)): The input of the decoder.
-            others: See `TransformerEncoder.forward` and `TransformerDecoder.forward`.
+            src_mask (Tensor, shape (S, S) or (N * nhead, S, S), optional): Added to the encoder's attention scores. Of
+                booleans, True excludes a position.
+            tgt_mask (Tensor, shape (T, T) or (N * nhead, T, T), optional): The same for the decoder's self-attention.
+            memory_mask (Tensor, shape (T, S) or (N * nhead, T, S), optional): The same for the decoder's attention to
+                the encoder's output.
+            src_key_padding_mask (Tensor, shape (N, S) or (S,), optional): The positions of `src` to ignore.
+            tgt_key_padding_mask (Tensor, shape (N, T) or (T,), optional): The positions of `tgt` to ignore.
+            memory_key_padding_mask (Tensor, shape (N, S) or (S,), optional): The positions of the encoder's output to
+                ignore.
+            src_is_causal (bool, optional): Whether `src_mask` is causal. None compares it with a causal mask.
+            tgt_is_causal (bool, optional): The same for `tgt_mask`.
+            memory_is_causal (bool): Whether `memory_mask` is causal.
 
         Returns:
             Tensor, of the shape of `tgt`

@@ -39,8 +39,9 @@ def strong_wolfe(
         at (callable): Gives loss and gradient after a step of a size along the direction.
         size (float): The step size to try first.
         direction (Tensor, shape (n,)): The direction.
-        loss, grad, slope: Loss, gradient and derivative along the direction at its start.
-        derivative: the derivative of the loss along the direction at the start.
+        loss (float): The loss at the start.
+        grad (Tensor, shape (n,)): The gradient at the start.
+        derivative (Tensor, shape ()): The derivative of the loss along the direction at the start.
 
     Returns:
         loss, gradient, size, and how often `at` was called.
