@@ -167,7 +167,7 @@ Tensor col2im(const Tensor& self, IntSpan output_size, IntSpan kernel_size, IntS
   if (n == 3) shape.insert(0, self.size(0));
   const Tensor result = checked_out(out, shape, self);
   if (result.is_meta() || result.numel() == 0) return result;
-  const Tensor image = with_batch(result, 3), columns = with_batch(self, 2);
+  const Tensor image = with_batch(result, 3), columns = with_batch(isolate(self, result), 2);
   fill_elements(result, Scalar(0));
   for (int64_t t = 0; t < b.taps(); ++t) {
     const Meeting m = meeting(image, columns, b, t);

@@ -123,7 +123,8 @@ Tensor glu(const Tensor& self, int64_t dim, Out out) {
   const int64_t d = wrap_dim(dim, self.dim()), half = self.size(d) / 2;
   TL_CHECK(self.size(d) % 2 == 0, Runtime, "Halving dimension must be even, but dimension ", d, " is size ",
            self.size(d));
-  const Tensor passed = ops::narrow(self, d, int64_t{0}, half), gate = ops::narrow(self, d, half, half);
+  const Tensor source = out ? isolate(self, *out) : self;
+  const Tensor passed = ops::narrow(source, d, int64_t{0}, half), gate = ops::narrow(source, d, half, half);
   return out ? ops::_glu_halves_out(passed, gate, *out) : ops::_glu_halves(passed, gate);
 }
 

@@ -69,7 +69,7 @@ class Planner {
   Planner(const Tensor& self, TensorList indices, const Tensor* written)
       : self_(self), indices_(spelled_out(self, indices)) {
     for (Tensor& i : indices_)
-      if (i && written) i = unaliased(*written, i);
+      if (i && written) i = isolate(i, *written);
     for (const Tensor& i : indices_)
       if (i) broadcast_ = first_ ? DimVector(i.sizes()) : broadcast(i), first_ = false;
   }
@@ -213,6 +213,7 @@ Tensor index(const Tensor& self, TensorList indices, Out out) {
     TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime,
              "index: self and out must have the same dtype, got ", scalar_type_name(self.dtype()), " and ",
              scalar_type_name(out.tensor->dtype()));
+  if (out) check_apart(*out, self);
   Tensor result = prepare_out(out, p.shape, {self.dtype(), self.device()});
   if (result.is_meta() || result.numel() == 0) return result;
   const LoopNest nest = nest_over(p, self, result, result.strides());
@@ -311,15 +312,20 @@ Tensor masked_scatter_(const Tensor& self, const Tensor& mask, const Tensor& sou
   const int64_t wanted = cpu::count_true(flags.ptr<char>(), flags.numel());
   TL_CHECK(source.numel() >= wanted, Runtime, "masked_scatter: the mask takes ", wanted,
            " elements, the number of elements of source is ", source.numel(), ": expected at least as many");
-  const Tensor in = to_contiguous(source), dense = self.is_contiguous() ? self : ops::clone(self);
+  const Tensor in = to_contiguous(isolate(source, self)),
+               dense = self.is_contiguous() ? self : ops::clone(self);
   const Tensor target = to_contiguous(dense);
   cpu::spread(self.itemsize(), target.ptr<char>(), in.ptr<char>(), flags.ptr<char>(), flags.numel());
   if (!target.same(self)) copy_elements(self, target);
   return self;
 }
 Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source, Out out) {
-  if (out) return masked_scatter_(*out, mask, source);
+  if (out && out.tensor->same(self)) return masked_scatter_(self, mask, source);
   const DimVector shape = broadcast_shapes(self.sizes(), mask.sizes());
+  if (out) {
+    const Tensor flags = isolate(mask, *out), values = isolate(source, *out);
+    return masked_scatter_(copy_to_out(ops::expand(self, shape), out), flags, values);
+  }
   const Tensor result = empty(shape, {self.dtype(), self.device()});
   if (!result.is_meta()) copy_elements(result, self);
   return masked_scatter_(result, mask, source);
@@ -383,8 +389,13 @@ Tensor put_(const Tensor& self, const Tensor& index, const Tensor& source, bool 
                          accumulate);
 }
 Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate, Out out) {
-  return put_(out ? *out : copy_to_write(self, std::initializer_list<Tensor>{index, source}), index, source,
-              accumulate);
+  if (!out) {
+    const Tensor copy = copy_to_write(self, std::initializer_list<Tensor>{index, source});
+    return put_(copy, index, source, accumulate);
+  }
+  if (out.tensor->same(self)) return put_(self, index, source, accumulate);
+  const Tensor positions = isolate(index, *out), values = isolate(source, *out);
+  return put_(copy_to_out(self, out), positions, values, accumulate);
 }
 
 // ---- positions of fixed number ----------------------------------------------------------------------------

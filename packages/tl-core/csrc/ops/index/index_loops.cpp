@@ -8,10 +8,6 @@
 
 namespace tl {
 
-Tensor unaliased(const Tensor& target, const Tensor& indices) {
-  return indices.storage() == target.storage() ? ops::clone(indices) : indices;
-}
-
 void run_gather(const LoopNest& nest, int64_t item_size, int64_t stride) {
   const cpu::ElementwiseLoop loop = cpu::gather_loop(item_size);
   const cpu::IndexParams indices{stride};

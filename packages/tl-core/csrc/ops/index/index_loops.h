@@ -7,9 +7,6 @@
 
 namespace tl {
 
-// The indices, in memory that writing to `target` does not change.
-Tensor unaliased(const Tensor& target, const Tensor& indices);
-
 // values[...] = tensor[indices * stride], strides in bytes. The form with a size looks at each index before
 // it uses it: false, and what was written so far, if one is not in [0, size).
 void run_gather(const LoopNest& nest, int64_t item_size, int64_t stride);

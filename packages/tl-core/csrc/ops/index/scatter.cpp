@@ -97,11 +97,12 @@ Tensor gather_into(const Tensor& result, const Tensor& self, const Along& a, con
 }
 
 Tensor gather(const Tensor& self, int64_t dim, const Tensor& given, bool, Out out) {
-  const Tensor index = out ? unaliased(*out, given) : given;
+  const Tensor index = out ? isolate(given, *out) : given;
   check_index_dtype("gather", index);
   const Along a = along(self, dim);
   if (index.numel()) check_index_shape("input", self, index, a.dim, true);
   check_out_dtype(out, self.dtype(), "gather(): ");
+  if (out) check_apart(*out, self);
   const Tensor result = prepare_out(out, index.sizes(), {self.dtype(), self.device()});
   return gather_into(result, self, a, index, ErrorKind::Runtime);
 }
@@ -143,8 +144,9 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index, Out ou
   if (out)
     TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime,
              "index_select(): self and result must have the same scalar type");
+  if (out) check_apart(*out, self);
   const DimVector shape = with_size(self.sizes(), a.dim, index.numel());
-  const Tensor indices = expanded_index(out ? unaliased(*out, index) : index, a.dim, shape);
+  const Tensor indices = expanded_index(out ? isolate(index, *out) : index, a.dim, shape);
   const Tensor result = prepare_out(out, shape, {self.dtype(), self.device()});
   return gather_into(result, self, a, indices, ErrorKind::Index);
 }
@@ -168,15 +170,6 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
 }
 
 // ---- writing ----------------------------------------------------------------------------------------------
-
-// The copy a scatter writes into.
-Tensor scattered_copy(const Tensor& self, Out out) {
-  if (!out) return ops::clone(self);
-  if (out.tensor->same(self)) return self;
-  check_out_dtype(out, self.dtype());
-  Tensor result = prepare_out(out, self.sizes(), {self.dtype(), self.device()});
-  return ops::copy_(result, self);
-}
 
 void check_scatter(const char* name, const Tensor& self, int64_t dim, const Tensor& index,
                    const Tensor& src) {
@@ -203,7 +196,7 @@ void scatter_onto(const Tensor& result, Combine combine, int64_t dim, const Tens
   if (result.is_meta() || index.numel() == 0) return;
   const Along a = along(result, dim);
   const bool later = fresh && are_used_once(index);
-  const Tensor apart = unaliased(result, index);
+  const Tensor apart = isolate(index, result);
   const Tensor positions =
       later ? to_dtype(apart, DType::Int64) : checked_positions(apart, a, ErrorKind::Runtime);
   const Tensor values = src.storage() == result.storage() ? ops::clone(src) : src;
@@ -220,7 +213,7 @@ Tensor scatter_into(const char* name, Combine combine, const Tensor& self, int64
                     const Tensor& src, Out out) {
   check_scatter(name, self, dim, index, src);
   check_written(out, index, src);
-  const Tensor result = scattered_copy(self, out);
+  const Tensor result = copy_to_out(self, out);
   scatter_onto(result, combine, dim, index, src, !out);
   return result;
 }
@@ -346,7 +339,7 @@ Tensor scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index, 
   check_written(out, index, src);
   TL_CHECK(!ordered || !is_complex(self.dtype()), NotImplemented, "\"scatter_reduce\" with reduce=\"", reduce,
            "\" not implemented for '", scalar_type_name(self.dtype()), "'");
-  const Tensor result = scattered_copy(self, out);
+  const Tensor result = copy_to_out(self, out);
   if (result.is_meta() || index.numel() == 0) return result;
   if (!include_self)
     scatter_onto(result, Combine::Set, dim, index, number_for(result, neutral(fold, result.dtype()), index),

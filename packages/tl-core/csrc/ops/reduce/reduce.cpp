@@ -26,6 +26,7 @@ uint64_t mask_of(const Tensor& t, OptDims dim) { return dim_mask(dim.value_or(In
 void run_into(Reduce op, const Tensor& in, uint64_t mask, bool keepdim, const Tensor& out,
               const Tensor* second = nullptr, double param = 0) {
   if (out.is_meta() || out.numel() == 0) return;
+  if (in.storage() == out.storage()) return run_into(op, ops::clone(in), mask, keepdim, out, second, param);
   const DType own = cpu::reduce_result(op, in.dtype());
   const Tensor target = own == out.dtype() ? out : empty(out.sizes(), {own, {}});
   const ReduceGeometry geometry(in, mask, target, second, keepdim, false);
@@ -220,8 +221,9 @@ std::tuple<Tensor, Tensor> extreme_dim(bool largest, const char* name, const Ten
   Tensor values = prepare_out(out, shape, {self.dtype(), self.device()});
   Tensor indices = prepare_out(out_index, shape, {DType::Int64, self.device()});
   if (!values.is_meta() && values.numel()) {
-    const ReduceGeometry geometry(self, mask, values, &indices, keepdim, true);
-    cpu::extreme(largest, self.dtype(), values.ptr<char>(), indices.ptr<char>(), self.ptr<char>(),
+    const Tensor source = isolate(isolate(self, values), indices);
+    const ReduceGeometry geometry(source, mask, values, &indices, keepdim, true);
+    cpu::extreme(largest, self.dtype(), values.ptr<char>(), indices.ptr<char>(), source.ptr<char>(),
                  geometry.shape());
   }
   return {values, indices};
@@ -247,8 +249,9 @@ Tensor arg_extreme(bool largest, const char* name, const Tensor& self, std::opti
   Tensor indices =
       prepare_out(out, reduced_shape(self.sizes(), mask, keepdim), {DType::Int64, self.device()});
   if (!indices.is_meta() && indices.numel()) {
-    const ReduceGeometry geometry(self, mask, Tensor(), &indices, keepdim, true);
-    cpu::extreme(largest, self.dtype(), nullptr, indices.ptr<char>(), self.ptr<char>(), geometry.shape());
+    const Tensor source = isolate(self, indices);
+    const ReduceGeometry geometry(source, mask, Tensor(), &indices, keepdim, true);
+    cpu::extreme(largest, self.dtype(), nullptr, indices.ptr<char>(), source.ptr<char>(), geometry.shape());
   }
   return indices;
 }
@@ -305,8 +308,10 @@ std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> di
   for (Out out : {out_min, out_max})
     TL_CHECK(!out || out.tensor->dtype() == self.dtype(), Runtime, "Expected out tensor to have dtype ",
              lowercase_name(self.dtype()), ", but got ", lowercase_name(out.tensor->dtype()), " instead");
-  if (out_min)
-    return {ops::amin_out(self, dims, keepdim, *out_min), ops::amax_out(self, dims, keepdim, *out_max)};
+  if (out_min) {
+    const Tensor source = isolate(self, *out_min);
+    return {ops::amin_out(source, dims, keepdim, *out_min), ops::amax_out(source, dims, keepdim, *out_max)};
+  }
   constexpr int64_t kBlock = 1 << 16;
   if (!dim && !keepdim && has_known_values(self) && self.is_contiguous() && self.device().is_cpu() &&
       self.numel() >= 2 * kBlock)
@@ -405,14 +410,14 @@ Tensor std_(const Tensor& self, OptDims dim, const std::optional<Scalar>& correc
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, OptDims dim, const std::optional<Scalar>& correction,
                                     bool keepdim, Out out_var, Out out_mean) {
   check_variance("var_mean", self);
-  return {var(self, dim, correction, keepdim, out_var),
-          copied_out(ops::mean_dim(self, dim, keepdim), out_mean)};
+  const Tensor mean = ops::mean_dim(self, dim, keepdim);  // before an output in the input's memory is written
+  return {var(self, dim, correction, keepdim, out_var), copied_out(mean, out_mean)};
 }
 std::tuple<Tensor, Tensor> std_mean(const Tensor& self, OptDims dim, const std::optional<Scalar>& correction,
                                     bool keepdim, Out out_std, Out out_mean) {
   check_variance("std_mean", self);
-  return {std_(self, dim, correction, keepdim, out_std),
-          copied_out(ops::mean_dim(self, dim, keepdim), out_mean)};
+  const Tensor mean = ops::mean_dim(self, dim, keepdim);
+  return {std_(self, dim, correction, keepdim, out_std), copied_out(mean, out_mean)};
 }
 template <auto f>
 Tensor unbiased(const Tensor& self, bool unbiased) {

@@ -41,6 +41,7 @@ Tensor scan(const Tensor& self, int64_t dim, std::optional<DType> dtype, Out out
   check_out_dtype(out, type);
   const Tensor source = to_dtype(self, type);
   const Tensor result = prepare_out(out, self.sizes(), {type, self.device()});
+  check_no_partial_overlap(result, source);
   run(op, result, source, d, false);
   return result;
 }
@@ -105,6 +106,7 @@ Pair cummaxmin(const Tensor& self, int64_t dim, Out out, Out out_index) {
              "(): Expected indices to have dtype int64, but got ", dtype_name(out_index.tensor->dtype()));
   const Tensor values = prepare_out(out, self.sizes(), {self.dtype(), self.device()});
   const Tensor indices = prepare_out(out_index, self.sizes(), {DType::Int64, self.device()});
+  for (const Tensor& written : {values, indices}) check_no_partial_overlap(written, self);
   if (values.is_meta() || values.numel() == 0) return {values, indices};
   const AlongGeometry geometry(d, self.dim() ? self.size(d) : 1, {&values, &indices, &self});
   cpu::cummaxmin(largest, self.dtype(), geometry.shape(), values.ptr<char>(), indices.ptr<char>(),
@@ -124,6 +126,7 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim, Out out) {
   const int64_t d = wrap_dim(dim, self.dim());
   check_out_like(self, out);
   const Tensor result = prepare_out(out, self.sizes(), {self.dtype(), self.device()});
+  check_no_partial_overlap(result, self);
   if (result.is_meta() || result.numel() == 0) return result;
   const AlongGeometry geometry(d, self.dim() ? self.size(d) : 1, {&result, &self});
   cpu::logcumsumexp(self.dtype(), geometry.shape(), result.ptr<char>(), self.ptr<char>());

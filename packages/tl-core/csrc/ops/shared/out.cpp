@@ -30,6 +30,17 @@ Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options, IntSpan stride
   return t;
 }
 
+Tensor isolate(const Tensor& in, const Tensor& out) {
+  return in.storage() && in.storage() == out.storage() ? ops::clone(in) : in;
+}
+
+Tensor copy_to_out(const Tensor& self, Out out) {
+  if (!out) return ops::clone(self);
+  if (out.tensor->same(self)) return self;
+  check_out_dtype(out, self.dtype());
+  return ops::copy_(prepare_out(out, self.sizes(), {self.dtype(), self.device()}), self);
+}
+
 Tensor copied_out(const Tensor& value, Out out) {
   if (!out) return value;
   check_castable(value.dtype(), *out);

@@ -73,8 +73,9 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& self, bool out_int32, bo
   const DType type = compared_in(promote(sorted.dtype(), self.dtype()));
   Tensor result = prepare_out(out, self.sizes(), {wanted, self.device()});
   if (result.is_meta() || self.numel() == 0) return result;
-  const Tensor in_order = sorter ? ops::gather(sorted, -1, *sorter) : sorted;
-  const Tensor line = to_contiguous(to_dtype(in_order, type)), values = to_contiguous(to_dtype(self, type));
+  const Tensor in_order = sorter ? ops::gather(sorted, -1, *sorter) : isolate(sorted, result);
+  const Tensor line = to_contiguous(to_dtype(in_order, type)),
+               values = to_contiguous(to_dtype(isolate(self, result), type));
   const Tensor positions =
       wanted == DType::Int64 && result.is_contiguous() ? result : empty(self.sizes(), {DType::Int64, {}});
   const bool one_line = sorted.dim() == 1;

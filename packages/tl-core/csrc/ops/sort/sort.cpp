@@ -36,13 +36,12 @@ Pair prepared(const Tensor& self, IntSpan sizes, IntSpan strides, Out out, Out o
   return {make(out, self.dtype()), make(out_index, DType::Int64)};
 }
 
-// The kernel reads a line before it writes it, but lines may lie across each other when the result is the
-// input.
+// The kernel reads a line before it writes it, but lines lie across each other where an output is in the
+// input's storage.
 void run(const Tensor& self, int64_t dim, int64_t count, bool descending, const Tensor& values,
          const Tensor& indices) {
   if (values.is_meta() || values.numel() == 0) return;
-  const bool shared = values.storage() == self.storage() && !values.same(self);
-  const Tensor source = shared ? ops::clone(self) : self;
+  const Tensor source = isolate(isolate(self, values), indices);
   const AlongGeometry geometry(dim, length(self, dim), {&values, &indices, &source});
   cpu::sort(self.dtype(), geometry.shape(), count, descending, values.ptr<char>(), indices.ptr<char>(),
             source.ptr<char>());
@@ -103,8 +102,9 @@ Pair picked(const char* name, const Tensor& self, int64_t dim, bool keepdim, Out
   const bool keeps_dim = keepdim || self.dim() == 0;
   const Tensor v = keeps_dim ? values : ops::unsqueeze(values, d),
                i = keeps_dim ? indices : ops::unsqueeze(indices, d);
-  const AlongGeometry geometry(d, length(self, d), {&v, &i, &self});
-  kernel(geometry.shape(), v.ptr<char>(), i.ptr<char>(), self.ptr<char>());
+  const Tensor source = isolate(isolate(self, values), indices);
+  const AlongGeometry geometry(d, length(self, d), {&v, &i, &source});
+  kernel(geometry.shape(), v.ptr<char>(), i.ptr<char>(), source.ptr<char>());
   return {values, indices};
 }
 

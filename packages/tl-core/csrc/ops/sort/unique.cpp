@@ -224,7 +224,8 @@ Pair given(Pair made, Out hist, Out edges) {
 }
 Pair histogram_bins(const Tensor& self, const Tensor& bins, OptTensor weight, bool density, Out hist,
                     Out edges) {
-  return given(histogram_by(self, to_contiguous(bins), weight, density), hist, edges);
+  const Tensor borders = hist ? isolate(bins, *hist) : bins;
+  return given(histogram_by(self, to_contiguous(borders), weight, density), hist, edges);
 }
 Pair histogram_count(const Tensor& self, int64_t bins, std::optional<std::span<const double>> range,
                      OptTensor weight, bool density, Out hist, Out edges) {

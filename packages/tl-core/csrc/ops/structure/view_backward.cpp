@@ -112,13 +112,14 @@ Tensor as_strided_gather(const Tensor& g, IntSpan in_sizes, IntSpan in_strides, 
 
 template <class View>
 Tensor replaced(const Tensor& self, const Tensor& src, Out out, View view) {
+  const Tensor source = out ? isolate(src, *out) : src;
   const Tensor result = out ? ops::copy_(prepare_out(out, self.sizes(), {self.dtype(), self.device()}), self)
                             : ops::clone(self);
   const Tensor target = view(result);
   TL_CHECK(std::ranges::equal(target.sizes(), src.sizes()), Runtime,
            "expected src to have a size equal to the slice of self. src size = ", src.sizes(),
            ", slice size = ", target.sizes());
-  ops::copy_(target, src);
+  ops::copy_(target, source);
   return result;
 }
 Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start,

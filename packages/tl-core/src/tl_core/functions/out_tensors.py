@@ -34,6 +34,12 @@ def _copy(result: Tensor, out: Tensor) -> None:
     out.copy_(result)
 
 
+def _isolate(result: Tensor, outs: Sequence[Tensor]) -> Tensor:
+    """The result, or a copy of a view that shares its storage with an out tensor."""
+    shared = result._is_view() and any(_C._is_alias_of(result, out) for out in outs)
+    return result.clone() if shared else result
+
+
 def write_results(
     name: str, results: Sequence[Tensor | None], outs: Sequence[Tensor], casts: bool = False
 ) -> None:
@@ -62,5 +68,7 @@ def write_results(
     pairs = [(result, out) for result, out in zip(results, outs, strict=True) if result is not None]
     for result, out in pairs:
         _check(name, result, out, casts)
-    for result, out in pairs:
-        _copy(result, out)
+    # A view would change while an earlier out tensor of its storage is written.
+    sources = [_isolate(result, outs) for result, _ in pairs]
+    for source, (_, out) in zip(sources, pairs, strict=True):
+        _copy(source, out)
