@@ -2,7 +2,7 @@
 // that a call reads other keys of, such as global variables.
 #include "replay/world.h"
 
-#include <cstring>
+#include <algorithm>
 
 #include "replay/bridge.h"
 
@@ -143,9 +143,9 @@ bool Metadata::fits(PyObject* tensor, TlTensor* t) const {
   const size_t ndim = api->tensor_ndim(t);
   const bool strided = layout == TL_STRIDED;
   if (geometry.size() != (strided ? 2 : 1) * ndim) return false;
-  if (std::memcmp(geometry.data(), api->tensor_sizes(t), ndim * sizeof(int64_t)) != 0) return false;
-  if (strided && std::memcmp(geometry.data() + ndim, api->tensor_strides(t), ndim * sizeof(int64_t)) != 0)
-    return false;
+  const auto strides = geometry.begin() + static_cast<ptrdiff_t>(ndim);
+  if (!std::equal(geometry.begin(), strides, api->tensor_sizes(t))) return false;
+  if (strided && !std::equal(strides, geometry.end(), api->tensor_strides(t))) return false;
   if (tl::compiler::has_members(tensor) != has_members) return false;
   if (api->tensor_layout(t) != layout || api->tensor_marks(t) != flags ||
       api->tensor_is_inference(t) != inference)
