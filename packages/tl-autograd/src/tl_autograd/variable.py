@@ -8,6 +8,7 @@ from typing import Any
 
 from tl_autograd import _C
 from tl_core import Tensor
+from tl_core.tensors.parameter import as_leaf
 
 __all__ = ["Variable", "queue_callback"]
 
@@ -68,4 +69,4 @@ class Variable(metaclass=_VariableMeta):
                 "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
                 stacklevel=2,
             )
-        return data.detach().requires_grad_(bool(requires_grad))
+        return as_leaf(data.detach(), bool(requires_grad))

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "bind/error.h"
+#include "bind/from_python.h"
 #include "bind/tensor_object.h"
 #include "dispatch/thread_state.h"
 #include "dispatch/value.h"
@@ -194,7 +195,7 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
         TL_CHECK(is_array(array), Type, "expected np.ndarray (got ", Py_TYPE(array)->tp_name, ")");
         const Tensor t = *shared(array, true);
         warn_of_read_only(t);
-        return wrap(t);
+        return wrap(lifted(t));
       },
       static_cast<PyObject*>(nullptr));
 }

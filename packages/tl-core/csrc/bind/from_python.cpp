@@ -306,13 +306,29 @@ PyObject* tensor_of_symbols(PyObject* data, std::optional<DType> dtype, Device d
 }
 }  // namespace
 
-Tensor lifted(Tensor made) { return watched() ? ops::lift_fresh(made) : made; }
+bool in_transform() { return included_layers(thread_locals()) >> TL_LAYER_TRANSFORMS & 1; }
+
+// A level of gradients wraps the tensor, so that the function may write to it. The result of `detach` is no
+// view there.
+Tensor lifted(Tensor made) {
+  if (watched()) return ops::lift_fresh(made);
+  return in_transform() ? ops::detach(made) : made;
+}
+
+Tensor detached_alias(const Tensor& t) {
+  constexpr uint64_t kSeen = kPythonBit | uint64_t{1} << TL_LAYER_TRANSFORMS;
+  return t->all_bits() & kSeen ? ops::detach(t) : alias(t);
+}
 
 PyObject* recorded_from(PyObject* tensor, PyObject* requires_grad) {
   const DType dtype = impl_of(tensor)->dtype;
   TL_CHECK(requires_grad == Py_False || is_floating(dtype) || is_complex(dtype), Runtime,
            "Only Tensors of floating point and complex dtype can require gradients");
-  return checked(run_python(PyObject_CallMethod, tensor, "requires_grad_", "O", requires_grad)).release();
+  // The method refuses its call inside of a transform, where programs create modules, too.
+  const int on = PyObject_IsTrue(requires_grad);
+  if (on < 0 || run_python(PyObject_SetAttrString, tensor, "requires_grad", on ? Py_True : Py_False) < 0)
+    throw PythonError();
+  return Py_NewRef(tensor);
 }
 
 PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {

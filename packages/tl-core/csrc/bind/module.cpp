@@ -378,8 +378,7 @@ PyTypeObject* subclass_argument(py::handle type) {
 py::object make_subclass(py::object type, py::object data, bool) {
   const Tensor& source = tensor_argument(data);
   const AllModesOff off;
-  const bool handled = source->all_bits() & kPythonBit;
-  return take(wrap_as(handled ? ops::detach(source) : alias(source), subclass_argument(type)));
+  return take(wrap_as(detached_alias(source), subclass_argument(type)));
 }
 
 // In the graph, as a view: what is done with the new object has a gradient.

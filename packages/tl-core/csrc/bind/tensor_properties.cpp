@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "bind/from_python.h"
 #include "bind/override.h"
 #include "bind/python_helpers.h"
 #include "bind/result.h"
@@ -55,8 +56,7 @@ PyObject* get_base(PyObject* o, void*) {
 }
 PyObject* get_data(PyObject* o, void*) {
   return get([&] {
-    const bool handled = tensor_of(o)->all_bits() & kPythonBit;
-    Tensor t = handled ? ops::detach(tensor_of(o)) : alias(tensor_of(o));
+    Tensor t = detached_alias(tensor_of(o));
     t->set(TensorImpl::PrivateVersion, true);
     t->own_version = 0;
     return wrap(std::move(t));

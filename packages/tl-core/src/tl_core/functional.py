@@ -10,6 +10,7 @@ from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.overrides import overridable
 from tl_core.tensors import dlpack
+from tl_core.tensors.parameter import as_leaf
 
 __all__ = [
     "as_tensor", "asarray", "broadcast_shapes", "broadcast_tensors", "from_file", "frombuffer", "get_device",
@@ -257,7 +258,7 @@ def asarray(
         result = result.clone()
     if not requires_grad:
         return result.detach() if result.requires_grad else result
-    return result.detach().requires_grad_()
+    return as_leaf(result.detach())
 
 
 def _bytes_of(buffer: Any) -> memoryview:
@@ -319,7 +320,7 @@ def frombuffer(
             f"actual buffer length ({length} bytes)"
         )
     result = _C._from_buffer(memory[offset : offset + n * size]).view(dtype)
-    return result.detach().requires_grad_() if requires_grad else result
+    return as_leaf(result.detach()) if requires_grad else result
 
 
 @overridable

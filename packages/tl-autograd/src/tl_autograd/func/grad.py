@@ -205,6 +205,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             aux = tensors_mapped(level.unwrap, aux)
         outputs, spec = tree_flatten(result)
         _check_tensors(outputs, "vjp(f, *primals)")
+        # A view of a tensor that was written finds its place in the graph only while the level is on.
+        recorded = [y.requires_grad for y in outputs]
         values = [level.unwrap(y) for y in outputs]
     in_spec = tree_flatten(primals)[1]
 
@@ -220,7 +222,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 raise RuntimeError(f"Mismatch in shape: a cotangent has shape {tuple(v.shape)}, the output it belongs "
                                    f"to {tuple(y.shape)}")  # fmt: skip
         create = tl_core.is_grad_enabled() if create_graph is None else create_graph
-        gradients = _pull_later(outputs, inputs, vectors, create)
+        used = [(y, v) for y, v, records in zip(outputs, vectors, recorded, strict=True) if records]
+        gradients = _pull_later(used, inputs, create)
         grads = [_or_zeros(g, x, level) for g, x in zip(gradients, inputs, strict=True)]
         return tree_unflatten(grads, in_spec)
 
@@ -228,11 +231,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (output, product, aux) if has_aux else (output, product)
 
 
-def _pull_later(
-    outputs: list[Tensor], inputs: list[Tensor], cotangents: list[Any], create: bool
-) -> list[Tensor | None]:
-    """The gradients after the end of the level. The graph stays for the next call."""
-    used = [(y, v) for y, v in zip(outputs, cotangents, strict=True) if y.requires_grad]
+def _pull_later(used: list[tuple[Tensor, Any]], inputs: list[Tensor], create: bool) -> list[Tensor | None]:
+    """The gradients of recorded outputs with their cotangents, after the end of the level.
+
+    The graph stays for the next call.
+    """
     if not used or not inputs:
         return [None] * len(inputs)
     roots, vectors = zip(*used, strict=True)

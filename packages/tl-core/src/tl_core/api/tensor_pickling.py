@@ -11,6 +11,7 @@ from tl_core._C import Tensor
 from tl_core.base import operator_hooks
 from tl_core.storage import TypedStorage, read_tensor
 from tl_core.tensors.conj_neg_bits import conj_neg_bits_of, with_conj_neg_bits
+from tl_core.tensors.parameter import as_leaf
 
 __all__ = ["METHODS"]
 
@@ -29,9 +30,7 @@ def _rebuild_tensor_v2(
     metadata: Any = None,
 ) -> Tensor:
     tensor = with_conj_neg_bits(_rebuild_tensor(storage, offset, size, stride), **(metadata or {}))
-    if requires_grad:
-        tensor.requires_grad_()
-    return tensor
+    return as_leaf(tensor, requires_grad)
 
 
 def _wrapper_subclasses() -> Any:
@@ -134,8 +133,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
         result = _C._make_subclass(type(self), result)
     if _C._has_names(self):
         _C._set_names(result, _C._names_of(self))
-    if self.requires_grad:
-        result.requires_grad_()
+    as_leaf(result, self.requires_grad)
     if self.grad is not None:
         result.grad = copy.deepcopy(self.grad, memo)
     memo[id(self)] = result
@@ -167,7 +165,7 @@ def _make_subclass(
     if not require_grad:
         return tensor
     with overrides.DisableTorchFunctionSubclass():  # the class isn't asked before its tensor is complete
-        return tensor.requires_grad_()
+        return as_leaf(tensor)
 
 
 def _make_wrapper_subclass(*args: Any, **kwargs: Any) -> Any:

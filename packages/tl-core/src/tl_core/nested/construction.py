@@ -8,6 +8,7 @@ from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.nested.ragged import Ragged, offsets_of
 from tl_core.nested.tensor import NestedTensor, as_nested, view_of_values
+from tl_core.tensors.parameter import as_leaf
 
 __all__ = ["as_nested_tensor", "masked_select", "narrow", "nested_tensor", "nested_tensor_from_jagged"]
 
@@ -106,7 +107,7 @@ def nested_tensor(
             from tl_core.nested.strided_operators import strided_from_tensors
 
             result = strided_from_tensors(_as_tensors(tensor_list, dtype, device), dtype)
-    return result.requires_grad_() if requires_grad else result
+    return as_leaf(result, requires_grad)
 
 
 def _no_grad() -> Any:

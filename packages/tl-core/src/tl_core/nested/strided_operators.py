@@ -18,6 +18,7 @@ from tl_core.nested.strided import (
     components,
     strided_from_tensors,
 )
+from tl_core.tensors.parameter import as_leaf
 
 __all__: list[str] = []
 
@@ -240,7 +241,7 @@ def _empty_like(
     kwargs.setdefault("device", self.device)
     requires_grad = kwargs.pop("requires_grad", False)
     result = as_strided_nested(_C.empty(self.numel(), **kwargs), placement)
-    return result.requires_grad_() if requires_grad else result
+    return as_leaf(result, requires_grad)
 
 
 @STRIDED.of("copy_")
@@ -694,7 +695,7 @@ def _deepcopy(self: StridedNestedTensor, memo: dict[int, Any]) -> StridedNestedT
     if id(self) not in memo:
         check_leaf(self)
         result = as_strided_nested(copy.deepcopy(self.detach().values(), memo), self._placement)
-        memo[id(self)] = result.requires_grad_() if self.requires_grad else result
+        memo[id(self)] = as_leaf(result, self.requires_grad)
     return memo[id(self)]
 
 

@@ -12,6 +12,7 @@ from tl_core.nested.handlers import Handlers, is_dense, plain
 from tl_core.nested.nested_int import NestedInt
 from tl_core.nested.printing import jagged_text
 from tl_core.nested.ragged import Ragged
+from tl_core.tensors.parameter import as_leaf
 from tl_core.tensors.size import Size
 
 __all__ = ["JAGGED", "NestedTensor", "as_nested", "raw", "view_of_values"]
@@ -254,7 +255,7 @@ class NestedTensor(Tensor):
         """
         ragged = self._ragged.convert_parts(convert)
         nested = as_nested(convert(self.detach().values()), ragged, self._ragged_idx)
-        return nested.requires_grad_() if self.requires_grad else nested
+        return as_leaf(nested, self.requires_grad)
 
     # ---- gradients ----
     @property

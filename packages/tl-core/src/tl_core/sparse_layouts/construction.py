@@ -14,6 +14,7 @@ from tl_core.sparse_layouts.invariants import (
     check_sparse_tensor_invariants,
 )
 from tl_core.sparse_layouts.parts import BLOCKED, BY_ROWS, COMPRESSED
+from tl_core.tensors.parameter import as_leaf
 
 __all__ = [
     "sparse_bsc_tensor",
@@ -118,7 +119,7 @@ def _make_coo(
     coordinates: Tensor, elements: Tensor, shape: Any, coalesced: bool, requires_grad: bool
 ) -> Tensor:
     tensor = _C._sparse_coo_tensor(coordinates, elements, shape, coalesced)
-    return tensor.requires_grad_() if requires_grad else tensor
+    return as_leaf(tensor, requires_grad)
 
 
 def _smallest(indices: Tensor, values: Tensor) -> tuple[int, ...]:
@@ -196,7 +197,7 @@ def sparse_compressed_tensor(
     if _wants_checks(check_invariants):
         check_compressed(offsets, plain, elements, shape, layout)
     tensor = _C._sparse_compressed_tensor(offsets, plain, elements, shape, layout)
-    return tensor.requires_grad_() if requires_grad else tensor
+    return as_leaf(tensor, requires_grad)
 
 
 def _index(index: Any, sibling: Any, device: Any) -> Tensor:

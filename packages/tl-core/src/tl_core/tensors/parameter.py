@@ -9,7 +9,7 @@ from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.overrides import disabled_torch_function
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Buffer", "Parameter", "as_leaf"]
 
 
 class _Kind(type):
@@ -21,6 +21,27 @@ class _Kind(type):
             return True
         mark = getattr(instance, cls._mark, False) if isinstance(instance, Tensor) else False
         return bool(mark)
+
+
+def as_leaf(tensor: Any, requires_grad: bool = True) -> Any:
+    """Switches the recording of a new tensor on, also inside of a transform such as `func.grad`.
+
+    The method `requires_grad_` refuses its call there, as in PyTorch, because the transform doesn't see the leaf. A
+    function that creates tensors, such as the constructor of a module, must work there.
+
+    Args:
+        tensor: a tensor that no operator has recorded.
+        requires_grad: False leaves the tensor as it is.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        RuntimeError: If the element type is neither floating nor complex.
+    """
+    if requires_grad:
+        tensor.requires_grad = True
+    return tensor
 
 
 class Parameter(Tensor, metaclass=_Kind):
@@ -40,8 +61,8 @@ class Parameter(Tensor, metaclass=_Kind):
         if type(data) is Tensor or type(data) is Parameter:
             parameter = _C._make_subclass(cls, data)
             _C._mark_parameter(parameter)
-            return parameter.requires_grad_() if requires_grad else parameter
-        parameter = data.detach().requires_grad_(requires_grad)
+            return as_leaf(parameter, requires_grad)
+        parameter = as_leaf(data.detach(), requires_grad)
         if type(parameter) is not type(data):
             raise RuntimeError(
                 f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns "
@@ -73,7 +94,7 @@ class Buffer(Tensor, metaclass=_Kind):
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         source = _C.empty(0) if data is None else data
-        buffer: Any = source.detach().requires_grad_(source.requires_grad)
+        buffer: Any = as_leaf(source.detach(), source.requires_grad)
         buffer.persistent = persistent
         buffer._is_buffer = True
         return buffer

@@ -10,6 +10,7 @@ from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.base.rule_table import RuleTable
 from tl_core.overrides import made_of_others
+from tl_core.tensors.parameter import as_leaf
 
 __all__ = ["MaskedTensor", "is_masked_tensor"]
 
@@ -180,7 +181,7 @@ class MaskedTensor(Tensor):
                 stacklevel=2,
             )
         result = as_masked(data.detach().clone(), mask.detach())
-        return result.requires_grad_() if requires_grad else result
+        return as_leaf(result, requires_grad)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
