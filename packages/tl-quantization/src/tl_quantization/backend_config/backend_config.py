@@ -167,8 +167,9 @@ class BackendPatternConfig:
         >>> import tl_core, tl_nn, tl_quantization as tq
         >>> from tl_quantization.backend_config import BackendPatternConfig, DTypeConfig
         >>> types = DTypeConfig(tq.quint8, tq.quint8, tq.qint8, tl_core.float32)
-        >>> BackendPatternConfig(tl_nn.Linear).add_dtype_config(types).set_root_module(tl_nn.Linear)
-        BackendPatternConfig({'pattern': <class 'torch.nn.modules.linear.Linear'>, 'dtype_configs': ...
+        >>> config = BackendPatternConfig(tl_nn.Linear).add_dtype_config(types).set_root_module(tl_nn.Linear)
+        >>> config.root_module is tl_nn.Linear, len(config.dtype_configs)
+        (True, 1)
     """
 
     def __init__(self, pattern: Any = None) -> None:
