@@ -182,7 +182,11 @@ class FunctionalCall {
     });
   }
 
-  bool passes() const { return tensors_ && !any_; }
+  // A new tensor of numbers is wrapped, so that the function may write to it.
+  bool passes() const {
+    static const TlOperator* const lift = operator_named("lift_fresh");
+    return tensors_ && !any_ && r_.op != lift;
+  }
   void read(TlValue* rets, int n_rets);
   void write(TlValue* rets, int n_rets);
 

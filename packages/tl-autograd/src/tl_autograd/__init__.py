@@ -61,6 +61,7 @@ __all__ = [
 
 # What this package adds to operators that `tl.library` makes.
 operator_hooks.makers["derivative"] = "tl_autograd.custom_operator:derivative"
+operator_hooks.makers["plain value"] = "tl_autograd.func.levels:plain_value"
 operator_hooks.makers["transform"] = "tl_autograd.custom_operator:transform"
 
 _LATER = (

@@ -306,14 +306,10 @@ PyObject* tensor_of_symbols(PyObject* data, std::optional<DType> dtype, Device d
 }
 }  // namespace
 
-bool in_transform() { return included_layers(thread_locals()) >> TL_LAYER_TRANSFORMS & 1; }
+// A level of gradients or of functions without writes wraps the tensor, so that the function may write to it.
+Tensor lifted(Tensor made) { return watched() || in_transform() ? ops::lift_fresh(made) : made; }
 
-// A level of gradients wraps the tensor, so that the function may write to it. The result of `detach` is no
-// view there.
-Tensor lifted(Tensor made) {
-  if (watched()) return ops::lift_fresh(made);
-  return in_transform() ? ops::detach(made) : made;
-}
+bool in_transform() { return included_layers(thread_locals()) >> TL_LAYER_TRANSFORMS & 1; }
 
 Tensor detached_alias(const Tensor& t) {
   constexpr uint64_t kSeen = kPythonBit | uint64_t{1} << TL_LAYER_TRANSFORMS;

@@ -15,6 +15,9 @@ Tensor tensor_from_python(PyObject* data, std::optional<DType> dtype, Device dev
 // A tensor that was just made of Python data, as the modes of the thread want it.
 Tensor lifted(Tensor made);
 
+// Whether a function runs under a transform: `grad`, `jvp`, `vmap` or `functionalize`.
+bool in_transform();
+
 // The tensor once more, outside of the graph: an alias, or in a transform or a handler's class a `detach`
 // that they see.
 Tensor detached_alias(const Tensor& t);

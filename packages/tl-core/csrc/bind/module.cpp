@@ -495,6 +495,7 @@ void add_tensors(py::module_& m) {
   m.def("_swap_tensors", swap_tensor_contents);
   m.def("_make_subclass", make_subclass, py::arg("cls"), py::arg("data"), py::arg("require_grad") = false);
   m.def("_as_subclass", as_subclass, py::arg("cls"), py::arg("data"));
+  m.def("_in_transform", in_transform);
   m.def("_is_alias_of", [](py::object a, py::object b) {
     return tensor_argument(a).storage() == tensor_argument(b).storage();
   });

@@ -14,6 +14,7 @@
 #include "ops/shared/warn.h"
 #include "tensor/geometry.h"
 #include "tensor/sparse.h"
+#include "tl/rules.h"
 
 namespace tl::bind {
 
@@ -69,6 +70,11 @@ int set_data(PyObject* o, PyObject* to, void*) {
         TL_CHECK(is_tensor(to), Type, "Variable data has to be a tensor, but got ", Py_TYPE(to)->tp_name);
         TensorImpl& t = *impl_of(o);
         const Tensor& source = tensor_of(to);
+        constexpr uint64_t kWrapped = TL_BIT_HIDES_BATCH | uint64_t{1} << TL_LAYER_VIEW;
+        TL_CHECK(!((t.all_bits() | source->all_bits()) & kWrapped), Runtime,
+                 "mutating directly with `.data` inside functorch transform is not allowed: write to the "
+                 "tensor, or "
+                 "create another one.");
         const bool records = t.bits.load(std::memory_order_relaxed) >> TL_LAYER_AUTOGRAD & 1;
         TL_CHECK(!records || is_floating(source.dtype()) || is_complex(source.dtype()), Runtime,
                  "data set to a tensor that requires gradients must be floating point or complex dtype, got ",

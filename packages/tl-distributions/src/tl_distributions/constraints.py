@@ -15,6 +15,8 @@ from typing import Any
 import tl_core
 from tl_core import Tensor
 
+from .utils import holds
+
 __all__ = [
     "Constraint",
     "boolean",
@@ -504,7 +506,7 @@ class _PositiveSemidefinite(_Symmetric):
 
     def check(self, value: Tensor) -> Tensor:
         symmetric = super().check(value)
-        if not symmetric.all():
+        if not holds(symmetric):
             return symmetric
         return (tl_core.linalg.eigvalsh(value) >= 0).all(-1)
 
@@ -514,7 +516,7 @@ class _PositiveDefinite(_Symmetric):
 
     def check(self, value: Tensor) -> Tensor:
         symmetric = super().check(value)
-        if not symmetric.all():
+        if not holds(symmetric):
             return symmetric
         return tl_core.linalg.cholesky_ex(value).info == 0
 

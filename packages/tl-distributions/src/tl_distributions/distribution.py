@@ -10,7 +10,7 @@ from tl_core import Size, Tensor
 
 from . import constraints
 from .constraints import Constraint
-from .utils import SCALAR, lazy_property
+from .utils import SCALAR, holds, lazy_property, plain_value
 
 __all__ = ["Distribution"]
 
@@ -290,7 +290,7 @@ class Distribution:
                 continue  # derived from another parameter, which is checked
             value = getattr(self, name)
             valid = constraint.check(value)
-            if not valid.is_meta and not valid.all():
+            if not holds(valid):
                 raise ValueError(
                     f"Expected parameter {name} ({_describe(value)}) of distribution {self!r} to satisfy the "
                     f"constraint {constraint!r}, but found {_first_invalid(value, valid)}"
@@ -323,7 +323,7 @@ class Distribution:
             return
         assert support is not None
         valid = support.check(value)
-        if not valid.is_meta and not valid.all():
+        if not holds(valid):
             raise ValueError(
                 f"Expected value argument ({_describe(value)}) to be within the support ({support!r}) of the "
                 f"distribution {self!r}, but found {_first_invalid(value, valid)}"
@@ -361,6 +361,8 @@ def _describe(value: Any) -> str:
 
 def _first_invalid(value: Any, valid: Tensor) -> str:
     """The first event of a value that violates a constraint, its index, and the number of such events."""
+    valid = plain_value(valid)
+    value = plain_value(value) if isinstance(value, Tensor) else value
     wrong = (~valid).nonzero()
     count = f"{len(wrong)} of {valid.numel()} invalid"
     if not isinstance(value, Tensor) or value.shape[: valid.dim()] != valid.shape:

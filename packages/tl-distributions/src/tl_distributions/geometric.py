@@ -11,7 +11,7 @@ from . import constraints
 from .bernoulli import _cross_entropy
 from .distribution import Distribution
 from .parameterization import BinaryParameter
-from .utils import SCALAR, _expand_to, _log_sigmoid
+from .utils import SCALAR, _expand_to, _log_sigmoid, holds, plain_value
 
 __all__ = ["Geometric"]
 
@@ -44,8 +44,8 @@ class Geometric(BinaryParameter, Distribution):
         super().__init__(value.shape, validate_args=validate_args)
         if self._validate_args and self._from_probs and not value.is_meta:
             positive = constraints.positive.check(value)
-            if not positive.all():
-                first = value[~positive].flatten()[0].item()
+            if not holds(positive):
+                first = plain_value(value)[~plain_value(positive)].flatten()[0].item()
                 raise ValueError(
                     f"Expected parameter probs of distribution {self!r} to be positive, but found {first}"
                 )

@@ -9,7 +9,7 @@ from tl_core import Tensor
 
 from . import constraints
 from .distribution import Distribution
-from .utils import SCALAR, broadcast_all
+from .utils import SCALAR, broadcast_all, holds
 
 __all__ = ["Uniform"]
 
@@ -44,13 +44,18 @@ class Uniform(Distribution):
         super().__init__(self.low.shape, validate_args=validate_args)
         if self._validate_args and not self.low.is_meta:
             valid = self.low < self.high
-            if not valid.all():
-                first = (~valid).nonzero()[0].tolist()
-                low, high = self.low[tuple(first)].item(), self.high[tuple(first)].item()
+            if not holds(valid):
                 raise ValueError(
                     f"Uniform is not defined when low >= high: expected parameter low of distribution {self!r} to "
-                    f"satisfy the constraint LessThan(upper_bound=high), but found low {low} and high {high}"
+                    f"satisfy the constraint LessThan(upper_bound=high){self._first_empty(valid)}"
                 )
+
+    def _first_empty(self, valid: Tensor) -> str:
+        """The first interval without numbers, for an error. An example of a `vmap` has none to show."""
+        if valid._hides_batch():
+            return ""
+        first = tuple((~valid).nonzero()[0].tolist())
+        return f", but found low {self.low[first].item()} and high {self.high[first].item()}"
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:

@@ -92,6 +92,36 @@ def _softplus(x: Tensor) -> Tensor:
     return nn_functions.softplus(x, 1, _IDENTITY_FROM)
 
 
+def plain_value(tensor: Tensor) -> Tensor:
+    """The tensor with the batches of the surrounding `vmap`s as dimensions.
+
+    Args:
+        tensor: any tensor.
+
+    Example:
+        >>> plain_value(tl_core.ones(2))
+        tensor([1., 1.])
+    """
+    if not tensor._hides_batch():
+        return tensor
+    from tl_autograd.func import levels  # the transform has loaded it
+
+    return levels.plain_value(tensor)
+
+
+def holds(valid: Tensor) -> bool:
+    """Whether all elements of a condition are True, in all examples of the surrounding `vmap`s.
+
+    Args:
+        valid (Tensor of bool): the elements. Elements on the device meta are True.
+
+    Example:
+        >>> holds(tl_core.tensor([True, False]))
+        False
+    """
+    return valid.is_meta or bool(plain_value(valid).all())
+
+
 def clamp_probs(probs: Tensor) -> Tensor:
     """Probabilities moved away from 0 and 1 by the precision of their type, so that their logarithms are finite.
 

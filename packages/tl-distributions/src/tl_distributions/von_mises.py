@@ -10,7 +10,7 @@ from tl_core import Tensor, special
 
 from . import constraints
 from .distribution import Distribution
-from .utils import SCALAR, _expand_to, broadcast_all, lazy_property
+from .utils import SCALAR, _expand_to, broadcast_all, holds, lazy_property
 
 __all__ = ["VonMises"]
 
@@ -99,7 +99,7 @@ def _sample_centred(kappa: Tensor, r: Tensor) -> Tensor:
     """Samples of mean direction 0."""
     angles = tl_core.empty_like(kappa)
     is_final = tl_core.zeros_like(kappa, dtype=tl_core.bool)
-    while not is_final.all():
+    while not holds(is_final):
         u = tl_core.rand((3, *kappa.shape), dtype=kappa.dtype, device=kappa.device)
         z = (math.pi * u[0]).cos()
         f = (1 + r * z) / (r + z)

@@ -14,7 +14,7 @@ from . import constraints
 from .chi2 import Chi2
 from .exp_family import ExponentialFamily
 from .multivariate_normal import chosen_matrix, half_log_det, scale_tril_of
-from .utils import SCALAR, lazy_property, vec_to_tril_matrix
+from .utils import SCALAR, holds, lazy_property, vec_to_tril_matrix
 
 __all__ = ["Wishart"]
 
@@ -162,13 +162,13 @@ class Wishart(ExponentialFamily):
         if sample.is_meta:
             return sample
         if max_try_correction is None:
-            few = bool((self.df < self._event_shape[-1]).any())
+            few = not holds(self.df >= self._event_shape[-1])
             max_try_correction = _FIRST_TRIES if few else _TRIES
         singular = ~constraints.positive_definite.check(sample.detach())
-        if singular.any():
+        if not holds(~singular):
             warnings.warn("Singular sample detected.", stacklevel=2)
         for _ in range(max_try_correction):
-            if not singular.any():
+            if holds(~singular):
                 break
             sample = tl_core.where(singular[..., None, None], self._bartlett_sampling(sample_shape), sample)
             singular = ~constraints.positive_definite.check(sample.detach())

@@ -21,6 +21,7 @@ from tl_autograd.func.levels import (
 )
 from tl_autograd.func.pushed import check_pushed
 from tl_core import Tensor
+from tl_core.dispatch.modes import in_transform
 from tl_core.pytree import broadcast_leaves, tree_flatten, tree_map, tree_unflatten
 
 __all__ = ["VmapInfo", "apply_in_transform"]
@@ -36,7 +37,7 @@ class VmapInfo(NamedTuple):
 def apply_in_transform(cls: Any, args: tuple, kwargs: dict) -> Any:
     """Calls a `Function` at the top level, or on the tensors themselves without a level."""
     args = tuple(_alive(a) if isinstance(a, Tensor) else a for a in args)
-    if not _C.transforms_active():
+    if not in_transform():
         return functions.apply_recorded(cls, args, kwargs)
     if any(isinstance(x, Tensor) for x in kwargs.values()):
         raise NotImplementedError(
@@ -74,7 +75,7 @@ def _alive(x: Tensor) -> Tensor:
 def _is_older_style_known(serial: int) -> bool:
     """Whether nothing but the older vmap is below forward_ad's level: then `forward` may take the context."""
     with below(serial):
-        return not _C.transforms_active() or _C.in_older_vmap()
+        return not in_transform() or _C.in_older_vmap()
 
 
 # ---- gradients --------------------------------------------------------------------------------------------------

@@ -9,7 +9,17 @@ from tl_autograd import _C
 from tl_core import Tensor, set_grad_enabled
 from tl_core.pytree import tree_map
 
-__all__ = ["BATCH", "FUNCTIONALIZE", "GRAD", "JVP", "RANDOMNESS", "Level", "below", "tensors_mapped"]
+__all__ = [
+    "BATCH",
+    "FUNCTIONALIZE",
+    "GRAD",
+    "JVP",
+    "RANDOMNESS",
+    "Level",
+    "below",
+    "plain_value",
+    "tensors_mapped",
+]
 
 GRAD, JVP, BATCH, FUNCTIONALIZE = 0, 1, 2, 3
 RANDOMNESS = ("error", "same", "different")
@@ -59,3 +69,22 @@ class below:
 def tensors_mapped(f: Callable[[Tensor], Any], tree: Any) -> Any:
     """The tree with f(t) for each tensor t."""
     return tree_map(lambda x: f(x) if isinstance(x, Tensor) else x, tree)
+
+
+def plain_value(tensor: Tensor) -> Tensor:
+    """The tensor below all levels that wrap a tensor, with the batches of `vmap` as dimensions.
+
+    Args:
+        tensor: any tensor.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_autograd.func import vmap
+        >>> shapes = []
+        >>> _ = vmap(lambda x: shapes.append(plain_value(x).shape) or x)(tl_core.ones(3, 2))
+        >>> shapes
+        [torch.Size([3, 2])]
+    """
+    while (wrapper := _C.wrapping(tensor)) is not None:
+        tensor = wrapper[3]
+    return tensor

@@ -13,6 +13,7 @@ __all__ = [
     "all_same_mode",
     "ask_handlers",
     "ask_recorder",
+    "in_transform",
     "innermost_off",
     "is_handled",
     "is_programs",
@@ -33,6 +34,19 @@ class _Without:
 
     def __exit__(self, *raised: Any) -> None:
         _C._exclude_layer(self._layer, self._before)
+
+
+def in_transform() -> bool:
+    """Whether a function runs under a transform: `func.grad`, `vjp`, `jvp`, `vmap` or `functionalize`.
+
+    Returns:
+        True for the thread that runs the function.
+
+    Example:
+        >>> in_transform()
+        False
+    """
+    return _C._in_transform()
 
 
 class no_dispatch(_Without):

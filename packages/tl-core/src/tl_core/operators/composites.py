@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 import tl_core
+from tl_core.base import operator_hooks
 from tl_core.base.row_facts import declare
 from tl_core.operators import packets
 from tl_core.operators.packets import PACKETS, OpOverloadPacket
@@ -128,6 +129,16 @@ def _own(name: str) -> Callable[..., Any]:
     return function(f"functions.private.{name}")
 
 
+def _over_examples(name: str) -> Callable[..., Any]:
+    """The method of the first argument, over all examples of a `vmap` too: Python can read the result."""
+
+    def call(self: Any) -> Any:
+        values = operator_hooks.maker("plain value")(self) if self._hides_batch() else self
+        return getattr(values, name)()
+
+    return call
+
+
 def _on_copy(name: str) -> Callable[..., Any]:
     """The in-place method of a copy."""
     return lambda self, *args, **kwargs: getattr(self.clone(), name)(*args, **kwargs)
@@ -206,8 +217,8 @@ add(
         (f"is_pinned({_DEVICE}) -> bool", _method("is_pinned")),
         ("_assert_async(Tensor self) -> ()", _own("_assert_async")),
         ("_assert_async.msg(Tensor self, str assert_msg) -> ()", _own("_assert_async")),
-        ("_is_all_true(Tensor self) -> Tensor", _method("all")),
-        ("_is_any_true(Tensor self) -> Tensor", _method("any")),
+        ("_is_all_true(Tensor self) -> Tensor", _over_examples("all")),
+        ("_is_any_true(Tensor self) -> Tensor", _over_examples("any")),
         (
             "_cummax_helper(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()",
             _running("cummax"),

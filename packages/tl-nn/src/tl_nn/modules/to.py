@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar
 
 import tl_core
 from tl_core import Tensor, no_grad
+from tl_core.dispatch.modes import in_transform
 from tl_core.overrides import overridable
 from tl_core.settings.conversions import (
     get_overwrite_module_params_on_conversion,
@@ -162,7 +163,8 @@ def _convert(parameter: Parameter, fn: Callable[[Tensor], Tensor], name: str) ->
         return _swap(parameter, data, grad_data, name)
     if data is parameter and grad_data is grad:
         return parameter
-    if get_overwrite_module_params_on_conversion() or data.is_meta != parameter.is_meta:
+    replaces = get_overwrite_module_params_on_conversion() or data.is_meta != parameter.is_meta
+    if replaces or in_transform():  # the memory of a transform's tensor cannot be exchanged
         parameter, grad = Parameter(data, parameter.requires_grad), grad_data
     else:
         parameter.grad = None
