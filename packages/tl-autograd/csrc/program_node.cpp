@@ -187,7 +187,10 @@ TlValue ProgramNode::linked_tensor(const TlValue& v, const TlSaved& what, int el
 TlValue ProgramNode::presented(const TlValue& v, const TlSaved& what, int element, bool linked,
                                Presented& out) const {
   TlValue t = v;
-  if (v.tag == kPacked) t = value(out.holders.emplace_back(unpack(v)));
+  if (v.tag == kPacked) {
+    t = value(out.holders.emplace_back(unpack(v)));
+    if (is_in_other_level(v, t.u.t)) return t;
+  }
   return linked && t.tag == TL_TENSOR ? linked_tensor(t, what, element, out) : t;
 }
 

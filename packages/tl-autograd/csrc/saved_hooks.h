@@ -17,6 +17,9 @@ extern std::atomic<int> g_packing;  // contexts that are open in the process
 bool packs_here();          // whether this thread is in such a context
 TlValue pack(TlTensor* t);  // owned, freed by `forget`
 Tensor unpack(const TlValue& packed);
+// Whether a tensor that `unpack` returned is in another level than the packed one, with its place in that
+// level's graph.
+bool is_in_other_level(const TlValue& packed, const TlTensor* unpacked);
 void drop_packed(TlValue& packed);
 // What `unpack` returns has the tangent as well, whatever form the tensor was given.
 void note_tangent(const TlValue& packed, const Level& level, const Tensor& tangent);

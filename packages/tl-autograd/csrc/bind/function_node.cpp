@@ -156,6 +156,7 @@ Tensor FunctionNode::linked(const SavedInput& k) {
   const bool packed = k.value.tag == kPacked;
   Tensor tensor = packed ? unpack(k.value) : Tensor::share(k.value.u.t);
   TlTensor* t = tensor.get();
+  if (packed && is_in_other_level(k.value, t)) return tensor;
   if (!packed && api->tensor_version(t) != k.value.len)
     fail_changed(t, k.value.len,
                  k.output < 0 ? "" : ", which is output " + std::to_string(k.output) + " of " + name_ + ",");

@@ -97,8 +97,6 @@ PyObject* level_numbered_function(PyObject*, PyObject* number) {
   });
 }
 
-PyObject* transforms_active(PyObject*, PyObject*) { return PyBool_FromLong(levels().top != nullptr); }
-
 // concerns_levels(arguments): whether a level is active, or a tensor in the tuple is a wrapper
 PyObject* concerns_levels(PyObject*, PyObject* arguments) {
   return guarded([&] {
@@ -340,7 +338,6 @@ PyMethodDef kFunctions[] = {
     {"tape_is_whole", tape_is_whole, METH_O, nullptr},
     {"replay_tape", method(replay_tape), METH_FASTCALL, nullptr},
     {"clean_tape", clean_tape, METH_O, nullptr},
-    {"transforms_active", transforms_active, METH_NOARGS, nullptr},
     {"concerns_levels", concerns_levels, METH_O, nullptr},
     {"follow", method(follow), METH_FASTCALL, nullptr},
     {"without_tangents", without_tangents, METH_O, nullptr},

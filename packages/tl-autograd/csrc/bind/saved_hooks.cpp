@@ -1,10 +1,13 @@
 // Saved-tensor hooks: a stack for each thread; `pack` gives what is stored, `unpack` makes the tensor again.
 #include "saved_hooks.h"
 
+#include <algorithm>
+
 #include "bind/python.h"
 #include "bind/saved_hooks_functions.h"
 #include "extra.h"
 #include "levels/entry.h"
+#include "view.h"
 
 namespace tl::autograd {
 
@@ -29,8 +32,28 @@ ThreadHooks& hooks_here() {
 struct Packed {
   PyRef data, unpack;
   std::vector<Entry::Tangent> tangents;
+  uint64_t level = 0;  // whose wrapper was packed; 0: none
+  bool followed_below = false;
 };
 Packed* packed_of(const TlValue& v) { return static_cast<Packed*>(const_cast<void*>(v.u.p)); }
+}  // namespace
+
+namespace {
+bool has_tangent(const Entry& e) {
+  return std::ranges::any_of(e.tangents, [](const Entry::Tangent& t) { return level_of(t.level); });
+}
+
+// Whether an outer transform, or the graph outside of transforms, follows the tensor that the level wraps.
+bool is_followed_below(TlTensor* t, uint64_t level) {
+  const Entry* e = entry_of(t);
+  TlTensor* at = e && e->level == level ? e->value.get() : t;
+  while (at) {
+    e = entry_of(at);
+    if (gradient_edge(at).node || (e && has_tangent(*e))) return true;
+    at = e && e->level ? e->value.get() : nullptr;
+  }
+  return false;
+}
 }  // namespace
 
 bool packs_here() { return t_hooks && !t_hooks->stack.empty(); }
@@ -44,11 +67,13 @@ TlValue pack_with(PyObject* pack_hook, PyObject* unpack_hook, TlTensor* t) {
     raise(PyExc_RuntimeError,
           "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
           "can not be modified by in-place operations as this can lead to unexpected side-effects.");
-  const Entry* entry = entry_of(t);
-  return {kPacked,
-          0,
-          {.p = new Packed{std::move(data), PyRef::share(unpack_hook),
-                           entry ? entry->tangents : std::vector<Entry::Tangent>()}}};
+  auto packed = std::make_unique<Packed>(Packed{std::move(data), PyRef::share(unpack_hook), {}});
+  if (const Entry* entry = entry_of(t)) {
+    packed->tangents = entry->tangents;
+    packed->level = entry->level;
+    packed->followed_below = entry->level && is_followed_below(t, entry->level);
+  }
+  return {kPacked, 0, {.p = packed.release()}};
 }
 
 TlValue pack(TlTensor* t) {
@@ -112,9 +137,22 @@ Tensor unpack(const TlValue& packed) {
           PyExc_TypeError,
           std::string("Output of saved tensor unpack_hook expected to be a Tensor but got result of type ") +
               Py_TYPE(result.get())->tp_name);
+    if (p.followed_below && !is_followed_below(t, p.level))
+      raise(PyExc_RuntimeError,
+            "saved_tensors_hooks: inside of nested transforms, the unpack hook returned a tensor that the "
+            "outer "
+            "transform doesn't follow, so that derivatives of higher order would miss it. Return the packed "
+            "tensor, or "
+            "a function of it that keeps its gradient.");
     out = with_tangents(Tensor::share(t), p.tangents);
   });
   return out;
+}
+
+bool is_in_other_level(const TlValue& packed, const TlTensor* unpacked) {
+  const Packed& p = *packed_of(packed);
+  const Entry* entry = entry_of(unpacked);
+  return p.level && (entry ? entry->level : 0) != p.level;
 }
 
 void drop_packed(TlValue& packed) {

@@ -296,6 +296,7 @@ class _Region:
 
     def __init__(self, check: bool, early_stop: bool, logs: tuple[Any, Any] | None):
         self.check, self.early_stop, self.logs = check, early_stop, logs
+        self.level = _C.top_level()  # the innermost transform of the first run
         self.complete = False  # whether the first run has ended
         self.unequal = False  # whether a second run inside of the first saved more than the first had saved
         self.holders: list[weakref.ref[_Holder]] = []
@@ -324,7 +325,7 @@ class _Region:
         metadata: list[tuple] = []
 
         def pack(t: Tensor) -> Tensor:
-            index, plain = len(metadata), t.detach() if t.requires_grad else t
+            index, plain = len(metadata), _C.alias_in_levels(t) if t.requires_grad else t
             metadata.append(_metadata(t))
             if index >= len(self.holders):
                 self.meet_more()
@@ -358,6 +359,12 @@ class _Region:
         if self.unequal:
             return
         if len(metadata) != len(self.saved):
+            if self.level is not None and _C.level_numbered(self.level[2]) != self.level:
+                raise RuntimeError(
+                    "torch.utils.checkpoint: the backward pass of vjp, jacrev or hessian runs after the transform of "
+                    "the function ended, and a second run would record nothing: use func.grad, or call the function "
+                    "itself"
+                )
             raise self.error(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
                 f"recomputation.\nNumber of tensors saved during forward: {len(self.saved)}\n"

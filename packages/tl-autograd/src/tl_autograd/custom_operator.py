@@ -10,6 +10,7 @@ from tl_autograd.function import Function, apply_recorded, record_outputs
 from tl_core import Tensor, is_grad_enabled, stack
 from tl_core.dispatch.grad_mode import switch as switch_recording
 from tl_core.dispatch.layers import AutoDispatchBelowAutograd, switch_autograd
+from tl_core.dispatch.modes import in_transform
 from tl_core.pytree import tree_flatten, tree_unflatten
 from tl_core.schemas.function_schema import base_type, is_list
 from tl_core.schemas.signatures import filled
@@ -57,7 +58,7 @@ def transform(op: Any, formula: Any) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = filled(schema, args, kwargs)
-        if not _C.transforms_active():  # tensors of transforms that have ended
+        if not in_transform():  # tensors of transforms that have ended
             leaves, spec = tree_flatten((args, kwargs))
             args, kwargs = tree_unflatten([_view(x) for x in leaves], spec)
             return op(*args, **kwargs)
@@ -118,7 +119,7 @@ class _Plain:
 
     def record(self, args: tuple, keywords: dict[str, Any]) -> Any:
         """Calls the function as `Function.apply` does, without the general forms of arguments."""
-        if _C.transforms_active():
+        if in_transform():
             return self.call(args, _Keywords(keywords))
         ctx = self.cls._backward_cls()
         ctx.needs_input_grad = _C.needs_input_grad(args)
@@ -134,11 +135,11 @@ class _Plain:
         return record_outputs(ctx, (*args, None), output)
 
     def apply(self, *args: Any) -> Any:
-        return self.cls.apply(*args) if _C.transforms_active() else apply_recorded(self.cls, args, {})
+        return self.cls.apply(*args) if in_transform() else apply_recorded(self.cls, args, {})
 
     def forward(self, *args: Any) -> Any:
         *args, keywords = args  # type: ignore[assignment]
-        if _C.transforms_active():
+        if in_transform():
             return self.op(*args, **keywords.values)
         with AutoDispatchBelowAutograd():
             return self.op(*args, **keywords.values)

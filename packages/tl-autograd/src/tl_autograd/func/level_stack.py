@@ -10,7 +10,6 @@ __all__ = [
     "CInterpreter",
     "RandomnessType",
     "TransformType",
-    "are_transforms_active",
     "current_level",
     "get_dynamic_layer_stack_depth",
     "get_interpreter_stack",
@@ -100,8 +99,3 @@ def current_level() -> int:
     if number is None:
         raise RuntimeError("no transform is on")
     return number
-
-
-def are_transforms_active() -> bool:
-    """Whether a level is active."""
-    return _C.transforms_active()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
-from tl_autograd.func.level_stack import are_transforms_active
 from tl_core.dispatch.autocast import (
     LOWER_TYPES,
     get_autocast_dtype,
@@ -13,7 +12,7 @@ from tl_core.dispatch.autocast import (
     set_autocast_dtype,
     set_autocast_enabled,
 )
-from tl_core.dispatch.modes import modes_in_force
+from tl_core.dispatch.modes import in_transform, modes_in_force
 from tl_core.overrides import function_modes
 from tl_core.settings import switches
 
@@ -77,4 +76,4 @@ def is_observed() -> bool:
         >>> is_observed()
         False
     """
-    return bool(modes_in_force()) or bool(function_modes()) or are_transforms_active()
+    return bool(modes_in_force()) or bool(function_modes()) or in_transform()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
-from tl_autograd.func.level_stack import are_transforms_active
+from tl_core.dispatch.modes import in_transform
 from tl_core.pytree import TreeSpec, tree_flatten, tree_map
 from tl_core.subclasses import FakeTensor
 from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
@@ -43,7 +43,7 @@ class CondOp(HigherOrderOperator):
         if mode is None or isinstance(pred, bool):
             return _run(pred, true_fn, false_fn, operands)
         records_gradients = tl_core.is_grad_enabled() and not mode.pre_dispatch
-        if not (records_gradients or are_transforms_active()):
+        if not (records_gradients or in_transform()):
             return _record(mode, pred, true_fn, false_fn, operands)
         captured = Captured((f, operands) for f in (true_fn, false_fn))
         if not is_differentiated(mode, (operands, captured.values)) and not is_functionalized():

@@ -12,8 +12,9 @@ from typing import Any
 import tl_autograd
 import tl_core
 from tl_autograd.func import functionalize
-from tl_autograd.func.level_stack import TransformType, are_transforms_active, get_interpreter_stack
+from tl_autograd.func.level_stack import TransformType, get_interpreter_stack
 from tl_core import Tensor
+from tl_core.dispatch.modes import in_transform
 from tl_core.pytree import tree_flatten, tree_leaves
 
 from ..tracer.proxy_mode import ProxyTorchDispatchMode
@@ -88,7 +89,7 @@ def call_in_trace(
         The results of the operator.
     """
     records_gradients = tl_core.is_grad_enabled() and not mode.pre_dispatch
-    if not records_gradients and not are_transforms_active():
+    if not records_gradients and not in_transform():
         return record(functions, operands, ())
     captured = Captured((f, examples) for f in functions)
     if is_differentiated(mode, (operands, captured.values)):

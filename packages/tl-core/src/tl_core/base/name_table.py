@@ -328,7 +328,7 @@ OBJECTS = {
     "StorageBase": "tl_core:UntypedStorage",
     "_C.DispatchKey": "tl_core.dispatch.keys:DispatchKey",
     "_C.DispatchKeySet": "tl_core.dispatch.keys:DispatchKeySet",
-    "_C._are_functorch_transforms_active": "tl_autograd.func.level_stack:are_transforms_active",
+    "_C._are_functorch_transforms_active": "tl_core.dispatch.modes:in_transform",
     "_C._DisableFuncTorch": "tl_core.dispatch.modes:no_transforms",
     "_C._DisableTorchDispatch": "tl_core.dispatch.modes:no_dispatch",
     "_C._TorchDispatchModeKey": "tl_core.subclasses.python_dispatch:TorchDispatchModeKey",

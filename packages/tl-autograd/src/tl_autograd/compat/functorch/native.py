@@ -14,7 +14,6 @@ from tl_autograd.func.level_stack import (  # noqa: F401 - names for others
     CInterpreter,
     RandomnessType,
     TransformType,
-    are_transforms_active,
     current_level,
     get_dynamic_layer_stack_depth,
     get_interpreter_stack,
@@ -24,6 +23,7 @@ from tl_autograd.func.level_stack import (  # noqa: F401 - names for others
 from tl_autograd.func.levels import BATCH, FUNCTIONALIZE, GRAD, JVP, RANDOMNESS
 from tl_autograd.func.vmap import loops
 from tl_core import Tensor
+from tl_core.dispatch.modes import in_transform as are_transforms_active  # noqa: F401 - a name for others
 
 
 def _serial(level: int) -> int:
