@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "thread.h"
 #include "tl/handles.hpp"
 
 namespace tl::autograd {
@@ -36,12 +37,19 @@ inline bool is_differentiable(int64_t dtype) {
 // Gradient recording on or off for a scope.
 class GradMode {
  public:
-  explicit GradMode(bool on) : before_(api->grad_enabled()) { api->set_grad_enabled(on); }
-  ~GradMode() { api->set_grad_enabled(before_); }
+  explicit GradMode(bool on) : before_(api->grad_enabled()), outermost_(thread_data().program_mode < 0) {
+    if (outermost_) thread_data().program_mode = static_cast<int8_t>(before_);
+    api->set_grad_enabled(on);
+  }
+  ~GradMode() {
+    api->set_grad_enabled(before_);
+    if (outermost_) thread_data().program_mode = -1;
+  }
   GradMode(const GradMode&) = delete;
 
  private:
   int before_;
+  bool outermost_;
 };
 
 }  // namespace tl::autograd

@@ -19,8 +19,9 @@ struct ThreadData {
   uint64_t sequence = 1;               // of the next node
   Node* dead = nullptr;                // nodes waiting to be torn down
   bool draining = false;
-  Run* run = nullptr;      // the innermost backward of this thread
-  void* levels = nullptr;  // transforms.cpp: the stack of interpreters
+  Run* run = nullptr;        // the innermost backward of this thread
+  int8_t program_mode = -1;  // within a GradMode, whether the program records gradients; -1 outside
+  void* levels = nullptr;    // transforms.cpp: the stack of interpreters
   FreeBlock* free[kClasses + 1] = {};
   int free_count[kClasses + 1] = {};
 };

@@ -51,14 +51,14 @@ PyObject* end_level_function(PyObject*, PyObject* serial) {
 }
 
 // step_below(serial) -> what step_back() takes: the level that was the top, and whether gradients were
-// recorded. Below a level of gradients they are recorded as they were when it began.
+// recorded.
 PyObject* step_below(PyObject*, PyObject* serial) {
   return guarded([&] {
     Level* level = level_from(serial);
     Level* before = levels().top;
     const bool recorded = api->grad_enabled();
     set_top(level->parent);
-    if (level->kind == LevelKind::Grad) api->set_grad_enabled(level->grad_mode);
+    if (level->kind == LevelKind::Grad) api->set_grad_enabled(records_below(*level));
     return checked(Py_BuildValue("(Ki)", static_cast<unsigned long long>(before ? before->serial : 0),
                                  static_cast<int>(recorded)))
         .release();
@@ -73,6 +73,24 @@ PyObject* step_back(PyObject*, PyObject* state) {
     api->set_grad_enabled(recorded);
     return Py_NewRef(Py_None);
   });
+}
+
+// begin_unrecorded() -> what end_unrecorded() takes. Between them, calls have no place in the graph of the
+// present level. Outer transforms follow them, other than in a no_grad of the program.
+PyObject* begin_unrecorded(PyObject*, PyObject*) {
+  ThreadData& thread = thread_data();
+  const int before = api->grad_enabled();
+  const bool outermost = thread.program_mode < 0;
+  if (outermost) thread.program_mode = static_cast<int8_t>(before);
+  api->set_grad_enabled(0);
+  return PyLong_FromLong(before | (outermost ? 2 : 0));
+}
+PyObject* end_unrecorded(PyObject*, PyObject* state) {
+  const long bits = PyLong_AsLong(state);
+  if (bits == -1 && PyErr_Occurred()) return nullptr;
+  api->set_grad_enabled(bits & 1);
+  if (bits & 2) thread_data().program_mode = -1;
+  return Py_NewRef(Py_None);
 }
 
 PyRef described(const Level& level) {
@@ -326,6 +344,8 @@ PyMethodDef kFunctions[] = {
     {"end_level", end_level_function, METH_O, nullptr},
     {"step_below", step_below, METH_O, nullptr},
     {"step_back", step_back, METH_O, nullptr},
+    {"begin_unrecorded", begin_unrecorded, METH_NOARGS, nullptr},
+    {"end_unrecorded", end_unrecorded, METH_O, nullptr},
     {"top_level", top_level, METH_NOARGS, nullptr},
     {"level_numbered", level_numbered_function, METH_O, nullptr},
     {"wrap_functional", method(wrap_functional_function), METH_FASTCALL, nullptr},

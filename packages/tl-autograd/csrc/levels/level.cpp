@@ -127,11 +127,16 @@ Level* level_numbered(int number) {
   return nullptr;
 }
 
+bool records_below(const Level& level) {
+  const int program = thread_data().program_mode;
+  return level.grad_mode && (program < 0 ? api->grad_enabled() != 0 : program != 0);
+}
+
 Below::Below(Level& level) : top_(levels().top), excluded_(api->thread_excluded()) {
   Levels& all = levels();
   all.top = level.parent;
   switch_layer(all);
-  if (level.kind == LevelKind::Grad) api->set_grad_enabled(level.grad_mode);
+  if (level.kind == LevelKind::Grad) api->set_grad_enabled(records_below(level));
 }
 
 Below::~Below() {

@@ -20,7 +20,7 @@ struct Level {
   uint64_t serial;  // no two levels of the process have the same
   int number;       // 1 for the outermost
   LevelKind kind;
-  bool grad_mode;         // whether gradients were recorded when it began: what holds for the levels below
+  bool grad_mode;         // whether gradients were recorded when it began
   uint64_t excluded = 0;  // the thread's layers while a call is on its way through this level
   Randomness randomness = Randomness::Error;
   int64_t batch_size = 0;
@@ -45,6 +45,9 @@ bool in_transform();  // a level has begun on this thread
 const Level* top_beside_jvp();
 
 void set_top(Level* level);  // NULL: none
+// Whether the levels below a level of gradients record: they do if the program records there, and did where
+// it began.
+bool records_below(const Level& level);
 Level* begin_level(LevelKind kind);
 void end_level(Level* level);            // and those that began later
 Level* level_of(uint64_t serial);        // NULL if it has ended

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tl_autograd import _C
-from tl_core import Tensor, is_grad_enabled, no_grad
+from tl_core import Tensor, is_grad_enabled
 from tl_core.base.open_parameters import open_parameters
 from tl_core.pytree import tree_flatten, tree_leaves, tree_unflatten
 
@@ -247,12 +247,15 @@ def apply_with_context(cls: Any, args: tuple, kwargs: dict) -> tuple[Any, Any]:
     separate = cls.setup_context is not Function.setup_context
     ctx.needs_input_grad = needs = _C.needs_input_grad(args)
     recording = is_grad_enabled() and True in needs
-    with no_grad():
+    state = _C.begin_unrecorded()
+    try:
         if separate:
             output = cls.forward(*args, **kwargs)
             cls.setup_context(ctx, inputs_with_defaults(cls.forward, args), output)
         else:
             output = cls.forward(ctx, *args, **kwargs)
+    finally:
+        _C.end_unrecorded(state)
     return ctx, record_outputs(ctx, args, output) if recording else _view_inputs(ctx, args, output)
 
 
@@ -310,8 +313,11 @@ def _view_inputs(ctx: Any, args: tuple, output: Any) -> Any:
 
 
 def _view(x: Tensor) -> Tensor:
-    with no_grad():
+    state = _C.begin_unrecorded()
+    try:
         return x.view_as(x)
+    finally:
+        _C.end_unrecorded(state)
 
 
 def once_differentiable(fn: Callable) -> Callable:
@@ -337,8 +343,11 @@ def once_differentiable(fn: Callable) -> Callable:
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
-        with no_grad():
+        state = _C.begin_unrecorded()
+        try:
             outputs = fn(ctx, *args)
+        finally:
+            _C.end_unrecorded(state)
         if not is_grad_enabled() or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             return outputs
         many = outputs if isinstance(outputs, tuple) else (outputs,)
