@@ -30,8 +30,8 @@ def test_tangents_go_through_no_grad():
 def test_a_derivative_as_a_constant():
     def f(x):
         with tl.no_grad():
-            slope = grad(lambda y: (y**3).sum())(x)
-        return (x * slope).sum()
+            derivative = grad(lambda y: (y**3).sum())(x)
+        return (x * derivative).sum()
 
     assert tl.allclose(grad(f)(X), CUBES)
 
@@ -78,9 +78,9 @@ def test_the_second_derivative_of_a_function(separate):
             ctx.save_for_backward(inputs[0], output[1])
 
         @staticmethod
-        def backward(ctx, g, g_slope):
-            x, slope = ctx.saved_tensors
-            return g * (slope if separate else 3 * x * x) + g_slope * 6 * x
+        def backward(ctx, g, g_derivative):
+            x, derivative = ctx.saved_tensors
+            return g * (derivative if separate else 3 * x * x) + g_derivative * 6 * x
 
     f = lambda x: Cube.apply(x)[0].sum()  # noqa: E731
     assert tl.allclose(grad(f)(X), CUBES)

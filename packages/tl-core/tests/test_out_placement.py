@@ -1,6 +1,6 @@
 """Out tensors in the memory of an input: the result is that of a fresh out tensor, or the call is refused.
 
-Each row with an out form runs on calls of `row_samples`, with the out tensor in five places of each input's memory.
+Each row with an out form runs on calls of `row_samples`, with the out tensor at six offsets of each input's memory.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def last(t: tl.Tensor, shape: Any) -> tl.Tensor | None:
     )
 
 
-PLACES: list[Callable[[tl.Tensor, Any], tl.Tensor | None]] = [apart, whole, turned, first, last]
+PLACEMENTS: list[Callable[[tl.Tensor, Any], tl.Tensor | None]] = [apart, whole, turned, first, last]
 
 
 def tensors(value: Any) -> Iterator[tl.Tensor]:
@@ -109,12 +109,12 @@ def wrong_placements(row: Any) -> list[str]:
     assert row.name in WITHOUT_CALLS or any(good_calls(row))
     for make, results in good_calls(row):
         count = len(list(tensors(make())))
-        for place, i, k in itertools.product([*PLACES, shifted], range(count), range(len(results))):
-            arguments = in_longer_memory(make()) if place is shifted else make()
+        for placement, i, k in itertools.product([*PLACEMENTS, shifted], range(count), range(len(results))):
+            arguments = in_longer_memory(make()) if placement is shifted else make()
             source = list(tensors(arguments))[i]
             if source.layout is not tl.strided or source.dtype != results[k].dtype:
                 continue
-            target = place(source, results[k].shape)
+            target = placement(source, results[k].shape)
             if target is None:
                 continue
             outs = [tl.empty_like(r) for r in results]
@@ -125,7 +125,7 @@ def wrong_placements(row: Any) -> list[str]:
                 continue
             if not all(map(equal, results, outs)):
                 faults.append(
-                    f"{place.__name__}: out {k} in input {i} of {[list(t.shape) for t in tensors(make())]}"
+                    f"{placement.__name__}: out {k} in input {i} of {[list(t.shape) for t in tensors(make())]}"
                 )
     return faults
 

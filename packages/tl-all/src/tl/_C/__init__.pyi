@@ -18,7 +18,6 @@ from tl_autograd.compat.engine_names import _set_autograd_fallback_mode as _set_
 from tl_autograd.compat.engine_names import _set_fwd_grad_enabled as _set_fwd_grad_enabled
 from tl_autograd.compat.engine_names import _WeakTensorRef as _WeakTensorRef
 from tl_autograd.compat.engine_names import _will_engine_execute_node as _will_engine_execute_node
-from tl_autograd.func.level_stack import are_transforms_active as __are_functorch_transforms_active_
 from tl_backends.backends.cuda import (
     allow_fp16_bf16_reduction_math_sdp as __set_math_sdp_allow_fp16_bf16_reduction_,
 )
@@ -749,6 +748,7 @@ from tl_core.dispatch.layers import AFTER_AUTOGRAD as __after_autograd_keyset_
 from tl_core.dispatch.layers import AutoDispatchBelowAutograd as __AutoDispatchBelowAutograd_
 from tl_core.dispatch.layers import ExcludeDispatchKeyGuard as ExcludeDispatchKeyGuard
 from tl_core.dispatch.layers import ExcludeDispatchKeyGuard as __ExcludeDispatchKeyGuard_
+from tl_core.dispatch.modes import in_transform as __are_functorch_transforms_active_
 from tl_core.dispatch.modes import no_dispatch as __DisableTorchDispatch_
 from tl_core.dispatch.modes import no_transforms as __DisableFuncTorch_
 from tl_core.extensions.custom_classes import ScriptObject as ScriptObject

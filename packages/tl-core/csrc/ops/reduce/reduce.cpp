@@ -293,6 +293,7 @@ std::tuple<Tensor, Tensor> aminmax_of_blocks(const Tensor& self, int64_t block) 
   return {ops::amin(low, IntSpan(), false), ops::amax(high, IntSpan(), false)};
 }
 
+// Both extremes along a dimension, or of all elements.
 std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim, Out out_min,
                                    Out out_max) {
   TL_CHECK(!is_complex(self.dtype()), NotImplemented, "\"aminmax\" not implemented for '",
