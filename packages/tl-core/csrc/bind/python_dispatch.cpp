@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "bind/symbols.h"
 #include "bind/tensor_object.h"
 #include "bind/types.h"
+#include "bind/wrapper_plans.h"
 #include "dispatch/program_handlers.h"
 #include "dispatch/python.h"
 #include "dispatch/thread_state.h"
@@ -434,6 +436,8 @@ PyRef handled(const Operator& op, int layer, const TlValue* args, int n_args) {
 void run(const Operator& op, int layer, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   const WithLock lock;
   try {
+    std::optional<WrapperCall> call;
+    if (layer == TL_LAYER_PYTHON && call.emplace(op, args, n_args).run(rets, n_rets)) return;
     const PyRef made = handled(op, layer, args, n_args);
     deliver(op, made.get(), args, n_args, rets, n_rets);
     if (layer == TL_LAYER_PYTHON && op.info.variant == TL_FUNCTIONAL)
