@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import tl_core
 from tl_core import Tensor
+from tl_core.subclasses.wrapper_plans import WrapperPlans
 
 from .group_member import GroupMember
 from .process_group import ProcessGroup
@@ -82,6 +83,8 @@ class DeviceMesh:
         self._root = _root
         self._flat: dict[str, DeviceMesh] = {}  # the meshes of several dimensions, by name
         self._plans: dict[Any, Any] = {}  # of calls with distributed tensors
+        self._call_plans = WrapperPlans()  # those of them that run without Python
+        self._layouts: dict[Any, Any] = {}  # of distributed tensors, each once
         self._chains: dict[Any, Any] = {}  # of changes of layout
 
     def __enter__(self) -> Self:
@@ -115,7 +118,8 @@ class DeviceMesh:
         self._coordinate = self._own_coordinate()
         self._groups = [self._group_of(line) for line in self._lines()]
         self._root, self._flat = None, {}
-        self._plans, self._chains = {}, {}
+        self._plans, self._chains, self._layouts = {}, {}, {}
+        self._call_plans = WrapperPlans()
 
     def _lines(self) -> list[list[int] | None]:
         """The ranks along each dimension that this process is among; None where it isn't in the mesh."""

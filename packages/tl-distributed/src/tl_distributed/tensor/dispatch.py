@@ -1,12 +1,14 @@
 """Calls of operators with distributed tensors: what is moved, and what each rank computes.
 
 A call is planned once for an operator, the layouts of its tensors and its other arguments, and the plan is kept with
-the mesh. A later call looks the plan up by these, and computes.
+the mesh. A later call looks the plan up by these, and computes. If nothing moves, tl-core looks it up, and no function
+of this module runs.
 """
 
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import partial
@@ -16,6 +18,7 @@ import tl_core
 from tl_core import Tensor
 from tl_core.base.row_facts import facts
 from tl_core.pytree import tree_flatten, tree_unflatten
+from tl_core.subclasses.wrapper_plans import keep_plan
 
 from ..groups.device_mesh import DeviceMesh
 from . import list_operators, random_operators
@@ -28,9 +31,16 @@ from .redistribute import redistribute_local_tensor
 from .replication import gathers, is_implicit, missing_rule_error, mixture_error, warn_of_gathering
 from .strategies import has_rule, is_random, strategies_of
 
-__all__ = ["Plan", "call", "plan_of"]
+__all__ = ["BLOCK_LOSSES", "Plan", "call", "forget_plans", "plan_of"]
 
 _MOST_PLANS = 8192
+
+_meshes: weakref.WeakValueDictionary[int, DeviceMesh] = (
+    weakref.WeakValueDictionary()
+)  # with plans, by address
+
+# The losses that compute otherwise inside `loss_parallel`.
+BLOCK_LOSSES = ("aten::_cross_entropy", "aten::_cross_entropy_backward")
 
 # Inside `loss_parallel`: the losses of classes that are cut, by operator. One may return NotImplemented. Each thread
 # has its own, since ranks may be threads.
@@ -102,6 +112,7 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], kind: type[An
             plans.clear()
         if has_rule(func):  # else a block or a variable decides, which may change
             plans[plan_key] = plan
+            _meshes[id(mesh)] = mesh
     elif plan.moves or plan.is_random:  # a plain tensor may be among what moves
         flat = [_distribute(value, mesh, kind, func, flat) for value in flat]
     if plan.is_random:
@@ -109,7 +120,25 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], kind: type[An
     result = _run(func, args, kwargs, flat, plan, kind)
     if is_new and plan.results is not None and not plan.is_data_dependent:
         _check_sizes(func, result, kind)
+    if plan_key in plans:
+        _keep(func, plan)
     return result
+
+
+def _keep(func: Any, plan: Plan) -> None:
+    """Lets further calls of this kind run without Python, if nothing moves in them."""
+    if plan.moves or plan.local or plan.is_data_dependent or func._schema.name in BLOCK_LOSSES:
+        return
+    specs = plan.results
+    results = None if specs is None else tuple((s, s.shape, s.tensor_meta.stride) for s in specs)
+    keep_plan(func._native_name, results, plan.sizes)
+
+
+def forget_plans() -> None:
+    """Forgets all plans, because a rule has changed."""
+    for mesh in list(_meshes.values()):
+        mesh._plans.clear()
+        mesh._call_plans.clear()
 
 
 def _check_sizes(func: Any, results: Any, kind: type[Any]) -> None:

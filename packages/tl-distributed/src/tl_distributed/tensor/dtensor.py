@@ -8,6 +8,7 @@ from typing import Any, cast
 import tl_core
 from tl_autograd import Function
 from tl_core import Tensor
+from tl_core.subclasses.wrapper_plans import plan_calls
 
 from ..collectives import tensor_collectives as collectives
 from ..groups.device_mesh import DeviceMesh, _mesh_resources
@@ -259,6 +260,9 @@ class DTensor(Tensor):
         if not here or index.offset not in (None, *here):
             raise ValueError(f"{index.fqn!r} has no chunk at {index.offset} here")
         return self._local_tensor
+
+
+plan_calls(DTensor, "_local_tensor", "_spec")
 
 
 class _FromLocal(Function):

@@ -8,11 +8,14 @@ from typing import NamedTuple
 
 import tl_core
 from tl_core import Tensor
+from tl_core.subclasses.wrapper_plans import WrapperLayout, enroll_layout
 
 from ..groups.device_mesh import DeviceMesh
 from .placement_types import Placement, Shard
 
 __all__ = ["DTensorSpec", "TensorMeta"]
+
+_MOST_LAYOUTS = 8192
 
 
 class TensorMeta(NamedTuple):
@@ -23,7 +26,7 @@ class TensorMeta(NamedTuple):
     dtype: tl_core.dtype
 
 
-class DTensorSpec:
+class DTensorSpec(WrapperLayout):
     """The layout of a distributed tensor. Nothing of it changes; its hash is computed once.
 
     Args:
@@ -38,6 +41,14 @@ class DTensorSpec:
         self.mesh = mesh
         self.placements = placements
         self.tensor_meta = tensor_meta
+
+    def enroll(self) -> None:
+        """Gives the layout the number of its equals on the mesh, by which calls find their plans."""
+        mesh = self.mesh
+        if len(mesh._layouts) > _MOST_LAYOUTS:
+            mesh._layouts.clear()
+            mesh._call_plans.clear()
+        enroll_layout(self, mesh._call_plans, mesh._layouts.setdefault(self, self))
 
     def __hash__(self) -> int:
         if self._hash is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..dispatch import forget_plans
 from ..operator_call import OperatorCall, Strategy
 from ..placement_types import Placement, Replicate
 from ..strategies import REGISTERED
@@ -43,6 +44,7 @@ def register_sharding(op: Any) -> Callable[[Callable[..., Shardings]], Callable[
     def register(function: Callable[..., Shardings]) -> Callable[..., Shardings]:
         for each in several:
             REGISTERED[each] = _rule(function)
+        forget_plans()
         return function
 
     return register

@@ -15,7 +15,7 @@ from tl_core import Tensor
 
 from ...base.reduction import ReduceOp
 from ...collectives import tensor_collectives as collectives
-from ..dispatch import class_losses
+from ..dispatch import BLOCK_LOSSES, class_losses
 from ..dtensor_spec import DTensorSpec, meta_of
 from ..placement_types import Replicate
 
@@ -44,7 +44,7 @@ def loss_parallel() -> Iterator[None]:
         (1.3863, (Shard(dim=1),))
         >>> dist.destroy_process_group()
     """
-    losses = {"aten::_cross_entropy": _forward, "aten::_cross_entropy_backward": _backward}
+    losses = dict(zip(BLOCK_LOSSES, (_forward, _backward), strict=True))
     token = class_losses.set(losses)
     try:
         yield
