@@ -14,7 +14,8 @@ import pytest
 
 import tl_core as tl
 from tl_core.base.row_facts import facts
-from tl_distributed.tensor import Partial, Replicate, Shard, dispatch
+from tl_distributed.groups.device_mesh import init_device_mesh
+from tl_distributed.tensor import DTensor, Partial, Replicate, Shard, dispatch
 from tl_distributed.tensor.operator_call import OperatorCall, argument_names, call_by_name
 from tl_distributed.tensor.placement_types import _StridedShard
 from tl_distributed.tensor.strategies import PLACEMENTS, strategies_of
@@ -278,3 +279,55 @@ def test_a_wrong_text_is_noticed(name, wrong_text, monkeypatch):
             except (RuntimeError, IndexError, AssertionError):
                 noticed = True
     assert noticed and math.isfinite(len(calls))
+
+
+# ---- calls without Python --------------------------------------------------------------------------------------------
+def placed(value, mesh, placement):
+    if isinstance(value, tl.Tensor):
+        cuts_nothing = placement == Shard(0) and value.dim() == 0
+        return DTensor.from_local(value.clone(), mesh, [Replicate() if cuts_nothing else placement])
+    return [placed(each, mesh, placement) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def described(value):
+    """A result as text, with its layout; all bits of the elements."""
+    if isinstance(value, DTensor):
+        local = value.to_local()
+        facts = (value.placements, value.dtype, tuple(value.shape), value.stride(), local.stride())
+        return f"{facts} {local.tolist()}"
+    return str([described(each) for each in value]) if isinstance(value, (list, tuple)) else repr(value)
+
+
+def outcome(name, args, kwargs, mesh, placement):
+    """The results of a call and its operands afterwards, or its error."""
+    own = placed(args, mesh, placement)
+    by_name = {key: placed(value, mesh, placement) for key, value in kwargs.items()}
+    tl.manual_seed(0)
+    try:
+        result = operator(name)(*own, **by_name)
+    except (RuntimeError, NotImplementedError, ValueError, TypeError, IndexError) as error:
+        return f"{type(error).__name__}: {error}"
+    return described([result, own])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_recorded_calls_have_the_same_results_without_python(world, monkeypatch):
+    asked, call = [], dispatch.call
+    monkeypatch.setattr(dispatch, "call", lambda *args: asked.append(args[0]) or call(*args))
+    mesh = init_device_mesh("cpu", (1,))
+    different, without_python, total = [], 0, 0
+    for name, args, kwargs in recorded():
+        if "empty" in name:  # its elements are whatever was there
+            continue
+        args, kwargs = argument(args), {key: argument(value) for key, value in kwargs.items()}
+        for placement in (Replicate(), Shard(0), Partial()):
+            first = outcome(name, args, kwargs, mesh, placement)
+            outcome(name, args, kwargs, mesh, placement)
+            asked.clear()
+            third = outcome(name, args, kwargs, mesh, placement)
+            total += 1
+            without_python += not asked
+            if third != first:
+                different.append((name, placement, first, third))
+    assert not different, different[:3]
+    assert without_python >= 0.65 * total, (without_python, total)
