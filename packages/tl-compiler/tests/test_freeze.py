@@ -5,6 +5,7 @@ import pytest
 import tl_core as tl
 import tl_nn as nn
 from tl_compiler import compiler
+from tl_compiler._C import reads_frames
 from tl_compiler.compiler import folding
 from tl_compiler.compiler.errors import Unsupported
 from tl_core.testing import assert_close
@@ -119,6 +120,72 @@ def test_random_numbers_are_no_constants():
     tl.manual_seed(1)
     assert first == [(tl.ones(3) + tl.bernoulli(weight * 0.5) * 8).tolist() for _ in range(4)]
     assert len({tuple(row) for row in first}) > 1
+
+
+class Layers(nn.Module):
+    """Layers without constants to compute, one of which writes to its input."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm = nn.Conv2d(3, 48, 3), nn.BatchNorm2d(48)
+        self.relu, self.last = nn.ReLU(inplace=True), nn.Linear(48 * 4 * 4, 64)
+        self.scale = 1.0
+
+    def forward(self, x):
+        y = self.relu(self.norm(self.first(x)))
+        y += 1
+        return self.last(y.flatten(1)) * self.scale
+
+
+def test_weights_are_packed_and_calls_replayed():
+    tl.manual_seed(0)
+    net, x = Layers().eval(), tl.randn(8, 3, 6, 6)
+    plain = net(x).detach()
+    frozen = compiler.freeze(net, (x,))
+    run = frozen.dynamo_ctx
+    assert run.packings.nbytes > 4 * net.last.weight.numel()
+    assert run.replayed.tapes or not reads_frames()
+    for _ in range(2):
+        assert tl.equal(frozen(x), plain) and not frozen(x).requires_grad
+    assert tl.equal(frozen(x[:3]), net(x[:3]))
+
+    def write():
+        with tl.no_grad():
+            net.first.weight.mul_(-2)
+            net.last.weight.add_(1)
+
+    def replace():
+        net.last = nn.Linear(48 * 4 * 4, 5)
+
+    def scale():
+        net.scale = 3.0
+
+    def train():
+        net.train()
+
+    for change in (write, replace, scale):
+        change()
+        for _ in range(4):
+            assert tl.equal(frozen(x), net(x)), change.__name__
+    train()
+    copy = Layers()
+    copy.last = nn.Linear(48 * 4 * 4, 5)
+    copy.load_state_dict(net.state_dict())
+    copy.scale = net.scale
+    assert tl.equal(frozen(x), copy(x)) and tl.equal(net.norm.running_mean, copy.norm.running_mean)
+
+
+def test_a_function_that_counts_is_called_as_often_as_its_caller_says():
+    calls, held = [], tl.zeros(())
+
+    def count(x):
+        held.add_(1)
+        return x * 2
+
+    compiler.freeze(count, (tl.ones(3),))
+    assert held.item() == 1
+    frozen = compiler.freeze(lambda x: x * 2 if calls is not None else x, (tl.ones(3),))
+    assert frozen(tl.ones(3)).tolist() == [2.0] * 3 and frozen.__name__ == "<lambda>"
 
 
 def test_bad_input(net):

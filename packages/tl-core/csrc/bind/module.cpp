@@ -28,6 +28,7 @@
 #include "bind/operator_observer.h"
 #include "bind/overridable.h"
 #include "bind/override.h"
+#include "bind/packings.h"
 #include "bind/parse.h"
 #include "bind/python_api.h"
 #include "bind/python_dispatch.h"
@@ -278,6 +279,7 @@ void add_memory(py::module_& m) {
           py::make_tuple(g.origin.scope, g.origin.file, g.origin.line, g.origin.function, g.bytes, g.blocks));
     return groups;
   });
+  add_packings(m.ptr());
 }
 
 py::object result_type(const py::object& a, const py::object& b) {

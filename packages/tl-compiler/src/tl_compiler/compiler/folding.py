@@ -16,7 +16,7 @@ from ..fx.node import Node
 from ..tracer.graphs import has_effect
 from ..tracer.schemas import schema_of
 
-__all__ = ["FoldedGraph", "fold_batch_norms"]
+__all__ = ["FoldedGraph", "changes_state", "fold_batch_norms"]
 
 _RANDOM = (
     "rand", "bernoulli", "multinomial", "normal", "uniform", "dropout", "exponential", "geometric", "cauchy",
@@ -73,6 +73,12 @@ class FoldedGraph:
         self.results: list[_Source] = []
         self.constants: list[Any] = []
 
+    @property
+    def computes_constants(self) -> bool:
+        """Whether there is more to compute once than views of held tensors."""
+        nodes = _sources(self.boundary)
+        return any(n.op == "call_function" and not _is_view(n) for n in nodes)
+
     def __call__(self, *args: Any) -> Any:
         if self.boundary and not self._is_current(args):
             self._compute(args)
@@ -127,9 +133,16 @@ def _is_pure(node: Node) -> bool:
     target: Any = node.target
     if target is operator.getitem:
         return True
-    if not isinstance(target, OpOverload) or has_effect(node):
-        return False
-    return not target.overloadpacket.__name__.lstrip("_").startswith(_RANDOM)
+    return isinstance(target, OpOverload) and not has_effect(node) and not _is_random(target)
+
+
+def _is_random(target: OpOverload) -> bool:
+    """Whether each call has another result."""
+    return bool(target.overloadpacket.__name__.lstrip("_").startswith(_RANDOM))
+
+
+def _is_view(node: Node) -> bool:
+    return isinstance(node.target, OpOverload) and node.target.is_view
 
 
 def _writes(node: Node) -> bool:
@@ -182,6 +195,42 @@ def _rest(graph: GraphModule, inputs: list[Node], constants: list[Node]) -> Grap
         if not node.users and not has_effect(node):
             rest.erase_node(node)
     return GraphModule(graph, rest)
+
+
+def changes_state(graph: GraphModule) -> bool:
+    """Whether a call writes to tensors that were there before, or draws random numbers: it shows how often it happens.
+
+    Args:
+        graph: the graph of the call.
+    """
+    for node in graph.graph.nodes:
+        if node.op != "call_function" or node.target is operator.getitem:
+            continue
+        if not isinstance(node.target, OpOverload) or _is_random(node.target):
+            return True
+        if not schema_of(node.target).writes:
+            if has_effect(node):
+                return True
+        elif any(_may_be_old(n) for n in _write_targets(node)):
+            return True
+    return False
+
+
+def _write_targets(node: Node) -> list[Any]:
+    target: Any = node.target
+    parameters = target._schema.arguments
+    values = dict(zip((p.name for p in parameters), node.args, strict=False)) | node.kwargs
+    targets = [values.get(p.name) for p in parameters if p.alias_info is not None and p.alias_info.is_write]
+    return [item for value in targets for item in (value if isinstance(value, (list, tuple)) else (value,))]
+
+
+def _may_be_old(value: Any) -> bool:
+    """Whether a value may be a view of a tensor that was there before the call."""
+    while isinstance(value, Node) and value.op == "call_function":
+        if not (_is_view(value) or _writes(value) or value.target is operator.getitem):
+            return False
+        value = value.all_input_nodes[0]
+    return value is not None
 
 
 # ---- batch norms

@@ -1,12 +1,10 @@
-"""`freeze`: a function or module for inference, whose constants are computed once."""
+"""`freeze`: a function or module for inference, whose constants and packed weights are computed once."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import tl_core
 import tl_nn
 from tl_nn.optimized_module import OptimizedModule
 
@@ -25,6 +23,10 @@ def freeze(
     options: Mapping[str, Any] | None = None,
 ) -> Any:
     """A function or module for inference: values that depend only on its parameters and buffers are computed once.
+
+    Among these values are the packed copies of weights that convolutions and skinny products read. They take as many
+    bytes as the weights. A program without other such values is replayed as in the mode "reduce-overhead" of
+    `compile` where that is possible.
 
     The values have the versions of the tensors that they were computed from. After an in-place write to such a tensor,
     or with another tensor in its place, they are computed again. Writes that no version counts, such as those through
@@ -52,8 +54,8 @@ def freeze(
         >>> tl_core.equal(frozen(x), net(x)), frozen(x).requires_grad
         (True, False)
     """
-    from .compiled_function import CompiledFunction, Settings
     from .errors import Unsupported
+    from .frozen_function import FrozenFunction
 
     if not callable(model):
         raise AssertionError(f"freeze: a function or module is expected as model, got {type(model)}")
@@ -65,23 +67,8 @@ def freeze(
     if isinstance(module, tl_nn.Module) and module.training:
         raise RuntimeError("freeze: the module is in training mode; call eval() first")
     function = module.__call__ if isinstance(module, tl_nn.Module) else module
-    compiled = CompiledFunction(function, Settings(functools.partial(_fold, settings)))
-
-    @functools.wraps(function, updated=())
-    def run(*args: Any, **kwargs: Any) -> Any:
-        with tl_core.no_grad():
-            return compiled(args, kwargs)
-
-    run(*args, **(kwargs or {}))
-    reason = next(compiled.breaks(), None)
+    frozen = FrozenFunction(function, settings["backend"], settings["fold_batch_norm"])
+    reason = frozen.prepare(tuple(args), dict(kwargs or {}))
     if reason is not None:
         raise Unsupported(f"freeze: {reason}")
-    return OptimizedModule(module, run) if isinstance(module, tl_nn.Module) else run
-
-
-def _fold(settings: dict[str, Any], graph: Any, examples: list[Any]) -> Callable[..., Any]:
-    from .folding import FoldedGraph, fold_batch_norms
-
-    if settings["fold_batch_norm"]:
-        fold_batch_norms(graph)
-    return FoldedGraph(graph, lookup_backend(settings["backend"]))
+    return OptimizedModule(module, frozen) if isinstance(module, tl_nn.Module) else frozen

@@ -10,6 +10,7 @@
 #include "ops/shared/copy.h"
 #include "ops/shared/elementwise.h"
 #include "tensor/geometry.h"
+#include "tensor/packings.h"
 
 namespace tl {
 
@@ -279,11 +280,25 @@ struct Parameters {
   static Tensor computed(const Tensor& t) { return to_dtype(t, opmath_type(t.dtype())); }
 };
 
+// The copies of a weight that the thread's program has made in former calls, or null.
+std::shared_ptr<Packing> packing_of(const Tensor& weight, const cpu::Convolution& c) {
+  Packings* const all = packings();
+  if (!all || !(weight.dtype() == DType::Float32 || weight.dtype() == DType::Float64)) [[likely]]
+    return nullptr;
+  const cpu::ConvolutionWeight& w = c.weight;
+  PackingKey key{w.data, weight.dtype(), {c.groups, c.rows, c.channels, w.group, w.row, w.channel}};
+  for (size_t d = 0; d < cpu::kConvolutionAxes; ++d)
+    key.geometry[6 + d] = c.axis[d].taps, key.geometry[9 + d] = w.tap[d];
+  return all->find(weight, key);
+}
+
 void run_forward(const Tensor& out, const Tensor& input, const Tensor& weight, OptTensor bias,
                  const Windows& w) {
   const Parameters p(weight, bias);
   cpu::Convolution c = forward_terms(input, p.weight, out, w);
   set_bias(c, p.bias);
+  const std::shared_ptr<Packing> packing = packing_of(weight, c);
+  c.packing = packing.get();
   cpu::convolve(out.dtype(), c);
 }
 

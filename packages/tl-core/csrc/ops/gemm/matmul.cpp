@@ -1,10 +1,12 @@
 // Matrix products: operands are brought into row- or column-major form for the GEMM of kernels/cpu/gemm.
+#include "base/matmul_precision.h"
 #include "iter/dtypes.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "ops.h"
 #include "ops/shared/copy.h"
 #include "ops/shared/elementwise.h"
 #include "tensor/geometry.h"
+#include "tensor/packings.h"
 
 namespace tl {
 
@@ -52,14 +54,45 @@ cpu::GemmArgs product_of(const Tensor& c, const Tensor& a, const Tensor& b, cons
           beta};
 }
 
+// Whether a packed copy of b saves time. Very few rows read dense columns as quickly where they lie. Fewer
+// bits are the matter of other kernels.
+bool gains_by_packing(DType dtype, const cpu::GemmArgs& p) {
+  constexpr int64_t kSkinnyRows = 4, kMostRows = 64, kElements = 1 << 14;
+  const bool is_float = dtype == DType::Float32;
+  if (!(is_float || dtype == DType::Float64) || p.n == 1 || p.m > kMostRows || p.k * p.n < kElements)
+    return false;
+  if (p.m <= kSkinnyRows && !(is_float && p.b.row_stride == 1)) return false;
+  return !is_float || matmul_precision.load(std::memory_order_relaxed) == MatmulPrecision::Highest;
+}
+
+// The packed copy of b that the thread's program has made in former calls, or null.
+std::shared_ptr<Packing> packing_of(DType dtype, const Tensor& b, const cpu::GemmArgs& p) {
+  if (!packings() || !gains_by_packing(dtype, p)) [[likely]]
+    return nullptr;
+  return packings()->find(b, {p.b.data, dtype, {p.k, p.n, p.b.row_stride, p.b.column_stride}});
+}
+
+void multiply(DType dtype, cpu::GemmArgs p, const Tensor& b) {
+  if (const std::shared_ptr<Packing> packing = packing_of(dtype, b, p)) [[unlikely]] {
+    const auto bytes = static_cast<size_t>(cpu::packed_size(dtype, p.k, p.n) * item_size(dtype));
+    const char* const copy =
+        packing->form(Packing::Product, bytes, [&](char* to) { cpu::pack(dtype, p.b, p.k, p.n, to); });
+    if (copy) {
+      p.b.data = const_cast<char*>(copy);
+      return cpu::gemm_packed(dtype, p);
+    }
+  }
+  cpu::gemm(dtype, p);
+}
+
 // The result may be an input: then the product goes through memory of its own.
 void product_into(const Tensor& c, const Tensor& a, const Tensor& b, const Tensor* added = nullptr,
                   const void* alpha = nullptr, const void* beta = nullptr) {
   if (c.is_meta() || c.numel() == 0) return;
   if (!shares_memory(c, a) && !shares_memory(c, b))
-    return cpu::gemm(c.dtype(), product_of(c, a, b, added, alpha, beta));
+    return multiply(c.dtype(), product_of(c, a, b, added, alpha, beta), b);
   const Tensor fresh = empty(c.sizes(), {c.dtype(), {}});
-  cpu::gemm(c.dtype(), product_of(fresh, a, b, added, alpha, beta));
+  multiply(c.dtype(), product_of(fresh, a, b, added, alpha, beta), b);
   copy_elements(c, fresh);
 }
 

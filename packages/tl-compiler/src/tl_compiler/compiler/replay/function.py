@@ -109,15 +109,21 @@ def record(
         observer.close()
 
 
+def _run_plainly(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return function(*args, **kwargs)
+
+
 class ReplayedFunction:
     """The recorded calls of a function. Other calls run in a region.
 
     Args:
         function: the function.
+        defers: whether other calls, and replays that gain by it, run in a region. Recordings always do.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+    def __init__(self, function: Callable[..., Any], *, defers: bool = True) -> None:
+        self.function, self.defers = function, defers
+        self._run_other = run_in_region if defers else _run_plainly
         self.tapes: list[Any] = []
         self.reset()
 
@@ -149,13 +155,13 @@ class ReplayedFunction:
             or self._misses > _MOST_MISSES
             or is_traced()
         ):
-            return run_in_region(self.function, args, kwargs)
+            return self._run_other(self.function, args, kwargs)
         result, tape, refusal, waits = record(self.function, args, kwargs)
         if tape is None:
             self._refusals += 1
             self.refusal = refusal
         else:
-            self.tapes.insert(0, (tape, waits))
+            self.tapes.insert(0, (tape, waits and self.defers))
             del self.tapes[_MOST_TAPES:]
         return result
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/cpu/loops/loop_table.h"
+#include "tensor/packings.h"
 
 namespace tl::cpu {
 
@@ -31,6 +32,7 @@ struct Convolution {
   ConvolutionWeight weight;
   const char* bias = nullptr;  // a number for each of the groups' rows; or null
   int64_t bias_stride = 0;
+  Packing* packing = nullptr;  // where copies of the weight are, for this call and later ones; or null
 
   bool axis_out_dense() const {
     return out.axis[kConvolutionAxes - 1] == 1 || axis[kConvolutionAxes - 1].out == 1;

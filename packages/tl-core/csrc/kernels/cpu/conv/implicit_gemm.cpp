@@ -6,6 +6,7 @@
 #include "kernels/cpu/conv/padded_gemm.h"
 #include "kernels/cpu/conv/weight_grad.h"
 #include "kernels/cpu/conv/winograd.h"
+#include "kernels/cpu/gemm/packed_product.h"
 #include "kernels/cpu/loops/copy.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
@@ -228,8 +229,85 @@ class GatherProduct {
   Weight<T> weight_;
 };
 
+// ---- few positions: they are the rows, and the columns output channels, so that vectors are full -----------
+
+// With a copy of the weights alone: packing them takes longer than the product. Blocks of depth are those of
+// GatherProduct, and so are the bits.
+template <class T>
+class FewPositionsProduct {
+ public:
+  using S = Tile<T>;
+
+  explicit FewPositionsProduct(const Convolution& c)
+      : g_(c),
+        c_(c),
+        positions_(c.batch * g_.positions()),
+        depth_(g_.taps() * c.channels),
+        copy_(suits() ? find_copy() : nullptr) {}
+
+  // Whether it was possible.
+  bool run() const {
+    if (!copy_) return false;
+    const Workspace<T> panel(depth_.total * S::kCols + 2 * kLanes<T>), sums(positions_ * c_.rows);
+    Panel<T> gathered(g_);
+    for (int64_t group = 0; group < c_.groups; ++group) {
+      gathered.set_positions(group, 0, positions_);
+      gathered.pack(panel.data(), 0, depth_.total);
+      PackedProduct<T>({panel.data(), 1, S::kCols}, copy_ + group * size(), positions_, c_.rows, depth_.total,
+                       depth_.block)
+          .run(epilogue(sums.data(), group));
+      write(sums.data(), group);
+    }
+    return true;
+  }
+
+ private:
+  bool suits() const {
+    return c_.packing && positions_ <= S::kCols && c_.rows >= S::kCols && depth_.total > 0 && is_in_order(c_);
+  }
+  int64_t size() const { return PackedProduct<T>::size(depth_.total, c_.rows); }
+
+  const T* find_copy() const {
+    const auto bytes = static_cast<size_t>(c_.groups * size()) * sizeof(T);
+    const char* copy = c_.packing->form(Packing::FewPositions, bytes, [&](char* to) {
+      for (int64_t group = 0; group < c_.groups; ++group)
+        PackedProduct<T>::pack({at<T>(c_.weight.data, group * c_.weight.group), 1, c_.weight.row},
+                               depth_.total, c_.rows, reinterpret_cast<T*>(to) + group * size());
+    });
+    return reinterpret_cast<const T*>(copy);
+  }
+
+  // Without a bias 0 is added, as in PanelOutput.
+  Epilogue<T> epilogue(T* sums, int64_t group) const {
+    static constexpr T kZero = 0;
+    const T* bias = c_.bias ? reinterpret_cast<const T*>(c_.bias) + group * c_.rows * c_.bias_stride : &kZero;
+    return {sums, c_.rows, 1, bias, 0, c_.bias ? c_.bias_stride : 0, 1, 1};
+  }
+
+  void write(T* sums, int64_t group) const {
+    constexpr auto kItem = static_cast<int64_t>(sizeof(T));
+    PositionRun runs[S::kCols];
+    const int n = position_runs(c_, 0, positions_, runs);
+    for (int i = 0; i < n; ++i) {
+      const PositionRun& run = runs[i];
+      int64_t to = run.n * c_.out.batch + group * c_.rows * c_.out.channel;
+      for (int d = 0; d < kConvolutionAxes; ++d) to += run.q[d] * c_.out.axis[d];
+      char* const data[] = {c_.out.data + to * kItem, reinterpret_cast<char*>(sums + run.at * c_.rows)};
+      const int64_t strides[] = {c_.out.axis[2] * kItem, c_.rows * kItem, c_.out.channel * kItem, kItem};
+      copy_loop(kItem)(data, strides, run.count, c_.rows, nullptr);
+    }
+  }
+
+  ConvolutionGeometry g_;
+  const Convolution& c_;
+  int64_t positions_;
+  Depth<T> depth_;
+  const T* copy_;
+};
+
 template <class T>
 void gather_product(const Convolution& c) {
+  if (c.packing && FewPositionsProduct<T>(c).run()) return;
 #if TL_ISA_LEVEL >= 4
   if constexpr (std::is_same_v<T, float>) {
     if (WinogradProduct::suits(c) && WinogradProduct(c).run()) return;

@@ -61,27 +61,45 @@ TL_INLINE void transform_output(const VecF (&m)[4][4], VecF (&y)[2][2]) {
   }
 }
 
-// Transformed taps as left operands: [group][rows by 8][point][channel][row].
+// Transformed taps as left operands: [group][rows by 8][point][channel][row], and whether all are in range.
+// The convolution's packing holds them for later calls.
 class Weights {
  public:
   explicit Weights(const Convolution& c)
-      : c_(c), blocks_(ceil_div(c.rows, kRows)), data_(c.groups * blocks_ * block_size()) {
-    std::atomic<bool> large = false;
-    parallel_for(0, c.groups * blocks_, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        if (pack(data_.data() + i * block_size(), i / blocks_, i % blocks_ * kRows)) large = true;
-    });
-    in_range_ = !large;
+      : c_(c),
+        blocks_(ceil_div(c.rows, kRows)),
+        copy_(find_copy()),
+        data_(copy_ ? 0 : size()),
+        first_(copy_ ? copy_ : data_.data()) {
+    if (!copy_) transform_all(data_.data());
+    in_range_ = first_[size() - 1] == 1.0f;
   }
 
   bool in_range() const { return in_range_; }
   const float* rows(int64_t group, int64_t row) const {
-    return data_.data() + (group * blocks_ + row / kRows) * block_size();
+    return first_ + (group * blocks_ + row / kRows) * block_size();
   }
 
  private:
   int64_t channels() const { return (c_.channels + 1) / 2 * 2; }  // two to a vector
   int64_t block_size() const { return kPoints * channels() * kRows; }
+  int64_t size() const { return c_.groups * blocks_ * block_size() + 1; }  // the last: 1 if all are in range
+
+  const float* find_copy() const {
+    if (!c_.packing) return nullptr;
+    const char* copy = c_.packing->form(Packing::Winograd, static_cast<size_t>(size()) * sizeof(float),
+                                        [&](char* to) { transform_all(reinterpret_cast<float*>(to)); });
+    return reinterpret_cast<const float*>(copy);
+  }
+
+  void transform_all(float* to) const {
+    std::atomic<bool> large = false;
+    parallel_for(0, c_.groups * blocks_, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        if (pack(to + i * block_size(), i / blocks_, i % blocks_ * kRows)) large = true;
+    });
+    to[size() - 1] = large ? 0.0f : 1.0f;
+  }
 
   // Eight rows of two channels fill a vector. Returns whether a tap is too large.
   bool pack(float* to, int64_t group, int64_t row) const {
@@ -113,8 +131,10 @@ class Weights {
 
   const Convolution& c_;
   int64_t blocks_;
+  const float* copy_;
   Workspace<float> data_;
-  bool in_range_ = true;
+  const float* first_;
+  bool in_range_;
 };
 
 // Consecutive tiles of a row of tiles.

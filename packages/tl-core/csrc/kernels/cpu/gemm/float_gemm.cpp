@@ -1,6 +1,7 @@
 // isa: all
 // GEMM of float and double, and of the half types through float.
 #include "kernels/cpu/gemm/kernels.h"
+#include "kernels/cpu/gemm/packed_product.h"
 #include "kernels/cpu/gemm/skinny.h"
 #include "kernels/cpu/loops/scratch.h"
 #include "kernels/cpu/simd/isa_dispatch.h"
@@ -11,7 +12,7 @@ namespace {
 
 // ---- small products, and those of few rows ----------------------------------------------------------------
 
-// Reads a where it is, and b too if it is packed or its rows are dense; else b is packed a panel at a time.
+// Reads a where it is, and b too if its rows are dense; else b is packed a panel at a time.
 template <class T>
 class PanelProduct {
  public:
@@ -20,43 +21,20 @@ class PanelProduct {
   static constexpr int kCols = S::kCols;
   static constexpr int64_t kDepth = S::kDepth;
 
-  PanelProduct(Operand<E> a, Operand<T> b, int64_t m, int64_t n, int64_t k, const E* packed = nullptr)
-      : a_(a), b_(b), m_(m), n_(n), k_(k), panels_(n), packed_(packed) {}
-
-  static int64_t packed_size(int64_t k, int64_t n) { return Panels<E>(n).count() * kCols * k; }
-  void pack(E* packed) const {
-    parallel_for(0, panels_.count(), (1 << 16) / (k_ * kCols + 1) + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        pack_columns_as<Plain<T>>(packed + i * kCols * k_, {b_.at(0, panels_.begin(i)), b_.row, b_.column},
-                                  panels_.columns(i), k_);
-      }
-    });
-  }
+  PanelProduct(Operand<E> a, Operand<T> b, int64_t m, int64_t n, int64_t k)
+      : a_(a), b_(b), m_(m), n_(n), k_(k), panels_(n) {}
 
   void run(const Epilogue<E>& first) const {
-    if (!packed_ && SkinnyTransposedGemm<T>::suits(b_, m_))
-      return SkinnyTransposedGemm<T>{a_, b_, m_, n_, k_}.run(first);
-    if (!packed_ && SkinnyGemm<T>::suits(b_, m_, n_, k_)) return SkinnyGemm<T>(a_, b_, m_, n_, k_).run(first);
+    if (SkinnyTransposedGemm<T>::suits(b_, m_)) return SkinnyTransposedGemm<T>{a_, b_, m_, n_, k_}.run(first);
+    if (SkinnyGemm<T>::suits(b_, m_, n_, k_)) return SkinnyGemm<T>(a_, b_, m_, n_, k_).run(first);
     const int64_t grain = kGemmGrain / (m_ * k_ * kCols + 1) + 1;
     parallel_for(0, panels_.count(), grain, [&](int64_t begin, int64_t end) {
-      if (packed_) {
-        for (int64_t i = begin; i < end; ++i) packed_panel(first, i);
-        return;
-      }
       Scratch<E, kDepth * kCols> panel(kDepth * kCols);
       for (int64_t i = begin; i < end; ++i) one_panel(first, i, panel.data());
     });
   }
 
  private:
-  void packed_panel(const Epilogue<E>& first, int64_t i) const {
-    for (int64_t p = 0; p == 0 || p < k_; p += kDepth) {
-      const int64_t depth = k_ - p < kDepth ? k_ - p : kDepth;
-      rows(packed_ + (i * k_ + p) * kCols, kCols, p, depth, p == 0 ? first : continued(first),
-           panels_.begin(i), panels_.columns(i));
-    }
-  }
-
   void one_panel(const Epilogue<E>& first, int64_t i, E* panel) const {
     const int64_t j = panels_.begin(i);
     const int columns = panels_.columns(i);
@@ -90,16 +68,15 @@ class PanelProduct {
   Operand<T> b_;
   int64_t m_, n_, k_;
   Panels<E> panels_;
-  const E* packed_;
 };
 
 template <class T>
 void pack_panels(const MatrixView& b, int64_t k, int64_t n, char* packed) {
-  PanelProduct<T>({}, operand<T>(b), 0, n, k).pack(reinterpret_cast<T*>(packed));
+  PackedProduct<T>::pack(operand<T>(b), k, n, reinterpret_cast<T*>(packed));
 }
 template <class T>
 void packed_panels(const GemmArgs& p) {
-  PanelProduct<T>(operand<T>(p.a), {}, p.m, p.n, p.k, reinterpret_cast<const T*>(p.b.data))
+  PackedProduct<T>(operand<T>(p.a), reinterpret_cast<const T*>(p.b.data), p.m, p.n, p.k)
       .run(epilogue_of<T>(p));
 }
 
@@ -193,8 +170,8 @@ extern const GemmKernel float_products[5] = {&product<float>, &product<double>, 
                                              &half_gemm<BFloat16>, &half_product_in_float<BFloat16>};
 
 extern const PackedGemm packed_products[2] = {
-    {&PanelProduct<float>::packed_size, &pack_panels<float>, &packed_panels<float>},
-    {&PanelProduct<double>::packed_size, &pack_panels<double>, &packed_panels<double>}};
+    {&PackedProduct<float>::size, &pack_panels<float>, &packed_panels<float>},
+    {&PackedProduct<double>::size, &pack_panels<double>, &packed_panels<double>}};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 

@@ -60,6 +60,32 @@ const MicroKernel<T>* for_vectors(int vectors) {
   return kMicros<T, Tile<T>::kVectors, packed>.data();
 }
 
+template <class T, int R, int N>
+void streamed(const AccumulatorTarget<T>& to, const T* a, int64_t a_row, int64_t a_step, const T* b,
+              int64_t depth, Ahead ahead) {
+  constexpr int kLine = 64;
+  RegisterTile<Vec<T>, R, N> sums;
+  for (int64_t p = 0; p < depth; ++p, a += a_step, b += Tile<T>::kCols) {
+    for (int64_t i = 0; i < ahead.lines; ++i, ahead.from += kLine) __builtin_prefetch(ahead.from, 0, 2);
+    add(sums, a, a_row, b);
+  }
+  put(sums, to);
+}
+
+template <class T, int N, size_t... R>
+constexpr std::array<StreamedMicro<T>, sizeof...(R)> all_streamed(std::index_sequence<R...>) {
+  return {&streamed<T, static_cast<int>(R) + 1, N>...};
+}
+template <class T, int N>
+constexpr auto kStreamed = all_streamed<T, N>(std::make_index_sequence<Tile<T>::kRows>{});
+
+template <class T>
+const StreamedMicro<T>* streamed_for(int vectors) {
+  if (vectors == 1) return kStreamed<T, 1>.data();
+  if (vectors == 2) return kStreamed<T, 2>.data();
+  return kStreamed<T, Tile<T>::kVectors>.data();
+}
+
 template <class T, int R>
 void spread(T* out, const T* a, const T* b, const int64_t* offsets, int64_t depth) {
   constexpr int N = Tile<T>::kVectors;
@@ -91,5 +117,8 @@ const MicroKernel<float>* packed_micros(float, int vectors) { return for_vectors
 const MicroKernel<double>* packed_micros(double, int vectors) { return for_vectors<double, true>(vectors); }
 const MicroKernel<float>* loose_micros(float, int vectors) { return for_vectors<float, false>(vectors); }
 const MicroKernel<double>* loose_micros(double, int vectors) { return for_vectors<double, false>(vectors); }
+
+const StreamedMicro<float>* streamed_micros(float, int vectors) { return streamed_for<float>(vectors); }
+const StreamedMicro<double>* streamed_micros(double, int vectors) { return streamed_for<double>(vectors); }
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE

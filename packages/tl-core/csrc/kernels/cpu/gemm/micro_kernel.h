@@ -26,6 +26,19 @@ const MicroKernel<double>* packed_micros(double, int vectors);
 const MicroKernel<float>* loose_micros(float, int vectors);
 const MicroKernel<double>* loose_micros(double, int vectors);
 
+// With each step, so many lines of the cache from an address on are fetched into the second level.
+struct Ahead {
+  const char* from;
+  int64_t lines;
+};
+
+// As loose micro-kernels, for packed columns that stream through the cache.
+template <class T>
+using StreamedMicro = void (*)(const AccumulatorTarget<T>& to, const T* a, int64_t a_row, int64_t a_step,
+                               const T* b, int64_t depth, Ahead ahead);
+const StreamedMicro<float>* streamed_micros(float, int vectors);
+const StreamedMicro<double>* streamed_micros(double, int vectors);
+
 // How many steps of K ahead micro-kernels prefetch operands: with both hyper-threads of a core busy, loads
 // from the second-level cache have a long latency.
 inline constexpr int64_t kPrefetchDistance = 16;
