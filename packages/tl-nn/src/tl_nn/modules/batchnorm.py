@@ -143,9 +143,9 @@ class _BatchNorm(_NormBase):
         """The normalized input, shape (N, num_features, ...)."""
         self._check_input_dim(input)
         factor = count_batch(self)
-        own = (self.running_mean, self.running_var)
-        from_batch = self.training or own == (None, None)
-        tracked = own if not self.training or self.track_running_stats else (None, None)
+        mean, variance = self.running_mean, self.running_var
+        from_batch = self.training or (mean is None and variance is None)
+        tracked = (mean, variance) if not self.training or self.track_running_stats else (None, None)
         return F.batch_norm(input, *tracked, self.weight, self.bias, from_batch, factor, self.eps)
 
 

@@ -153,7 +153,9 @@ _is_operator_name = native_function("_is_operator")
 
 
 def _is_row(name: str) -> bool:
-    return name not in _DENIED and (_is_operator_name(name) or _is_operator_name(name.rstrip("_")))
+    """Whether a function is an operator. `lstm` and its like are rows with the name of an overload."""
+    names = (name, name.rstrip("_"), f"{name}.input")
+    return name not in _DENIED and any(map(_is_operator_name, names))
 
 
 def _aten() -> Any:
