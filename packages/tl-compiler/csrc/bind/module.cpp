@@ -1,6 +1,8 @@
 // The extension module tl_compiler._C.
 #include <Python.h>
 
+#include "bind/region_call.h"
+#include "bind/replayed_call.h"
 #include "bind/tape_type.h"
 #include "counters.h"
 #include "emit/fragment.h"
@@ -49,20 +51,7 @@ PyObject* run(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
     PyErr_SetString(PyExc_TypeError, "run(function, args, kwargs) expects a tuple and a dictionary");
     return nullptr;
   }
-  Region region;
-  PyRef result(run_python(PyObject_Call, args[0], args[1], args[2]));
-  if (!result) {
-    settle_after_error(region);
-    return nullptr;
-  }
-  try {
-    region.settle();
-  } catch (...) {
-    pending_from_exception();
-    bridge->raise_pending();
-    return nullptr;
-  }
-  return result.release();
+  return call_in_region(args[0], args[1], args[2]);
 }
 
 // counters() -> what compiled regions have done in this process, by name
@@ -104,6 +93,23 @@ PyModuleDef kModule = {
     PyModuleDef_HEAD_INIT, "tl_compiler._C", nullptr, -1, kFunctions, nullptr, nullptr, nullptr, nullptr};
 }  // namespace
 
+PyObject* call_in_region(PyObject* function, PyObject* args, PyObject* kwargs) {
+  Region region;
+  PyRef result(run_python(PyObject_Call, function, args, kwargs));
+  if (!result) {
+    settle_after_error(region);
+    return nullptr;
+  }
+  try {
+    region.settle();
+  } catch (...) {
+    pending_from_exception();
+    bridge->raise_pending();
+    return nullptr;
+  }
+  return result.release();
+}
+
 PyObject* make_module() {
   bridge = python = tl_import_python();
   if (!bridge) return nullptr;
@@ -117,7 +123,8 @@ PyObject* make_module() {
     return nullptr;
   }
   PyRef module(PyModule_Create(&kModule));
-  return module && add_replay(module.get()) == 0 ? module.release() : nullptr;
+  const bool whole = module && add_replay(module.get()) == 0 && add_replayed_call(module.get()) == 0;
+  return whole ? module.release() : nullptr;
 }
 
 }  // namespace tl::compiler

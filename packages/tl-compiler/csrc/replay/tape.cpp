@@ -108,6 +108,7 @@ void Tape::add_step(PyObject* description) {
     step.dtype = item(what, 2);
     for (Py_ssize_t i = 0; i < PyTuple_Size(sizes); ++i) step.sizes.push_back(parse_int(sizes, i));
   }
+  if (step.result == TapeStep::Number) step.slot = slot(parse_int(what, 0));
   if (step.result == TapeStep::Compare) step.expected = what;
   if (step.result == TapeStep::Unpack)
     for (Py_ssize_t i = 0; i < PyTuple_Size(what); ++i)
@@ -232,6 +233,7 @@ Tape::Outcome Tape::fail(const TapeStep& step) {
   return differ("an operator raised");
 }
 
+// The result of a step into its slots, or compared.
 Tape::Outcome Tape::take(const TapeStep& step, PyRef result, Slots& slots) {
   if (step.result == TapeStep::Keep) {
     const TlTensor* const t = python->unwrap(result.get());
@@ -240,6 +242,12 @@ Tape::Outcome Tape::take(const TapeStep& step, PyRef result, Slots& slots) {
       return Outcome::Done;
     }
     if (step.restarts) return differ("a result has another shape");
+  } else if (step.result == TapeStep::Number) {
+    if (PyFloat_CheckExact(result.get())) {
+      slots.put(step.slot, result.release());
+      return Outcome::Done;
+    }
+    if (step.restarts) return differ("a value that the call returns has another type");
   } else if (step.result == TapeStep::Compare) {
     if (is_same(result.get(), step.expected)) return Outcome::Done;
     if (step.restarts) return differ("a value that the call asked for differs");

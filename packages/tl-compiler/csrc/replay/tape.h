@@ -14,14 +14,14 @@ namespace tl::compiler {
 
 // A call of a function of C.
 struct TapeStep {
-  enum Result { Drop, Keep, Unpack, Compare };
+  enum Result { Drop, Keep, Unpack, Compare, Number };
 
   PyObject* function = nullptr;
   std::vector<Node> args;
   Py_ssize_t n_positional = 0;
   PyObject* names = nullptr;  // of the keyword arguments, or null
   Result result = Drop;
-  int slot = 0;  // Keep, of these sizes and this type
+  int slot = 0;  // Keep, of these sizes and this type; Number, a float that the caller alone reads
   std::vector<int64_t> sizes;
   PyObject* dtype = nullptr;
   std::vector<std::pair<int, int>> children;  // Unpack: the index of an item, its slot

@@ -97,11 +97,34 @@ bool has_version(PyObject* type) {
   return PyType_HasFeature(reinterpret_cast<PyTypeObject*>(type), Py_TPFLAGS_VALID_VERSION_TAG);
 }
 
-int flag(PyObject* tensor, PyObject* name) {
-  const PyRef value(checked(PyObject_GetAttr(tensor, name)));
-  const int on = PyObject_IsTrue(value.get());
-  checked(on);
-  return on;
+// An attribute of tensors that is a flag, by its getter alone where nobody has replaced that.
+class Flag {
+ public:
+  explicit Flag(const char* text) : name_(PyUnicode_InternFromString(text)) {}
+  int of(PyObject* tensor) const {
+    PyObject* const member = _PyType_Lookup(Py_TYPE(tensor), name_);
+    if (member && Py_TYPE(member) == &PyGetSetDescr_Type) {
+      const PyGetSetDef* const get = reinterpret_cast<PyGetSetDescrObject*>(member)->d_getset;
+      return is_true(PyRef(checked(get->get(tensor, get->closure))));
+    }
+    return is_true(PyRef(checked(PyObject_GetAttr(tensor, name_))));
+  }
+
+ private:
+  static int is_true(const PyRef& value) {
+    const int on = PyObject_IsTrue(value.get());
+    checked(on);
+    return on;
+  }
+  PyObject* name_;
+};
+const Flag& needs_gradient() {
+  static const Flag flag("requires_grad");
+  return flag;
+}
+const Flag& leaf() {
+  static const Flag flag("is_leaf");
+  return flag;
 }
 
 // Whether a program has given the tensor attributes of its own, which hide methods of the same name.
@@ -116,7 +139,6 @@ PyObject* name(const char* text) { return PyUnicode_InternFromString(text); }
 // ---- tensors -----------------------------------------------------------------------------------------------
 
 Metadata Metadata::of(PyObject* tensor, TlTensor* t) {
-  static PyObject *const gradient = name("requires_grad"), *const leaf = name("is_leaf");
   Metadata m;
   const int ndim = api->tensor_ndim(t);
   const int64_t *sizes = api->tensor_sizes(t), *strides = api->tensor_strides(t);
@@ -132,8 +154,8 @@ Metadata Metadata::of(PyObject* tensor, TlTensor* t) {
   m.storage_bits = api->storage_bits_get(t) & ~kDeferBit;
   m.has_members = tl::compiler::has_members(tensor);
   const bool has_graph = api->slot_get(t, TL_LAYER_AUTOGRAD) != nullptr;
-  m.requires_grad = has_graph ? flag(tensor, gradient) : 0;
-  m.is_leaf = has_graph ? flag(tensor, leaf) : 1;
+  m.requires_grad = has_graph ? needs_gradient().of(tensor) : 0;
+  m.is_leaf = has_graph ? leaf().of(tensor) : 1;
   return m;
 }
 
@@ -153,8 +175,7 @@ bool Metadata::fits(PyObject* tensor, TlTensor* t) const {
   if ((api->bits_get(t) & ~kDeferBit) != bits || (api->storage_bits_get(t) & ~kDeferBit) != storage_bits)
     return false;
   if (!api->slot_get(t, TL_LAYER_AUTOGRAD)) return requires_grad == 0 && is_leaf == 1;
-  static PyObject *const gradient = name("requires_grad"), *const leaf = name("is_leaf");
-  return flag(tensor, gradient) == requires_grad && flag(tensor, leaf) == is_leaf;
+  return needs_gradient().of(tensor) == requires_grad && leaf().of(tensor) == is_leaf;
 }
 
 // ---- the world ---------------------------------------------------------------------------------------------

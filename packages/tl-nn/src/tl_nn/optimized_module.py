@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sized
 from typing import Any
 
+from .modules import module
+from .modules.error_notes import NOTED_ERRORS, add_error_notes
 from .modules.module import Module
 from .modules.registration import _INITIAL_STATE, _MEMBER_DICTS
 
@@ -12,6 +14,9 @@ __all__ = ["OptimizedModule"]
 
 # The attributes of the wrapper, such as its hooks. All other attributes belong to the module.
 _OWN = frozenset({"_orig_mod", "dynamo_ctx", "forward", *(name for name, _ in _INITIAL_STATE)})
+
+
+_CALL = Module.__call__
 
 
 class OptimizedModule(Module):
@@ -35,6 +40,28 @@ class OptimizedModule(Module):
         super().__init__()
         self._orig_mod = mod
         self.dynamo_ctx = dynamo_ctx
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        call = self.dynamo_ctx
+        if (
+            call is None
+            or self._forward_hooks
+            or self._forward_pre_hooks
+            or self._backward_hooks
+            or self._backward_pre_hooks
+            or module._global_forward_hooks
+            or module._global_forward_pre_hooks
+            or module._global_backward_hooks
+            or module._global_backward_pre_hooks
+            or type(self) is not OptimizedModule
+            or Module.__call__ is not _CALL  # a tracer sees the calls of modules
+        ):
+            return super().__call__(*args, **kwargs)
+        try:
+            return call(*args, **kwargs)
+        except NOTED_ERRORS as error:
+            add_error_notes(self, error, args, kwargs)
+            raise
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the module, or its compiled form.
@@ -68,10 +95,10 @@ class OptimizedModule(Module):
         return bool(self._orig_mod)
 
     def __getattr__(self, name: str) -> Any:
-        module = None if name in _MEMBER_DICTS else self._modules.get("_orig_mod")
-        if module is None:
+        mod = None if name in _MEMBER_DICTS else self._modules.get("_orig_mod")
+        if mod is None:
             return super().__getattr__(name)
-        return module if name == "_orig_mod" else getattr(module, name)
+        return mod if name == "_orig_mod" else getattr(mod, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _OWN or hasattr(type(self), name) or "_orig_mod" not in self._modules:

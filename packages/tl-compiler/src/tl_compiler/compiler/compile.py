@@ -132,7 +132,7 @@ def _finish(model: Any, settings: tuple[Any, ...], disable: bool) -> Any:
     if isinstance(model, OptimizedModule):
         model = model._orig_mod
     if isinstance(model, tl_nn.Module):
-        return OptimizedModule(model, wrap(model.__call__, Settings(*settings)))
+        return OptimizedModule(model, wrap(model.__call__, Settings(*settings), is_module=True))
     model = getattr(model, "_torchdynamo_orig_callable", model)
     return wrap(model, Settings(*settings))
 

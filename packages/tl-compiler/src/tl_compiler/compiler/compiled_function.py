@@ -36,7 +36,7 @@ from .errors import (
 from .partial_calls import PartialCalls
 from .reachable import state_of
 from .replay.function import ReplayedFunction
-from .stance import current
+from .stance import current, initial_conditions
 from .state import State, Unprovable
 from .thread_state import is_observed, thread_state
 from .warn_once import warn_once
@@ -99,6 +99,7 @@ class CompiledFunction:
             if self.runs_in_region and settings.options.get("mode") == "reduce-overhead"
             else None
         )
+        self.entry: Any = None if self.replays is None else self.replays.entry(self, _ordinary_conditions())
         self.entries: dict[Any, list[_Entry]] = {}
         self.last_key: Any = None
         self.history = History()
@@ -112,7 +113,13 @@ class CompiledFunction:
         self.parts = PartialCalls(lambda part: CompiledFunction(part, settings))
         _note(self)
 
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], tried: bool = False) -> Any:
+        """Calls the function in one of its forms.
+
+        Args:
+            args, kwargs: the arguments.
+            tried: whether no recorded call holds for this one.
+        """
         stance = current()
         if (
             self.runs_in_region
@@ -121,7 +128,9 @@ class CompiledFunction:
             and not config.disable
         ):
             if self.replays is not None:
-                return self.replays(args, kwargs)
+                return (
+                    self.replays.run(args, kwargs, self.entry.hits) if tried else self.replays(args, kwargs)
+                )
             return run_in_region(self.function, args, kwargs)
         backend = stance.backend if stance.backend is not None else self.settings.backend
         if stance.name == "force_eager" or config.disable or is_compiling() or is_observed():
@@ -384,22 +393,44 @@ def reset_all() -> None:
             compiled.reset()
 
 
-def wrap(function: Any, settings: Settings) -> Any:
+def _forwarding(function: Any, call: Any) -> Any:
+    @functools.wraps(function, updated=())
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return call(*args, **kwargs)
+
+    return run
+
+
+def _ordinary_conditions() -> tuple[Any, ...]:
+    """What must hold for recorded calls to run: the stance is the first one, and `config.disable` is off."""
+    disable = vars(config._config["disable"])  # type: ignore[attr-defined]  # as a setting of a ConfigModule
+    return (*initial_conditions(), (disable, "user_override", (disable["user_override"], False)))
+
+
+def wrap(function: Any, settings: Settings, *, is_module: bool = False) -> Any:
     """A function that is compiled when it is called.
 
     Args:
         function: a function, or another object that can be called.
         settings: what `compile` was told.
+        is_module: whether an `OptimizedModule` alone calls it, so that it need not be a function of Python.
 
     Returns:
         A function with the name, the texts and the signature of the given one; `_torchdynamo_orig_callable` is that.
     """
     compiled = CompiledFunction(function, settings)
+    run: Any
+    if compiled.entry is not None and is_module:
+        run = compiled.entry
+        functools.update_wrapper(run, function, updated=())
+    elif compiled.entry is not None:
+        run = _forwarding(function, compiled.entry)
+    else:
 
-    @functools.wraps(function, updated=())
-    def run(*args: Any, **kwargs: Any) -> Any:
-        return compiled(args, kwargs)
+        @functools.wraps(function, updated=())
+        def run(*args: Any, **kwargs: Any) -> Any:
+            return compiled(args, kwargs)
 
-    run._torchdynamo_orig_callable = function  # type: ignore[attr-defined]
-    run.get_compiled = lambda: compiled  # type: ignore[attr-defined]
+    run._torchdynamo_orig_callable = function
+    run.get_compiled = lambda: compiled
     return run

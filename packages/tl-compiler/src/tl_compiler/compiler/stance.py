@@ -13,7 +13,7 @@ from .backends import lookup_backend
 from .warn_once import warn_once
 from .watch import stop_here
 
-__all__ = ["Stance", "current", "run_in", "set_stance"]
+__all__ = ["Stance", "current", "initial_conditions", "run_in", "set_stance"]
 
 STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile", "eager_then_compile")
 
@@ -41,6 +41,19 @@ def current() -> Stance:
         'default'
     """
     return _now[0]
+
+
+_FIRST = _now[0]
+
+
+def initial_conditions() -> tuple[Any, ...]:
+    """The condition that no stance was set, as `ReplayedCall` compares it.
+
+    Example:
+        >>> [(values[key], expected) for values, key, expected in initial_conditions()] == [(current(), (current(),))]
+        True
+    """
+    return ((_now, 0, (_FIRST,)),)
 
 
 def run_in(stance: Stance, fn: Any) -> Any:
@@ -101,14 +114,18 @@ class set_stance(contextlib.ContextDecorator):
             lookup_backend(force_backend)
         if skip_guard_eval_unsafe:
             warn_once("set_stance(skip_guard_eval_unsafe=True): without effect; all guards are compared")
-        self.stance = Stance(stance, force_backend)
+        is_first = (
+            stance == _FIRST.name and force_backend is None
+        )  # whose identity `initial_conditions` compares
+        self.stance = _FIRST if is_first else Stance(stance, force_backend)
         self._before = [_now[0]]
+        self._is_set = True  # by this call, until a block begins or a function is decorated
         _now[0] = self.stance
 
     def __call__(self, fn: Any) -> Any:
         if not callable(fn):
             raise AssertionError(f"fn must be callable: set_stance expects a callable, got {type(fn)}")
-        _now[0] = self._before[0]
+        _now[0], self._is_set = self._before[0], False
 
         @functools.wraps(fn)
         def run(*args: Any, **kwargs: Any) -> Any:
@@ -119,7 +136,9 @@ class set_stance(contextlib.ContextDecorator):
         return run
 
     def __enter__(self) -> Self:
-        self._before.append(_now[0] if _now[0] is not self.stance else self._before[0])
+        begins = self._is_set and _now[0] is self.stance
+        self._before.append(self._before[0] if begins else _now[0])
+        self._is_set = False
         _now[0] = self.stance
         return self
 

@@ -9,7 +9,7 @@ import tl_core
 from tl_autograd.engine_calls import has_saved_hooks
 from tl_core.dispatch.native_calls import native_function
 
-from ..._C import Tape, counters, is_traced, reads_frames
+from ..._C import ReplayedCall, Tape, counters, is_traced, reads_frames
 from ..._C import run as run_in_region
 from ..thread_state import is_observed
 from .refusal import Refusal
@@ -125,12 +125,13 @@ class ReplayedFunction:
         self.function, self.defers = function, defers
         self._run_other = run_in_region if defers else _run_plainly
         self.tapes: list[Any] = []
+        self.native = self.entry(self._run_native, ())
         self.reset()
 
     def reset(self) -> None:
         """Forgets the recorded calls."""
         self.tapes.clear()
-        self._calls = self._refusals = self._misses = 0
+        self._calls = self._refusals = self._misses = self._hits = 0
         self.refusal: Refusal | None = None
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -139,14 +140,26 @@ class ReplayedFunction:
         Args:
             args, kwargs: the arguments.
         """
-        for tape, waits in self.tapes:
-            result = run_in_region(tape, args, kwargs) if waits else tape(*args, **kwargs)
-            if result is not NotImplemented:
-                self._misses = 0
-                return result
-        return self._run(args, kwargs)
+        return self.native(*args, **kwargs)
 
-    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def entry(self, other: Callable[..., Any], conditions: tuple[Any, ...]) -> Any:
+        """What a program calls: the recorded calls, and another function where none of them holds.
+
+        Args:
+            other: gets the arguments, as a tuple and a dictionary, and whether the recorded calls were tried.
+            conditions: (list or dictionary, key, values): the recorded calls run while each item is one of its values.
+        """
+        return ReplayedCall(other, self.tapes, conditions)
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], hits: int = 0) -> Any:
+        """Calls the function as none of the recorded calls, and may record it.
+
+        Args:
+            args, kwargs: the arguments.
+            hits: how often a recorded call has run so far.
+        """
+        if hits != self._hits:
+            self._hits, self._misses = hits, 0
         self._calls += 1
         self._misses += 1
         if (
@@ -164,6 +177,9 @@ class ReplayedFunction:
             self.tapes.insert(0, (tape, waits and self.defers))
             del self.tapes[_MOST_TAPES:]
         return result
+
+    def _run_native(self, args: tuple[Any, ...], kwargs: dict[str, Any], tried: bool) -> Any:
+        return self.run(args, kwargs, self.native.hits)
 
     def explain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:
         """Calls the function and says what becomes of such a call.

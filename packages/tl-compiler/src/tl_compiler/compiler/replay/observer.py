@@ -17,7 +17,7 @@ from ..purity import is_ours
 from ..watch import user_location
 from .recorder import Recorder, Step
 from .refusal import Refusal
-from .world import World
+from .world import World, is_python_class
 
 __all__ = ["NULL", "Observer", "Pending"]
 
@@ -221,7 +221,25 @@ class Observer:
         rule = self._rules.get(instruction.opname)
         if rule is None:
             raise Refusal(f"the instruction {instruction.opname} has no rule")
+        if self.recorder.numbers and not self._carries(activation, instruction.opname):
+            self.recorder.read_numbers(self._operands(activation, instruction))
         rule(self, activation, instruction)
+
+    def _carries(self, activation: _Frame, name: str) -> bool:
+        """Whether an instruction moves values without reading them."""
+        if name != "RETURN_VALUE":
+            return name in _CARRIERS
+        caller = self._frames.get(id(activation.frame.f_back))
+        if caller is None:
+            return len(self._frames) > 0 and activation.frame.f_back.f_code is _RUN  # type: ignore[union-attr]
+        function = None if caller.pending is None else caller.pending.function
+        return isinstance(function, types.FunctionType) or is_python_class(type(function))
+
+    def _operands(self, activation: _Frame, instruction: Any) -> tuple[Any, ...]:
+        """What an instruction may read of the stack."""
+        name = instruction.opname
+        n = instruction.arg + 2 if name == "CALL" else _OPERANDS.get(name, activation.code.co_stacksize)
+        return self.top(activation, n)
 
     def _complete(self, activation: _Frame, pending: Pending) -> None:
         if pending.what == "store":
@@ -236,7 +254,7 @@ class Observer:
         result = self.top(activation, 1)[0]
         if pending.what == "operator":
             assert pending.step is not None
-            self.recorder.finish(pending.step, result)
+            self.recorder.finish(pending.step, result, may_carry=True)
             self._check_handlers(activation.frame)
             if pending.function is getattr and result is not None:
                 self.recorder.note_old(result)
@@ -312,6 +330,21 @@ class Observer:
 
 
 _RUN = Observer.run.__code__
+_CARRIERS = frozenset(
+    [
+        "CACHE", "POP_TOP", "PUSH_NULL", "NOP", "LOAD_CONST", "LOAD_FAST", "STORE_FAST", "SWAP", "COPY", "RESUME",
+        "PRECALL", "KW_NAMES", "BUILD_TUPLE", "BUILD_LIST", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "EXTENDED_ARG",
+        "LOAD_GLOBAL", "LOAD_DEREF", "JUMP_FORWARD",
+    ]
+)  # fmt: skip
+_OPERANDS = {
+    "LOAD_ATTR": 1,
+    "LOAD_METHOD": 1,
+    "BINARY_OP": 2,
+    "COMPARE_OP": 2,
+    "BINARY_SUBSCR": 2,
+    "UNARY_NEGATIVE": 1,
+}
 
 
 def _name(function: Any) -> str:

@@ -17,7 +17,7 @@ __all__ = ["Effect", "Recorder", "Step"]
 
 Tensor = tl_core.Tensor
 _CONSTANT, _SLOT, _TUPLE, _LIST, _DICT, _SLICE = range(6)  # `Node::Kind` in `csrc/replay/node.h`
-_DROP, _KEEP, _UNPACK, _COMPARE = range(4)  # `TapeStep::Result`
+_DROP, _KEEP, _UNPACK, _COMPARE, _NUMBER = range(5)  # `TapeStep::Result`
 Node = tuple[Any, ...]
 
 
@@ -75,6 +75,7 @@ class Recorder:
         self.grads_known = True
         self.has_backward = False
         self.largest = 0  # elements of a result
+        self.numbers: dict[int, tuple[float, list[Any]]] = {}  # that no instruction has read, and their steps
         self._facts: list[tuple[Any, tuple[Any, ...]]] = []
         self._shown: dict[int, Any] = {}  # containers of the result
         for setting in SETTINGS:
@@ -160,9 +161,11 @@ class Recorder:
             if id(value) in self._shown:
                 raise Refusal("the result holds a container twice")
             self._shown[id(value)] = value
+        if for_output and id(value) in self.numbers:
+            return _SLOT, self._slots[id(value)]
         if isinstance(value, Tensor):
             return (_CONSTANT, value) if self.touch(value) else (_SLOT, self._slots[id(value)])
-        if is_plain(value) or (kind in IMMUTABLE and not for_output):
+        if (is_plain(value) and not self._holds_number(value)) or (kind in IMMUTABLE and not for_output):
             return self._slice(value) if kind is slice else (_CONSTANT, value)
         if kind is slice:
             return _SLICE, tuple(self.node(part) for part in (value.start, value.stop, value.step))
@@ -173,12 +176,15 @@ class Recorder:
         if kind is list:
             self.world.read_all(value)
             return _LIST, tuple(self.node(item, for_output=for_output) for item in value)
-        if kind is dict and all(map(is_plain, value)):
+        if kind is dict and all(is_plain(key) and id(key) not in self.numbers for key in value):
             self.world.read_all(value)
             return _DICT, tuple(self.node(v, for_output=for_output) for v in value.values()), tuple(value)
         raise Refusal(
             f"{'the result' if for_output else 'an argument'} is an object of the type {kind.__qualname__}"
         )
+
+    def _holds_number(self, value: Any) -> bool:
+        return id(value) in self.numbers or (type(value) is tuple and any(map(self._holds_number, value)))
 
     def _slice(self, value: slice) -> Node:
         return _CONSTANT, value
@@ -218,19 +224,47 @@ class Recorder:
         generator = tl_core.get_rng_state() if effect is Effect.BY_VERSION else None
         return Step(function, nodes, len(args), tuple(kwargs), effect, tensors, generator, is_known)
 
-    def finish(self, step: Step, result: Any) -> None:
+    def finish(self, step: Step, result: Any, *, may_carry: bool = False) -> None:
         """A call that has happened.
 
         Args:
             step: the call.
             result: its result.
+            may_carry: whether the program has this object itself, so that it shows where the program reads it.
         """
         self._note_effect(step)
         restarts = not self.has_written  # an operator that has begun to write can't begin again
+        if may_carry and type(result) is float and not step.is_known and id(result) not in self.numbers:
+            what = (self._slot(result),)
+            names = step.names or None
+            self.steps.append([step.function, step.args, step.positional, names, _NUMBER, what, restarts, ()])
+            self.numbers[id(result)] = result, self.steps[-1]
+            return
         kind, what = self._result(step, result, restarts)
         if kind != _DROP or not step.is_known or step.effect is not Effect.BY_VERSION:
             names = step.names or None
             self.steps.append([step.function, step.args, step.positional, names, kind, what, restarts, ()])
+
+    def read_numbers(self, values: Any) -> None:
+        """Notes that an instruction reads values: a number of a tensor among them decides, and is compared.
+
+        Args:
+            values: the values, with containers.
+
+        Raises:
+            Refusal: a number can't be compared any more.
+        """
+        for value in values:
+            kind = type(value)
+            if kind is float and id(value) in self.numbers:
+                number, step = self.numbers.pop(id(value))
+                if not step[6]:
+                    raise Refusal("the value of a tensor is read after something has been written")
+                step[4], step[5] = _COMPARE, number
+            elif kind is tuple or kind is list:
+                self.read_numbers(value)
+            elif kind is dict:
+                self.read_numbers(value.values())
 
     def _result(self, step: Step, result: Any, restarts: bool) -> tuple[int, Any]:
         if isinstance(result, Tensor):
@@ -339,7 +373,7 @@ class Recorder:
         live = set(_slots_in(output))
         for step in reversed(self.steps):
             used = {slot for node in step[1] for slot in _slots_in(node)}
-            if step[4] == _KEEP:
+            if step[4] in (_KEEP, _NUMBER):
                 used.add(step[5][0])
             elif step[4] == _UNPACK:
                 used.update(slot for _, slot in step[5])
