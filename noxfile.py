@@ -579,6 +579,18 @@ def fuzz_packages(session: nox.Session) -> None:
     _fuzz_compiler(session, "fuzz_packages.py")
 
 
+@nox.session(name="compiled-programs")
+def compiled_programs(session: nox.Session) -> None:
+    """2,000 random programs each, compiled and replayed while their state changes, against eager."""
+    install(session, ["tl-compiler", "tl-checkpoint"], {"tl-compiler": "test", "tl-checkpoint": "numpy"})
+    count = {"TL_REPLAY_PROGRAMS": "2000", "TL_DEFERRAL_PROGRAMS": "2000"}
+    tests = packages()["tl-compiler"].folder / "tests"
+    for name in ("test_replay.py", "test_deferral.py"):
+        session.run(
+            "python", "-m", "pytest", "-q", "-k", "random", str(tests / name), *session.posargs, env=count
+        )
+
+
 @nox.session(name="kill-checkpoint")
 def kill_checkpoint(session: nox.Session) -> None:
     """Kills 1,000 saves of each kind; the newest complete state must load each time. `-- --count 100` kills fewer."""

@@ -12,6 +12,7 @@ import tl_core
 from tl_compiler.export import ExportedProgram
 from tl_compiler.export import load as load_program
 from tl_compiler.export import save as save_program
+from tl_core.dispatch.native_calls import native_function
 
 __all__ = ["AOTICompiledModel", "aoti_compile_and_package", "aoti_load_package"]
 
@@ -21,6 +22,8 @@ File = str | os.PathLike[str] | IO[bytes] | io.BytesIO
 class AOTICompiledModel:
     """A program of a file, called like the module that was exported. Its results have no derivatives.
 
+    Packed copies of its weights stay in memory, as those of `tl.compiler.freeze` do.
+
     Args:
         program: the program.
     """
@@ -28,6 +31,7 @@ class AOTICompiledModel:
     def __init__(self, program: ExportedProgram) -> None:
         self.program = program
         self._module = program.module()
+        self._packings: Any = native_function("_Packings")()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program.
@@ -38,8 +42,7 @@ class AOTICompiledModel:
         Returns:
             Its result.
         """
-        with tl_core.no_grad():
-            return self._module(*args, **kwargs)
+        return self._packings.run(self._module, args, kwargs)
 
     def get_metadata(self) -> dict[str, str]:
         """The names and values that describe the program: the device that it runs on."""
