@@ -39,10 +39,12 @@ class FrozenFunction:
         self.replayed = ReplayedFunction(function, defers=False)
         self.needs_graph = folds_batch_norm or backend != "eager"
         self._changes_state = False
-        self._run: Callable[..., Any] = self.compiled
+        self._native: Any = None  # the function itself, where it runs without a graph
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.packings.run(self._run, (args, kwargs), {})
+        if self._native is not None:
+            return self.packings.run(self._native, args, kwargs)
+        return self.packings.run(self.compiled, (args, kwargs), {})
 
     def prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Break | None:
         """Makes the graph of a call, and the packed operands where a call doesn't show that it happens.
@@ -57,7 +59,7 @@ class FrozenFunction:
         reason = next(self.compiled.breaks(), None)
         if reason is not None or self.needs_graph:
             return reason
-        self._run = self.replayed
+        self._native = self.replayed.native
         if not self._changes_state:
             for _ in range(_WARM_CALLS):
                 self(*args, **kwargs)
