@@ -38,7 +38,7 @@ def test_norm(case):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("reduction", [0, 1, 2])
-@pytest.mark.parametrize("name", ["nll_loss_nd", "cross_entropy_of_classes"])
+@pytest.mark.parametrize("name", ["nll_loss_nd", "cross_entropy_loss"])
 @pytest.mark.parametrize("shape", [(5,), (4, 5), (3, 5, 2)])
 def test_class_losses(shape, name, reduction, weighted):
     loss = getattr(nn_functions, name)

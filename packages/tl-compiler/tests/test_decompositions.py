@@ -145,7 +145,7 @@ CASES = [
     (aten.nll_loss_forward.default, (tl.log_softmax(X, 1), TARGET, None, 1, -100), {}),
     (aten.nll_loss_forward.default, (tl.log_softmax(X, 1), TARGET, floats(4).abs(), 2, 0), {}),
     (aten.nll_loss_forward.default, (tl.log_softmax(X, 1), TARGET, floats(4).abs(), 0, 3), {}),
-    (aten.cross_entropy_of_classes.default, (X, TARGET), {}),
+    (aten.cross_entropy_loss.default, (X, TARGET), {}),
     *((aten.mse_loss.default, (X, Y, reduction), {}) for reduction in (0, 1, 2)),
     *((aten.smooth_l1_loss.default, (X, Y, 0, beta), {}) for beta in (0.0, 0.3)),
     (aten.huber_loss.default, (X, Y, 2, 0.3), {}),

@@ -298,6 +298,12 @@ ROWS = [
         function=False, method=False,
         doc="The vectors along the last dimension as the rows of one matrix; a matrix is returned as it is.",
     ),
+    Composite(
+        "bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
+        shape="[*input1.shape[:-1], weight.shape[0]]",
+        method=False, namespace="_nn",
+        doc="`input1 @ weight[k] @ input2 + bias[k]` for each output feature `k`.",
+    ),
     Op(
         "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
         shape="linear(input.shape, weight.shape)",

@@ -213,7 +213,7 @@ def test_wrong_arguments_are_refused():
     with pytest.raises(TypeError, match="missing a required argument"):
         aten._stack()
     with pytest.raises(TypeError, match="too many positional arguments"):
-        aten.cov(X, 1)
+        aten.is_signed(X, 1)
     with pytest.raises(AttributeError, match="has no attribute 'no_such_operator'"):
         getattr(aten, "no_such_operator")  # noqa: B009 - a statement that is a name is no call
 

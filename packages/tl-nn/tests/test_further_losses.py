@@ -9,7 +9,7 @@ import pytest
 import tl_core as tl
 import tl_nn as nn
 import tl_nn.functional as F
-from tl_nn import loss_gradients
+from tl_core.operators import packets
 from tl_nn.functional import checks, elementwise_losses, helpers, numbered_reductions, window_sizes
 from tl_nn.modules import batchnorm, error_notes, key_hints, nested_attention, recorded, rnn
 from tl_nn.modules.linear import NonDynamicallyQuantizableLinear
@@ -76,7 +76,7 @@ def test_gradient_of_the_soft_margin():
     def loss(x):
         return np.log1p(np.exp(-y * x))
 
-    gradient = loss_gradients.soft_margin_loss_backward(
+    gradient = packets.aten.soft_margin_loss_backward(
         tl.ones((), dtype=tl.float64), tl.tensor(X), tl.tensor(y), 2
     )
     np.testing.assert_allclose(gradient.numpy(), (loss(X + h) - loss(X - h)) / (2 * h), rtol=1e-6)

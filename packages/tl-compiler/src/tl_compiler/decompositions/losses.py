@@ -6,7 +6,6 @@ from typing import Any
 
 import tl_core
 import tl_core.operators.packets
-import tl_nn.composite_operators  # noqa: F401 - the losses of aten
 
 from .registry import decomposes
 
@@ -43,12 +42,17 @@ def huber_loss(self: Any, target: Any, reduction: int = _MEAN, delta: float = 1.
     return _reduce(aten.where.self(size <= delta, size * size * 0.5, line), reduction)
 
 
-@decomposes("cross_entropy_of_classes.default")
-def cross_entropy_of_classes(
-    self: Any, target: Any, weight: Any = None, reduction: int = _MEAN, ignore_index: int = -100
+@decomposes("cross_entropy_loss.default")
+def cross_entropy_loss(
+    self: Any,
+    target: Any,
+    weight: Any = None,
+    reduction: int = _MEAN,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
 ) -> Any:
     """Minus the logarithm of each target's share in the softmax."""
-    if self.ndim != 2:
+    if self.ndim != 2 or target.ndim != 1 or label_smoothing != 0:
         return NotImplemented
     logs = aten._log_softmax.default(self, 1, False)
     return nll_loss_forward(logs, target, weight, reduction, ignore_index)[0]

@@ -5,6 +5,7 @@
 #include "iter/dtypes.h"
 #include "kernel_args.h"
 #include "ops.h"
+#include "ops/fused/losses.h"
 #include "ops/shared/copy.h"
 #include "ops/shared/expect.h"
 #include "tensor/geometry.h"
@@ -12,8 +13,6 @@
 namespace tl {
 
 namespace {
-enum Reduction : int64_t { kNone, kMean, kSum };
-
 // ---- checks -----------------------------------------------------------------------------------------------
 
 void check_targets(IntSpan sizes, const Tensor& target) {

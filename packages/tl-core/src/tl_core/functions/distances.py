@@ -4,12 +4,9 @@ from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.dispatch.autocast_inputs import in_float32
 from tl_core.overrides import overridable
-from tl_core.symbolic.numbers import SymInt
 
 __all__ = ["cdist", "pdist"]
 
-# Up to which number of vectors the reference compares them one by one unless told otherwise.
-_FEW = 25
 _MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
 
 
@@ -45,28 +42,7 @@ def cdist(
     mode = compute_mode or _MODES[0]
     if mode not in _MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
-    _check(x1, x2, p)
-    if x1.dtype != x2.dtype:
-        x1, x2 = x1.to(_C.result_type(x1, x2)), x2.to(_C.result_type(x1, x2))
-    rows = x1.shape[-2], x2.shape[-2]
-    # A trace holds for all sizes: it takes the exact formula.
-    many = not any(isinstance(n, SymInt) for n in rows) and max(rows) > _FEW
-    product = p == 2 and x1.shape[-1] > 0 and (mode == _MODES[1] or (mode == _MODES[0] and many))
-    return _C._distances(x1, x2, p, product, False)
-
-
-def _check(x1: Tensor, x2: Tensor, p: float) -> None:
-    for name, x in (("X1", x1), ("X2", x2)):
-        if not x.is_floating_point():
-            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype}")
-        if x.dim() < 2:
-            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.dim()}D")
-    if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeError(
-            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
-        )
-    if not p >= 0:
-        raise RuntimeError("cdist only supports non-negative p values")
+    return _C._call_operator(("cdist",), x1, x2, p, _MODES.index(mode))
 
 
 @overridable
@@ -91,10 +67,4 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
         >>> tl.pdist(tl.tensor([[0.0, 0.0], [3.0, 4.0], [3.0, 0.0]]))
         tensor([5., 3., 4.])
     """
-    if input.dim() != 2:
-        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
-    if not input.is_floating_point():
-        raise RuntimeError("pdist only supports floating-point dtypes")
-    if not p >= 0:
-        raise RuntimeError("pdist only supports non-negative p values")
-    return _C._distances(input, input, p, False, True)
+    return _C._call_operator(("pdist",), input, p)

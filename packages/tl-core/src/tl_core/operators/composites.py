@@ -310,17 +310,8 @@ add(
             _set_source,
         ),
         (
-            "cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
-            lambda x1, x2, p, compute_mode: tl_core.cdist(x1, x2, p),
-        ),
-        ("corrcoef(Tensor self) -> Tensor", function("corrcoef")),
-        (
             "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
             function("hash_tensor"),
-        ),
-        (
-            "cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor",
-            function("cov"),
         ),
         (
             "frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",

@@ -1,14 +1,11 @@
 """Losses of predicted classes."""
 
-from typing import Any
-
-from tl_core import Tensor, log_softmax, where
+from tl_core import Tensor
 from tl_core.dispatch.autocast_inputs import in_float32
 from tl_core.functions import nn as nn_functions
 from tl_core.overrides import overridable
 
-from .._reduction import reduce_losses, reduction_code, resolve_reduction
-from .checks import check_tensor
+from .._reduction import reduction_code, resolve_reduction
 
 __all__ = ["cross_entropy", "nll_loss"]
 
@@ -66,8 +63,6 @@ def nll_loss(
         >>> tl_nn.functional.nll_loss(scores, tl_core.tensor([1, 1]))
         tensor(0.6250)
     """
-    check_tensor("nll_loss", input)
-    check_tensor("nll_loss", target, "target")
     code = reduction_code(resolve_reduction(size_average, reduce, reduction))
     return nn_functions.nll_loss_nd(input, target, weight, code, ignore_index)
 
@@ -139,88 +134,5 @@ def cross_entropy(
         >>> tl_nn.functional.cross_entropy(tl_core.zeros(3, 2), tl_core.tensor([0, 1, 1]))
         tensor(0.6931)
     """
-    check_tensor("cross_entropy", input)
-    check_tensor("cross_entropy", target, "target")
-    reduction = resolve_reduction(size_average, reduce, reduction)
-    code = reduction_code(reduction)
-    if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    if input.shape == target.shape:
-        return _with_probabilities(input, target, weight, ignore_index, reduction, label_smoothing)
-    loss = nn_functions.cross_entropy_of_classes(input, target, weight, code, ignore_index)
-    if label_smoothing == 0.0:
-        return loss
-    scores = log_softmax(input, _class_dim(input))
-    spread = _spread_loss(scores, target, weight, ignore_index, reduction)
-    return loss * (1 - label_smoothing) + spread * label_smoothing
-
-
-def _check_weight(weight: Tensor, classes: int) -> None:
-    if tuple(weight.shape) != (classes,):
-        raise RuntimeError(
-            f"weight tensor should be defined either for all {classes} classes or no classes "
-            f"but got weight tensor of shape: {list(weight.shape)}"
-        )
-
-
-def _class_dim(input: Tensor) -> int:
-    return 1 if input.dim() > 1 else 0
-
-
-def _weights(weight: Tensor, target: Tensor, is_counted: Tensor) -> Tensor:
-    """The factor of each sample: its class's factor, or 0 for ignored samples."""
-    return where(is_counted, weight.gather(0, target.reshape(-1)).reshape(target.shape), 0.0)
-
-
-def _spread_loss(
-    scores: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
-) -> Tensor:
-    """The cross entropy with the even distribution over all classes."""
-    dim = _class_dim(scores)
-    if scores.dim() == 1:
-        target = target.reshape(())
-    is_counted = target != ignore_index
-    weighted = scores if weight is None else scores * _along(weight, scores)
-    losses = where(is_counted, -weighted.mean(dim), 0.0)
-    if reduction != "mean":
-        return reduce_losses(losses, reduction)
-    if weight is None:
-        return losses.sum() / is_counted.sum()
-    return losses.sum() / _weights(weight, where(is_counted, target, 0), is_counted).sum()
-
-
-def _along(weight: Tensor, scores: Tensor) -> Tensor:
-    """The weights of the classes, shaped to be multiplied with scores."""
-    return weight.reshape(-1, *(1,) * (scores.dim() - 2)) if scores.dim() > 1 else weight
-
-
-def _with_probabilities(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    ignore_index: int,
-    reduction: str,
-    label_smoothing: float,
-) -> Tensor:
-    _check_probabilities(input, target, weight, ignore_index)
-    dim = _class_dim(input)
-    classes = input.shape[dim]
-    if label_smoothing > 0.0:
-        target = target * (1 - label_smoothing) + label_smoothing / classes
-    entropy = log_softmax(input, dim) * target
-    if weight is not None:
-        entropy = entropy * _along(weight, input)
-    return reduce_losses(-entropy.sum(dim), reduction)
-
-
-def _check_probabilities(input: Tensor, target: Any, weight: Tensor | None, ignore_index: int) -> None:
-    if not target.is_floating_point():
-        raise RuntimeError(
-            f"Expected floating point type for target with class probabilities, got {target.dtype}"
-        )
-    if input.dim() == 0:
-        raise ValueError("Expected 1 or more dimensions (got 0)")
-    if ignore_index >= 0:
-        raise RuntimeError("ignore_index is not supported for floating point target")
-    if weight is not None:
-        _check_weight(weight, input.shape[_class_dim(input)])
+    code = reduction_code(resolve_reduction(size_average, reduce, reduction))
+    return nn_functions.cross_entropy_loss(input, target, weight, code, ignore_index, label_smoothing)

@@ -1,10 +1,8 @@
 """Distances and similarities of vectors."""
 
-import tl_core
 from tl_core import Tensor, pdist
+from tl_core.functions import nn as nn_functions
 from tl_core.overrides import overridable
-
-from .checks import check_tensor
 
 __all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
 
@@ -42,20 +40,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         >>> tl_nn.functional.cosine_similarity(tl_core.tensor([[3.0, 4.0]]), tl_core.tensor([[1.0, 0.0]]))
         tensor([0.6000])
     """
-    check_tensor("cosine_similarity", x1, "x1")
-    check_tensor("cosine_similarity", x2, "x2")
-    dtype = tl_core.promote_types(x1.dtype, x2.dtype)
-    if not dtype.is_floating_point:
-        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtype}")
-    x1, x2 = tl_core.broadcast_tensors(x1.to(dtype), x2.to(dtype))
-    length1 = x1.norm(2, dim, keepdim=True)
-    length2 = x2.norm(2, dim, keepdim=True)
-    return ((x1 / _at_least(length1, eps)) * (x2 / _at_least(length2, eps))).sum(dim)
-
-
-def _at_least(length: Tensor, eps: float) -> Tensor:
-    """The length or, as a constant, `eps`."""
-    return tl_core.where(length > eps, length, eps)
+    return nn_functions.cosine_similarity(x1, x2, dim, eps)
 
 
 @overridable
@@ -89,4 +74,4 @@ def pairwise_distance(
         >>> tl_nn.functional.pairwise_distance(tl_core.tensor([[3.0, 4.0]]), tl_core.zeros(1, 2))
         tensor([5.0000])
     """
-    return (x1 - x2 + eps).norm(p, -1, keepdim)
+    return nn_functions.pairwise_distance(x1, x2, p, eps, keepdim)

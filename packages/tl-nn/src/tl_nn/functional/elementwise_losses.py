@@ -1,16 +1,16 @@
 """Losses of each element by itself."""
 
 import warnings
+from collections.abc import Callable
 from math import log, pi
 
-from tl_core import Tensor, broadcast_tensors, where
+from tl_core import Tensor, broadcast_tensors
 from tl_core.dispatch.autocast_inputs import in_float32
 from tl_core.dispatch.keys import is_tensor_subclass_like
-from tl_core.dispatch.modes import modes_in_force
 from tl_core.functions import nn as nn_functions
 from tl_core.overrides import overridable
 
-from .._reduction import check, reduce_losses, resolve_reduction
+from .._reduction import reduce_losses, reduction_code, resolve_reduction
 from .activations import logsigmoid
 from .checks import check_tensor
 
@@ -79,7 +79,7 @@ def mse_loss(
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
     input, target = _of_one_shape("mse_loss", input, target)
-    return _reduce_weighted(_squared_error(input, target), weight, reduction)
+    return _weighted(nn_functions.mse_loss, input, target, weight, reduction)
 
 
 @overridable
@@ -132,14 +132,7 @@ def l1_loss(
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
     input, target = _of_one_shape("l1_loss", input, target)
-    return _reduce_weighted((input - target).abs(), weight, reduction)
-
-
-def _squared_error(input: Tensor, target: Tensor) -> Tensor:
-    if input.is_floating_point() and target.is_floating_point():
-        return nn_functions.squared_error(input, target)
-    difference = input - target
-    return difference * difference
+    return _weighted(nn_functions.l1_loss, input, target, weight, reduction)
 
 
 def _of_one_shape(loss: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -158,9 +151,17 @@ def _of_one_shape(loss: str, input: Tensor, target: Tensor) -> tuple[Tensor, Ten
     return input, target
 
 
-def _reduce_weighted(losses: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
+def _weighted(
+    loss: Callable[..., Tensor],
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: str,
+    *options: float,
+) -> Tensor:
     if weight is None:
-        return reduce_losses(losses, reduction)
+        return loss(input, target, reduction_code(reduction), *options)
+    losses = loss(input, target, reduction_code("none"), *options)
     if weight.shape != losses.shape:
         raise ValueError(f"Inputs and weight must have the same size, got {losses.shape} and {weight.shape}.")
     total = losses * weight
@@ -216,16 +217,9 @@ def smooth_l1_loss(
         >>> tl_nn.functional.smooth_l1_loss(tl_core.tensor([0.0, 0.0]), tl_core.tensor([1.0, 3.0]))
         tensor(1.5000)
     """
-    if beta < 0:
-        raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got {beta}")
-    if beta == 0:
-        return l1_loss(input, target, size_average, reduce, reduction)
     reduction = resolve_reduction(size_average, reduce, reduction)
     input, target = _of_one_shape("smooth_l1_loss", input, target)
-    if input.is_floating_point() and target.is_floating_point():
-        return reduce_losses(nn_functions.smooth_l1_error(input, target, beta), reduction)
-    size = (input - target).abs()
-    return reduce_losses(where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta), reduction)
+    return nn_functions.smooth_l1_loss(input, target, reduction_code(reduction), beta)
 
 
 @overridable
@@ -277,16 +271,9 @@ def huber_loss(
         >>> tl_nn.functional.huber_loss(tl_core.tensor([0.0, 0.0]), tl_core.tensor([1.0, 3.0]))
         tensor(1.5000)
     """
-    if delta <= 0:
-        raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
     reduction = resolve_reduction(None, None, reduction)
     input, target = _of_one_shape("huber_loss", input, target)
-    if input.is_floating_point() and target.is_floating_point():
-        return _reduce_weighted(nn_functions.huber_error(input, target, delta), weight, reduction)
-    size = (input - target).abs()
-    return _reduce_weighted(
-        where(size <= delta, size * size * 0.5, (size - 0.5 * delta) * delta), weight, reduction
-    )
+    return _weighted(nn_functions.huber_loss, input, target, weight, reduction, delta)
 
 
 @overridable
@@ -341,23 +328,17 @@ def kl_div(
         tensor(0.)
     """
     check_tensor("kl_div", input)
-    check_tensor("kl_div", target, "target")
     reduction = resolve_reduction(size_average, reduce, reduction)
-    if log_target:
-        losses = target.exp() * (target - input)
-    else:
-        nothing = target == 0
-        safe = where(nothing, 1.0, target)  # 0 log 0 is 0, with a finite gradient
-        losses = where(nothing, target, safe * safe.log()) - target * input
     if reduction == "batchmean":
-        return losses.sum() / (input.shape[0] if input.dim() else 1)
+        total = nn_functions.kl_div(input, target, reduction_code("sum"), log_target=log_target)
+        return total / (input.shape[0] if input.dim() else 1)
     if reduction == "mean":
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. "
             "'batchmean' divides only by the batch size, and aligns with the KL div math definition.",
             stacklevel=3,
         )
-    return reduce_losses(losses, reduction)
+    return nn_functions.kl_div(input, target, reduction_code(reduction), log_target=log_target)
 
 
 @overridable
@@ -407,53 +388,8 @@ def binary_cross_entropy(
         >>> tl_nn.functional.binary_cross_entropy(tl_core.tensor([0.5]), tl_core.tensor([1.0]))
         tensor(0.6931)
     """
-    check_tensor("binary_cross_entropy", input)
-    check_tensor("binary_cross_entropy", target, "target")
-    reduction = resolve_reduction(size_average, reduce, reduction)
-    if input.shape != target.shape:
-        raise ValueError(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
-            "deprecated. Please ensure they have the same size."
-        )
-    if input.dtype != target.dtype:
-        raise RuntimeError(f"Found dtype {target.dtype} for the target but expected {input.dtype}")
-    _check_probabilities(input)
-    losses = -(target * _log(input) + (1 - target) * _log_of_rest(input))
-    return reduce_losses(losses if weight is None else losses * weight, reduction)
-
-
-def _check_probabilities(input: Tensor) -> None:
-    if (
-        input.numel()
-        and not input.is_meta
-        and not input._hides_batch()
-        and not modes_in_force()  # a trace has no elements
-        and getattr(input, "fake_mode", None) is None
-        and not bool(((input >= 0).logical_and(input <= 1)).all())  # nan is no probability
-    ):
-        raise RuntimeError("all elements of input should be between 0 and 1")
-
-
-_TINY = 1e-12
-
-
-def _log(x: Tensor) -> Tensor:
-    """The logarithm of `x`, at least -100, with a finite gradient."""
-    usual = x > _TINY
-    return where(usual, where(usual, x, 1.0).log(), _steep_log(x))
-
-
-def _log_of_rest(x: Tensor) -> Tensor:
-    """The logarithm of `1 - x`, at least -100, with a finite gradient."""
-    rest = 1 - x
-    usual = rest > _TINY
-    return where(usual, (-where(usual, x, 0.0)).log1p(), _steep_log(rest))
-
-
-def _steep_log(x: Tensor) -> Tensor:
-    """The logarithm of numbers close to 0, with the slope it has at `_TINY`."""
-    fixed = x.detach()
-    return where(fixed > 3.8e-44, fixed.log(), -100.0) + (x - fixed) * (1 / _TINY)
+    code = reduction_code(resolve_reduction(size_average, reduce, reduction))
+    return nn_functions.binary_cross_entropy(input, target, weight, code)
 
 
 @overridable
@@ -505,20 +441,8 @@ def binary_cross_entropy_with_logits(
         >>> tl_nn.functional.binary_cross_entropy_with_logits(tl_core.zeros(2), tl_core.ones(2))
         tensor(0.6931)
     """
-    check_tensor("binary_cross_entropy_with_logits", input)
-    check_tensor("binary_cross_entropy_with_logits", target, "target")
-    reduction = resolve_reduction(size_average, reduce, reduction)
-    if input.shape != target.shape:
-        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
-    if not (target.is_floating_point() or target.is_complex()):
-        raise RuntimeError(
-            f"binary_cross_entropy_with_logits(): the target must be floating-point, not {target.dtype}"
-        )
-    positive = logsigmoid(input)
-    if pos_weight is not None:
-        positive = positive * ((pos_weight - 1) * target + 1)
-    losses = (1 - target) * input - positive
-    return reduce_losses(losses if weight is None else losses * weight, reduction)
+    code = reduction_code(resolve_reduction(size_average, reduce, reduction))
+    return nn_functions.binary_cross_entropy_with_logits(input, target, weight, pos_weight, code)
 
 
 def softplus_of_negative(x: Tensor) -> Tensor:
@@ -581,16 +505,8 @@ def poisson_nll_loss(
         >>> tl_nn.functional.poisson_nll_loss(tl_core.zeros(2), tl_core.ones(2))
         tensor(1.)
     """
-    check_tensor("poisson_nll_loss", input)
-    check_tensor("poisson_nll_loss", target, "target")
-    reduction = resolve_reduction(size_average, reduce, reduction)
-    check(reduction)
-    losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
-    if full:
-        many = target > 1
-        count = where(many, target, 2)
-        losses = losses + where(many, count * count.log() - count + 0.5 * (2 * pi * count).log(), 0)
-    return reduce_losses(losses, reduction)
+    code = reduction_code(resolve_reduction(size_average, reduce, reduction))
+    return nn_functions.poisson_nll_loss(input, target, log_input, full, eps, code)
 
 
 @overridable

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 import tl_core
-from tl_core import Tensor, cat, where
+from tl_core import Tensor
 from tl_core.dispatch.autocast_inputs import in_float32
+from tl_core.functions import nn as nn_functions
 from tl_core.overrides import overridable
 
-from .._reduction import check, reduce_losses, resolve_reduction
+from .._reduction import check, reduce_losses, reduction_code, resolve_reduction
 from .checks import check_tensor
 from .distances import pairwise_distance
 from .elementwise_losses import softplus_of_negative
@@ -75,15 +76,8 @@ def margin_ranking_loss(
         >>> tl_nn.functional.margin_ranking_loss(one, two, tl_core.tensor([1.0]), margin=0.5)
         tensor(1.5000)
     """
-    check_tensor("margin_ranking_loss", input1, "input1")
-    reduction = _valid_reduction(size_average, reduce, reduction)
-    if not input1.dim() == input2.dim() == target.dim():
-        raise RuntimeError(
-            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
-            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
-        )
-    fraction = margin + 0.0  # losses of integers have a type with a point, whatever number the margin is
-    return reduce_losses((-target * (input1 - input2) + fraction).clamp_min(0), reduction)
+    code = reduction_code(resolve_reduction(size_average, reduce, reduction))
+    return nn_functions.margin_ranking_loss(input1, input2, target, margin, code)
 
 
 @overridable
@@ -131,11 +125,8 @@ def hinge_embedding_loss(
         >>> tl_nn.functional.hinge_embedding_loss(x, tl_core.tensor([1, -1]), reduction="none")
         tensor([0.2500, 0.7500])
     """
-    check_tensor("hinge_embedding_loss", input)
-    reduction = _valid_reduction(size_average, reduce, reduction)
-    apart = where(target != 1, (margin - input).clamp_min(0), 0)
-    together = where(target != -1, input, 0)
-    return reduce_losses(apart + together, reduction)
+    code = reduction_code(resolve_reduction(size_average, reduce, reduction))
+    return nn_functions.hinge_embedding_loss(input, target, margin, code)
 
 
 @overridable
@@ -186,23 +177,8 @@ def cosine_embedding_loss(
         >>> tl_nn.functional.cosine_embedding_loss(x, y, tl_core.tensor([1]))
         tensor(0.4000)
     """
-    check_tensor("cosine_embedding_loss", input1, "input1")
-    reduction = _valid_reduction(size_average, reduce, reduction)
-    dims = target.dim()
-    if dims not in (0, 1):
-        raise RuntimeError(
-            f"0D or 1D target tensor expected, multi-target not supported, got {dims} dimensions"
-        )
-    if not input1.dim() == input2.dim() == dims + 1:
-        raise RuntimeError(
-            f"{dims}D target tensor expects {dims + 1}D input tensors, but found inputs with sizes "
-            f"{list(input1.shape)} and {list(input2.shape)}."
-        )
-    product = (input1 * input2).sum(dims)
-    squares = ((input1 * input1).sum(dims) + 1e-12) * ((input2 * input2).sum(dims) + 1e-12)
-    cosine = product / squares.sqrt()
-    losses = where(target == 1, 1 - cosine, 0) + where(target == -1, (cosine - margin).clamp_min(0), 0)
-    return reduce_losses(losses, reduction)
+    code = reduction_code(resolve_reduction(size_average, reduce, reduction))
+    return nn_functions.cosine_embedding_loss(input1, input2, target, margin, code)
 
 
 @overridable
@@ -247,9 +223,8 @@ def soft_margin_loss(
         >>> tl_nn.functional.soft_margin_loss(tl_core.zeros(2), tl_core.ones(2))
         tensor(0.6931)
     """
-    check_tensor("soft_margin_loss", input)
-    reduction = _valid_reduction(size_average, reduce, reduction)
-    return reduce_losses(softplus_of_negative(input * target), reduction)
+    code = reduction_code(resolve_reduction(size_average, reduce, reduction))
+    return nn_functions.soft_margin_loss(input, target, code)
 
 
 @overridable
@@ -300,16 +275,6 @@ def multilabel_soft_margin_loss(
     if weight is not None:
         losses = losses * weight
     return reduce_losses(losses.sum(-1) / input.size(-1), reduction)
-
-
-def _rows(input: Tensor) -> Tensor:
-    """The input as one row of classes for each sample."""
-    shape = input.shape
-    if (len(shape) == 2 and shape[1] > 0) or (len(shape) == 1 and shape[0] > 0) or not shape:
-        return input.reshape(-1, shape[-1] if shape else 1)
-    raise RuntimeError(
-        f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
-    )
 
 
 @overridable
@@ -363,49 +328,11 @@ def multi_margin_loss(
         >>> tl_nn.functional.multi_margin_loss(tl_core.tensor([[0.5, 0.25]]), tl_core.tensor([0]))
         tensor(0.3750)
     """
-    check_tensor("multi_margin_loss", input)
-    check_tensor("multi_margin_loss", target, "target")
-    reduction = _valid_reduction(size_average, reduce, reduction)
-    if p not in (1, 2):
-        raise ValueError("only p == 1 and p == 2 supported")
-    if weight is not None and weight.dim() != 1:
-        raise ValueError("weight must be one-dimensional")
-    rows = _rows(input)
-    samples, classes = rows.shape
-    if target.dim() > 1 or target.numel() != samples:
-        raise RuntimeError(
-            f"target tensor should be 1-D with size equal to the batch size. Expected target size [{samples}], "
-            f"but got {list(target.shape)}"
-        )
-    if weight is not None and weight.numel() != classes:
-        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
-    if target.dtype != tl_core.int64:
-        raise RuntimeError(f"expected scalar type Long but found {_scalar_name(target)}")
-    index = target.reshape(-1, 1)
-    own = rows.gather(1, index)
-    gaps = (margin - own + rows).clamp_min(0)
-    gaps = gaps if p == 1 else gaps * gaps
-    if weight is not None:
-        gaps = gaps * weight.gather(0, index.reshape(-1)).unsqueeze(1)
-    is_other = tl_core.arange(classes, device=input.device) != index
-    losses = where(is_other, gaps, 0).sum(1) / classes
-    return _reduced_or_zero(losses.reshape(target.shape), reduction)
-
-
-def _scalar_name(t: Tensor) -> str:
-    names = {"float32": "Float", "float64": "Double", "float16": "Half", "int32": "Int", "int16": "Short"}
-    name = str(t.dtype).rsplit(".", 1)[-1]
-    return names.get(name, name.capitalize())
+    code = reduction_code(resolve_reduction(size_average, reduce, reduction))
+    return nn_functions.multi_margin_loss(input, target, p, margin, weight, code)
 
 
 _PAIRS = 1 << 16
-
-
-def _sum_of_gaps(least: Tensor, rows: Tensor, is_target: Tensor, is_other: Tensor) -> Tensor:
-    """For each sample the sum over its target classes, with `least` for each, and the other classes of `rows`."""
-    gaps = (least.unsqueeze(2) + rows.unsqueeze(1)).clamp_min(0)
-    relevant = is_target.unsqueeze(2).logical_and(is_other.unsqueeze(1))
-    return where(relevant, gaps, 0).sum((1, 2))
 
 
 @overridable
@@ -452,28 +379,8 @@ def multilabel_margin_loss(
         >>> tl_nn.functional.multilabel_margin_loss(x, y)
         tensor(0.3750)
     """
-    check_tensor("multilabel_margin_loss", input)
-    check_tensor("multilabel_margin_loss", target, "target")
-    reduction = _valid_reduction(size_average, reduce, reduction)
-    rows = _rows(input)
-    if target.shape != input.shape and not (input.dim() <= 1 and target.numel() == input.numel()):
-        raise RuntimeError(
-            f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
-        )
-    if target.dtype != tl_core.int64:
-        raise RuntimeError(f"expected scalar type Long but found {_scalar_name(target)}")
-    classes = rows.shape[1]
-    labels = target.reshape(rows.shape)
-    is_target = (labels >= 0).to(tl_core.int64).cumprod(1) != 0
-    safe = where(is_target, labels, 0)
-    positive = tl_core.zeros_like(safe).scatter_add(1, safe, is_target.to(tl_core.int64)) != 0
-    least = 1 - rows.gather(1, safe)
-    # Some samples at a time, whose pairs of classes stay in the cache.
-    at_once = max(1, _PAIRS // max(1, classes * classes))
-    parts = [t.split(at_once) for t in (least, rows, is_target, positive.logical_not())]
-    sums = [_sum_of_gaps(*part) for part in zip(*parts, strict=True)]
-    losses = (cat(sums) if len(sums) > 1 else sums[0]) / classes
-    return _reduced_or_zero(losses if input.dim() == 2 else losses.reshape(()), reduction)
+    code = reduction_code(resolve_reduction(size_average, reduce, reduction))
+    return nn_functions.multilabel_margin_loss(input, target, code)
 
 
 @overridable
@@ -532,13 +439,9 @@ def triplet_margin_loss(
         >>> tl_nn.functional.triplet_margin_loss(a, a, a, eps=0.0)
         tensor(1.)
     """
-    reduction = _valid_reduction(size_average, reduce, reduction)
+    code = reduction_code(resolve_reduction(size_average, reduce, reduction))
     _check_triplet(anchor, positive, negative, margin)
-
-    def distance(a: Tensor, b: Tensor) -> Tensor:
-        return pairwise_distance(a, b, p, eps)
-
-    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+    return nn_functions.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, code)
 
 
 @overridable
@@ -628,8 +531,3 @@ def _valid_reduction(size_average: bool | None, reduce: bool | None, reduction: 
     reduction = resolve_reduction(size_average, reduce, reduction)
     check(reduction)
     return reduction
-
-
-def _reduced_or_zero(losses: Tensor, reduction: str) -> Tensor:
-    """`reduce_losses`, but the mean of no losses is 0."""
-    return reduce_losses(losses, "sum" if reduction == "mean" and not losses.numel() else reduction)

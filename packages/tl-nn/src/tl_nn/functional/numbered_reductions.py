@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tl_core import Tensor
+from tl_core.functions import nn as nn_functions
 from tl_core.overrides import overridable
 
-from .._reduction import reduce_losses, reduction_name
-from . import dropouts, elementwise_losses, margin_losses, sequence_losses
+from .._reduction import reduction_name
+from . import dropouts, sequence_losses
 
 __all__: list[str] = []
 
@@ -36,10 +37,7 @@ def binary_cross_entropy_with_logits(
         >>> binary_cross_entropy_with_logits(tl_core.tensor([0.0, 2.0]), tl_core.tensor([1.0, 1.0]), None, None, 0)
         tensor([0.6931, 0.1269])
     """
-    name = reduction_name(reduction, "binary_cross_entropy_with_logits")
-    return elementwise_losses.binary_cross_entropy_with_logits(
-        input, target, weight, reduction=name, pos_weight=pos_weight
-    )
+    return nn_functions.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
 
 
 @overridable
@@ -61,8 +59,7 @@ def cosine_embedding_loss(
         >>> cosine_embedding_loss(x, y, tl_core.tensor([1.0]), 0.0, 2)
         tensor(1.)
     """
-    name = reduction_name(reduction, "cosine_embedding_loss")
-    return margin_losses.cosine_embedding_loss(input1, input2, target, margin, reduction=name)
+    return nn_functions.cosine_embedding_loss(input1, input2, target, margin, reduction)
 
 
 @overridable
@@ -113,8 +110,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
         >>> hinge_embedding_loss(tl_core.tensor([0.3, 0.3]), tl_core.tensor([1.0, -1.0]), 1.0, 0)
         tensor([0.3000, 0.7000])
     """
-    name = reduction_name(reduction, "hinge_embedding_loss")
-    return margin_losses.hinge_embedding_loss(input, target, margin, reduction=name)
+    return nn_functions.hinge_embedding_loss(input, target, margin, reduction)
 
 
 @overridable
@@ -132,10 +128,7 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: boo
         >>> kl_div(tl_core.tensor([0.5, 0.5]).log(), tl_core.tensor([0.25, 0.75]), 2)
         tensor(0.1308)
     """
-    name = reduction_name(reduction, "kl_div")
-    return reduce_losses(
-        elementwise_losses.kl_div(input, target, reduction="none", log_target=log_target), name
-    )
+    return nn_functions.kl_div(input, target, reduction, log_target=log_target)
 
 
 @overridable
@@ -156,8 +149,7 @@ def margin_ranking_loss(
         >>> margin_ranking_loss(tl_core.tensor([1.0]), tl_core.tensor([2.0]), tl_core.tensor([1.0]), 0.5, 1)
         tensor(1.5000)
     """
-    name = reduction_name(reduction, "margin_ranking_loss")
-    return margin_losses.margin_ranking_loss(input1, input2, target, margin, reduction=name)
+    return nn_functions.margin_ranking_loss(input1, input2, target, margin, reduction)
 
 
 @overridable
@@ -179,8 +171,7 @@ def poisson_nll_loss(
         >>> poisson_nll_loss(tl_core.tensor([0.0]), tl_core.tensor([3.0]), True, False, 1e-8, 1)
         tensor(1.)
     """
-    name = reduction_name(reduction, "poisson_nll_loss")
-    return elementwise_losses.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=name)
+    return nn_functions.poisson_nll_loss(input, target, log_input, full, eps, reduction)
 
 
 @overridable
@@ -212,8 +203,7 @@ def triplet_margin_loss(
         >>> triplet_margin_loss(anchor, near, far, 1.0, 2.0, 1e-6, False, 1)
         tensor(0.5000)
     """
-    name = reduction_name(reduction, "triplet_margin_loss")
-    return margin_losses.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=name)
+    return nn_functions.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction)
 
 
 # ---- dropouts
@@ -327,11 +317,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
         tensor([[ 5.],
                 [10.]])
     """
-    if dim == -1:
-        return v.norm(pow)
-    axis = dim % v.dim()
-    dims = [d for d in range(v.dim()) if d != axis]
-    return v.norm(pow, dims, keepdim=True) if dims else v.abs()
+    return nn_functions.norm_except_dim(v, pow, dim)
 
 
 @overridable

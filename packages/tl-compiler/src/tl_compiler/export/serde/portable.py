@@ -42,14 +42,13 @@ _OF_NUMBERS: dict[str, _Overloads] = {
     **{f"special_{name}.default": _POLYNOMIAL for name in _POLYNOMIALS.split()},
 }
 _OF_NUMBERS |= {f"clamp_{end}.default": {(): "Tensor", (1,): "default"} for end in ("min", "max")}
-_ELSEWHERE = {"aten.cross_entropy_of_classes.default": "aten.cross_entropy_loss.default"}
 # These take numbers as tensors elsewhere too, and have an overload for numbers besides.
 _ARITHMETIC: dict[str, _Overloads] = {
     **{f"{name}.Tensor": _SECOND for name in ("add", "sub", "mul", "div", "true_divide")},
     "div.Tensor_mode": {(1,): "Scalar_mode"},
     "floor_divide.default": _SECOND,
 }
-_HERE = {v: k for k, v in _ELSEWHERE.items()} | {
+_HERE = {
     f"aten.{name.partition('.')[0]}{mark}.{there}": f"aten.{name.replace('.', mark + '.')}"
     for name, overloads in {**_OF_NUMBERS, **_ARITHMETIC}.items()
     for there in overloads.values()
@@ -74,7 +73,7 @@ def portable_name(node: Node) -> str:
     overloads = _OF_NUMBERS.get(row, {})
     positions = sorted({i for key in overloads for i in key})
     numbers = tuple(i for i in positions if i < len(node.args) and _is_number(node.args[i]))
-    return f"aten.{base}.{overloads[numbers]}" if numbers in overloads else _ELSEWHERE.get(name, name)
+    return f"aten.{base}.{overloads[numbers]}" if numbers in overloads else name
 
 
 def positional_count(node: Node) -> int:
