@@ -177,19 +177,26 @@ def _headers(rows: list[Row]) -> Headers:
     for row in rows:
         for variant, schema in row.forms():
             if "::" not in schema.name and all(a.type in (*PARAMETERS, "Operand") for a in schema.args):
-                _add_form(headers, variant, schema)
+                for name in _names(row, variant, schema):
+                    _add_form(headers, variant, schema, name)
     return headers
 
 
-def _add_form(headers: Headers, variant: str, schema: Schema) -> None:
-    base = schema.base
+def _names(row: Row, variant: str, schema: Schema) -> tuple[str, ...]:
+    """The name of a form, and the second names of it."""
+    tail = "_" if variant == "inplace" and not row.writes_self else ""
+    functions = row.second_names if variant != "inplace" else ()
+    return (schema.base, *(f"{alias}{tail}" for alias in row.aliases), *functions)
+
+
+def _add_form(headers: Headers, variant: str, schema: Schema, base: str) -> None:
     if base in KEYWORDS or base in BY_HAND or base.startswith(("__", *LEFT_OUT)):
         return
     for kinds in _operand_kinds(schema):
         parameters = _parameters(schema, kinds)
         order = [p.value for p in parameters]
         if variant == "out":
-            _add_out(headers, schema, parameters, order)
+            _add_out(headers, schema, base, parameters, order)
             continue
         _trim_defaults(parameters)
         if (
@@ -198,9 +205,9 @@ def _add_form(headers: Headers, variant: str, schema: Schema) -> None:
             and parameters[0].type == "tlT"
             and (base in METHODS or not base.startswith(FUNCTION_PREFIXES))
         ):
-            _add_method(headers, variant, schema, parameters, order)
+            _add_method(headers, variant, schema, base, parameters, order)
         else:
-            _add_function(headers, variant, schema, parameters, order)
+            _add_function(headers, variant, schema, base, parameters, order)
 
 
 def _operand_kinds(schema: Schema) -> Iterator[dict[str, str]]:
@@ -285,9 +292,14 @@ def _call(name: str, macro: str, head: str, schema: Schema, values: list[str]) -
 
 
 def _add_method(
-    headers: Headers, variant: str, schema: Schema, parameters: list[Parameter], order: list[str]
+    headers: Headers,
+    variant: str,
+    schema: Schema,
+    base: str,
+    parameters: list[Parameter],
+    order: list[str],
 ) -> None:
-    base, own = schema.base, parameters[1:]
+    own = parameters[1:]
     new = any(p.name == "options" for p in own)
     written = variant == "inplace"
     result = "Tensor&" if written else _result(schema)
@@ -315,29 +327,37 @@ def _alias(result: str) -> str:
     return f"tlP({result})"
 
 
-def _add_function(headers: Headers, variant: str, schema: Schema, parameters: list[Parameter],
-                  order: list[str]) -> None:  # fmt: skip
+def _add_function(
+    headers: Headers,
+    variant: str,
+    schema: Schema,
+    base: str,
+    parameters: list[Parameter],
+    order: list[str],
+) -> None:
     result = _result(schema)
     written = [a for a in schema.args if a.written]
     if variant == "inplace" or (schema.rets and all(r.written for r in schema.rets)):
         if len(written) == 1 and written[0].type == "Tensor" and len(schema.rets) == 1:
-            line = _call(schema.base, "tlF", "void", schema, order)
+            line = _call(base, "tlF", "void", schema, order)
             value = f"const_cast<Tensor&>({written[0].name})"
             line = line.replace("tlF(void,", "tlW(Tensor&,").replace(
                 "({parameters})", f"({{parameters}}),{value}", 1
             )
         else:
-            line = _call(schema.base, "tlF", "void", schema, order)
+            line = _call(base, "tlF", "void", schema, order)
     elif result is None:
         return
     else:
         result = _alias(result) if "," in result else result
         new = any(p.name == "options" for p in parameters)
-        line = _call(schema.base, "tlN" if new else "tlF", "" if new else result, schema, order)
-    headers.add("functions", schema.base, parameters, line)
+        line = _call(base, "tlN" if new else "tlF", "" if new else result, schema, order)
+    headers.add("functions", base, parameters, line)
 
 
-def _add_out(headers: Headers, schema: Schema, parameters: list[Parameter], order: list[str]) -> None:
+def _add_out(
+    headers: Headers, schema: Schema, base: str, parameters: list[Parameter], order: list[str]
+) -> None:
     names = [a.name for a in schema.args if a.written]
     if any(a.type != "Tensor" for a in schema.args if a.written):
         return
@@ -347,11 +367,11 @@ def _add_out(headers: Headers, schema: Schema, parameters: list[Parameter], orde
     parameters = [*outs, *(p for p in parameters if p.name not in names)]
     _trim_defaults(parameters)
     if len(outs) == 1 and order[-1] == "out":
-        line = _call(schema.base, "tlO", "", schema, order[:-1])
+        line = _call(base, "tlO", "", schema, order[:-1])
     else:
         names = ",".join(p.name for p in outs)
-        line = _call(f"{schema.base}_out", "tlW", f"face::References<{len(outs)}>", schema, order)
+        line = _call(f"{base}_out", "tlW", f"face::References<{len(outs)}>", schema, order)
         line = line.replace("({parameters})", f"({{parameters}}),face::references({names})", 1)
         if len(outs) == 1:
             line = line.replace("face::References<1>", "Tensor&").replace(f"face::references({names})", names)
-    headers.add("functions", f"{schema.base}_out", parameters, line)
+    headers.add("functions", f"{base}_out", parameters, line)

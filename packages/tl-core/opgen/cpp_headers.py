@@ -6,13 +6,14 @@ from __future__ import annotations
 FORWARDED = {
     "errors": {
         "c10/macros": "Macros.h Export.h",
-        "c10/util": "Exception.h Logging.h StringUtil.h string_view.h Optional.h Deprecated.h CallOnce.h",
+        "c10/util": "Exception.h StringUtil.h string_view.h Optional.h Deprecated.h CallOnce.h",
         "torch/headeronly/macros": "Macros.h Export.h",
         "torch/headeronly/util": "Exception.h",
         "ATen": "Config.h",
         "torch": "version.h",
         "torch/csrc": "Export.h Exceptions.h",
     },
+    "logging": {"c10/util": "Logging.h"},
     "half": {
         "c10/util": "Half.h BFloat16.h complex.h qint8.h quint8.h qint32.h Float8_e4m3fn.h Float8_e5m2.h "
         "Float8_e4m3fnuz.h Float8_e5m2fnuz.h BFloat16-math.h",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,7 @@ compiles = pytest.mark.skipif(
 )
 
 SOURCE = r"""
+#include <c10/util/Logging.h>
 using namespace torch::indexing;
 at::Tensor wave(at::Tensor x) { return x.sin() + 1; }
 at::Tensor pick(at::Tensor x) { return x.index({Slice(1, None), "...", 0}); }
@@ -74,6 +76,26 @@ at::Tensor like(at::Tensor x) { return torch::zeros({2, x.size(0)}, x.options().
 std::tuple<int64_t, int64_t> zeros_of(int64_t x) {
   return {c10::llvm::countLeadingZeros(uint32_t(x)), c10::llvm::countTrailingZeros(int16_t(x))};
 }
+std::vector<at::Tensor> losses(at::Tensor x, at::Tensor y) {
+  return {at::mse_loss(x, y), at::l1_loss(x, y, at::Reduction::Sum), at::smooth_l1_loss(x, y, at::Reduction::None, 0.5),
+          at::cosine_similarity(x, y, 0), at::cov(x), at::absolute(x - y), at::special_exp2(x), x.clip(0, 1),
+          x.unsqueeze(0).mT().numpy_T()};
+}
+bool same_types(at::Tensor x) {
+  return at::can_cast(at::kInt, at::kFloat) && !at::can_cast(at::kFloat, at::kInt) &&
+         at::promote_types(at::kInt, at::kHalf) == at::kHalf && at::result_type(x, 2.5) == at::kFloat &&
+         at::is_same_size(x, x) && at::is_nonzero(at::ones({1})) && !at::is_distributed(x);
+}
+at::Tensor joined(std::vector<at::Tensor> l) {
+  const at::Tensor flat = at::flatten_dense_tensors(l) * 2;
+  return at::cat({flat, at::unflatten_dense_tensors(flat, l)[1].reshape(-1)});
+}
+void checked(int64_t n) {
+  LOG(INFO) << "not written";
+  LOG_IF(ERROR, n > 100) << "written " << n;
+  VLOG(1) << "not written";
+  CHECK(n > 0) << "with " << n;
+}
 std::string shown(at::Tensor x) { return c10::str(x.sizes(), " ", x.dtype(), " ", x.device()); }
 
 at::Tensor scaled_cpu(const at::Tensor& x, double k) { return x * k; }
@@ -110,7 +132,7 @@ TORCH_LIBRARY_IMPL(tl_face, Meta, m) {
 NAMES = """
 wave pick pick_by put typed only_double three plain thrown size_of undefined add_undefined none is_none total
 in_chunks made
-blob halves top like zeros_of shown by_name by_wrong_name
+blob halves top like zeros_of shown by_name by_wrong_name losses same_types joined checked
 """
 
 
@@ -153,6 +175,20 @@ def test_elements(face: Any) -> None:
     assert face.made().tolist() == [[1.5, 2.5], [3.5, 4.5]] and face.made().dtype is tl.float32
     assert face.blob([1.0, 2.0]).tolist() == [1, 2]
     assert face.halves(1.0).item() == 0.333251953125  # 1/3 in float16
+
+
+@compiles
+def test_names_that_are_no_rows_of_their_own(face: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    x, y = tl.tensor([3.0, 0.0]), tl.tensor([4.0, 3.0])
+    results = [t.tolist() for t in face.losses(x, y)]
+    wanted: list[Any] = [5.0, 4.0, [0.75, 2.75], 0.8, 4.5, [1.0, 3.0], [8.0, 1.0], [1.0, 0.0], [[3.0, 0.0]]]
+    assert results[:-1] == [pytest.approx(v) for v in wanted[:-1]] and results[-1] == wanted[-1]
+    assert face.same_types(x)
+    assert face.joined([tl.ones(1, 2), tl.tensor(3.0)]).tolist() == [2, 2, 6, 6]
+    face.checked(101)
+    assert re.fullmatch(r"\[E main.cpp:\d+\] written 101\n", capfd.readouterr().err)
+    with pytest.raises(RuntimeError, match="Check failed: n > 0 with 0"):
+        face.checked(0)
 
 
 @compiles
@@ -305,6 +341,24 @@ def test_every_functional_row_has_a_function() -> None:
     wanted = {row.base for row in rows} - cpp_functions.BY_HAND - cpp_functions.KEYWORDS
     absent = {b for b in wanted if f",{b}," not in text and f"({b}," not in text}
     assert {b for b in absent if not b.startswith("_")} == set()
+
+
+# Names of other packages' parts, of libraries that no build has, and gradients that only formulas call.
+ABSENT = r"quantize|^q_|^quantized|fake_quant|choose_qparams|int_repr|overrideable|_backward|^glu_jvp|^slow_conv|fbgemm"
+ABSENT += r"|mkldnn|cudnn|vulkan|^thnn|^sym_|^xla|infinitely"
+LEAST = 0.9
+
+
+def test_functions_of_aten() -> None:
+    """How many of PyTorch's functions C++ can call."""
+    names = (Path(__file__).parent / "aten_names.txt").read_text().split()
+    wanted = {name.rstrip("_") for name in names if not name.startswith("_") and not re.search(ABSENT, name)}
+    rows = collect.rows()
+    text = cpp_functions.functions_hpp(rows) + cpp_functions.methods_hpp(rows)
+    here = set(re.findall(r"\b([a-z]\w*?)_?(?=,\"|,\(|\()", text))
+    for header in (Path(__file__).parents[1] / "include/tl/torch").glob("*.hpp"):
+        here |= set(re.findall(r"\b([a-z]\w*?)_?\(", header.read_text()))
+    assert len(wanted & here) >= LEAST * len(wanted), sorted(wanted - here)
 
 
 def test_headers_are_distinct() -> None:

@@ -13,6 +13,7 @@
 #include <tl/torch/containers.hpp>
 #include <tl/torch/creation.hpp>
 #include <tl/torch/dispatch.hpp>
+#include <tl/torch/facts.hpp>
 #include <tl/torch/modes.hpp>
 #include <unordered_set>
 

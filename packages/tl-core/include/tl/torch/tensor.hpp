@@ -320,6 +320,12 @@ TL_FACE {
     size_t nbytes() const { return size_t(numel()) * element_size(); }
     int64_t _version() const { return face::api().tensor_version(at("_version")); }
     inline Storage storage() const;
+    bool is_pinned() const { return false; }
+    bool is_set_to(const Tensor& o) const;
+    Tensor mT() const;
+    Tensor mH() const;
+    Tensor matrix_H() const;
+    Tensor numpy_T() const;
     bool is_alias_of(const Tensor& o) const {
       return face::api().tensor_storage_id(at("is_alias_of")) ==
              face::api().tensor_storage_id(o.at("is_alias_of"));

@@ -113,6 +113,23 @@ TL_FACE {
 #undef TL_FACE_READS
 #undef TL_FACE_REVERSED
 
+  inline bool Tensor::is_set_to(const Tensor& o) const {
+    return is_alias_of(o) && storage_offset() == o.storage_offset() && sizes() == o.sizes() &&
+           strides() == o.strides();
+  }
+  inline Tensor Tensor::mT() const { return transpose(-2, -1); }
+  inline Tensor Tensor::mH() const { return transpose(-2, -1).conj(); }
+  inline Tensor Tensor::matrix_H() const {
+    if (dim() != 2)
+      face::fail<Error>("", "tensor.H is only supported on matrices (2-D tensors), got ", dim(), "-D");
+    return mH();
+  }
+  inline Tensor Tensor::numpy_T() const {
+    std::vector<int64_t> dims(static_cast<size_t>(dim()), 0);
+    for (size_t d = 0; d < dims.size(); ++d) dims[d] = int64_t(dims.size() - d) - 1;
+    return permute(dims);
+  }
+
   inline bool Tensor::is_contiguous(MemoryFormat f) const {
     const TlView v = view_("is_contiguous");
     if (f == MemoryFormat::Contiguous || f == MemoryFormat::Preserve) return v.is_contiguous != 0;
