@@ -51,21 +51,21 @@ ROWS = [
     Op(
         (
             "_int8_linear(Tensor input, float input_scale, int input_zero_point, Tensor packed, Tensor "
-            "column_sums, Tensor scales, Tensor? zero_points, Tensor? bias, float scale, int zero_point, "
+            "column_sums, Tensor scales, Tensor? zero_points, Tensor? bias, float? scale, int? zero_point, "
             "bool relu=False) -> Tensor"
         ),
         shape="[*input.shape[:-1], scales.shape[0]]", shards="replicate",
         method=False,
         grad="none:defined on integers only",
         jvp="none:integers", batch="loop",
-        doc="A linear layer with a weight of int8, from bytes to bytes.",
+        doc="A linear layer of bytes with a weight of int8, to bytes, or to float32 without a scale.",
         about={
             None: _WEIGHT,
             "input": "the integers of the input, of uint8 or int8",
             "input_scale": "the scale of the input",
             "input_zero_point": "the zero point of the input",
-            "scale": "the scale of the result",
-            "zero_point": "the zero point of the result",
+            "scale": "the scale of the result, or None for floating numbers",
+            "zero_point": "the zero point of the result, or None",
             "relu": "whether negative results become 0",
         },
         example=(
@@ -78,7 +78,7 @@ ROWS = [
         (
             "_int8_convolution(Tensor input, float input_scale, int input_zero_point, Tensor packed, Tensor "
             "column_sums, Tensor scales, Tensor? zero_points, Tensor? bias, int[] kernel_size, int[] stride, "
-            "int[] padding, int[] dilation, int groups, float scale, int zero_point, bool relu=False) -> "
+            "int[] padding, int[] dilation, int groups, float? scale, int? zero_point, bool relu=False) -> "
             "Tensor"
         ),
         shape=(
@@ -89,7 +89,10 @@ ROWS = [
         method=False,
         grad="none:defined on integers only",
         jvp="none:integers", batch="loop",
-        doc="A convolution of one to three axes with a weight of int8, from bytes to bytes, channels last.",
+        doc=(
+            "A convolution of bytes on one to three axes with a weight of int8, to bytes, or to float32 without a "
+            "scale, channels last."
+        ),
         about={
             None: _WEIGHT,
             "packed": "the weight of each group, from `_pack_int8`: a column for each tap and channel",
@@ -98,8 +101,8 @@ ROWS = [
             "input_scale": "the scale of the input",
             "input_zero_point": "the zero point of the input",
             "kernel_size": "the extent of the kernel",
-            "scale": "the scale of the result",
-            "zero_point": "the zero point of the result",
+            "scale": "the scale of the result, or None for floating numbers",
+            "zero_point": "the zero point of the result, or None",
             "relu": "whether negative results become 0",
         },
     ),
@@ -220,8 +223,8 @@ ROWS = [
             "other": "bytes of the same type and shape",
             "other_scale": "the scale of `other`",
             "other_zero_point": "the zero point of `other`",
-            "scale": "the scale of the result",
-            "zero_point": "the zero point of the result",
+            "scale": "the scale of the result, or None for floating numbers",
+            "zero_point": "the zero point of the result, or None",
             "relu": "whether negative results become 0",
         },
         example=(

@@ -95,6 +95,18 @@ def test_convolutions_round_the_exact_sum_once(case, signed, zeros):
             )  # fmt: skip
             assert got.shape == want.shape
             assert np.array_equal(got.numpy().astype(np.int64), want)
+        # Without a scale, the exact sum is scaled and shifted in one rounding.
+        exact = sums.astype(np.float32) * unit.astype(np.float64).reshape(column) + bias.astype(
+            np.float64
+        ).reshape(column)
+        floats = tl._int8_convolution(
+            integers, 0.02, zero, *packed(w, groups), tensor(scales, tl.float32),
+            tensor(w_zero, tl.int32) if zeros else None, tensor(bias, tl.float32), kernel, stride, padding,
+            dilation, groups, None, None, relu,
+        )  # fmt: skip
+        assert floats.dtype is tl.float32
+        want = np.maximum(exact, 0) if relu else exact
+        assert np.array_equal(floats.numpy(), want.astype(np.float32))
 
 
 def call(
@@ -122,6 +134,7 @@ def call(
         ({"dilation": (1,)}, "expected dilation to be a list of 2 values"),
         ({"groups": 3}, "groups must divide the channels"),
         ({"scale": -1.0}, "scale must be positive"),
+        ({"scale": None}, "scale and zero_point must both be numbers or both be None, got None for scale"),
         ({"kernel": (1, 1, 1, 1)}, "kernel_size must have one to three numbers"),
     ],
 )

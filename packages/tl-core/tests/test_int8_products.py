@@ -72,6 +72,12 @@ def test_int8_linear_rounds_the_exact_sum_once(m, n, k, signed, zeros):
             tensor(w_zero, tl.int32) if zeros else None, tensor(bias, tl.float32), 0.05, out_zero, relu,
         )  # fmt: skip
         assert np.array_equal(got.numpy().astype(np.int64), want)
+        floats = tl._int8_linear(
+            tensor(x, tl.int8 if signed else tl.uint8), 0.02, zero, *packed(w), tensor(scales, tl.float32),
+            tensor(w_zero, tl.int32) if zeros else None, tensor(bias, tl.float32), None, None, relu,
+        )  # fmt: skip
+        exact = sums.astype(np.float32) * unit.astype(np.float64) + bias
+        assert np.array_equal(floats.numpy(), (np.maximum(exact, 0) if relu else exact).astype(np.float32))
 
 
 @pytest.mark.parametrize(("m", "n", "k"), SIZES)

@@ -1,4 +1,4 @@
-// Convolutions with weights of packed int8, from bytes to bytes: checks, geometry and scales.
+// Convolutions of bytes with weights of packed int8, to bytes or floats: checks, geometry and scales.
 #include "base/checked.h"
 #include "iter/dtypes.h"
 #include "kernel_args.h"
@@ -98,11 +98,11 @@ DimVector channels_second(int64_t dims) {
   return order;
 }
 
-Tensor new_result(const Int8ConvolutionArgs& a, const cpu::Int8Convolution& c) {
+Tensor new_result(const Int8ConvolutionArgs& a, const cpu::Int8Convolution& c, DType dtype) {
   DimVector sizes{c.batch};
   for (int i = 3 - static_cast<int>(a.kernel_size.size()); i < 3; ++i) sizes.push_back(c.output[i]);
   sizes.push_back(a.scales.numel());
-  return empty(sizes, {a.input.dtype(), a.input.device()});
+  return empty(sizes, {dtype, a.input.device()});
 }
 
 // The result's channels lie together, as the kernel writes them, so the next convolution reads them where
@@ -118,26 +118,21 @@ Tensor convolution(const Int8ConvolutionArgs& a) {
                     c.depthwise ? a.column_sums.numel() : c.groups * whole_panels(c.columns));
   check_packed(a, c);
   check_qparams("input_", a.input_scale, a.input_zero_point, is_signed);
-  check_qparams("", a.scale, a.zero_point, is_signed);
-  const Tensor result = new_result(a, c);
+  const Int8Result to{a.scale, a.zero_point, a.relu, is_signed};
+  to.check();
+  const Tensor result = new_result(a, c, to.dtype());
   const auto dims = a.input.dim();
   if (!result.is_meta() && result.numel()) {
     const Tensor x = ops::contiguous(ops::permute(a.input, channels_last(dims)));
     Int8Factors factors(weight);
-    factors.of_bytes(static_cast<float>(a.input_scale), static_cast<float>(a.scale));
+    const cpu::Int8Epilogue epilogue = to.epilogue(result, weight.columns(), a.input_scale, factors);
     c.x = x.ptr<uint8_t>();
     c.flip = is_signed ? 128 : 0;
     c.x_zero = static_cast<int32_t>(a.input_zero_point) + c.flip;
     c.packed = a.packed.ptr<int8_t>();
     c.column_sums = a.column_sums.ptr<int32_t>();
     c.b_zero = factors.zero_points();
-    cpu::Int8Epilogue to{cpu::Int8Output::Bytes, result.ptr<char>(), weight.columns(), factors.scale(),
-                         factors.added()};
-    to.zero_point = static_cast<int32_t>(a.zero_point);
-    to.low = is_signed ? -128 : 0;
-    to.high = to.low + 255;
-    if (a.relu) to.low = std::max(to.low, to.zero_point);
-    cpu::convolve_int8(c, to);
+    cpu::convolve_int8(c, epilogue);
   }
   return ops::permute(result, channels_second(dims));
 }

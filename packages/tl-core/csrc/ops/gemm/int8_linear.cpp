@@ -40,6 +40,32 @@ void check_qparams(const char* name, double scale, int64_t zero_point, bool is_s
            high, ", got ", zero_point);
 }
 
+void Int8Result::check() const {
+  TL_CHECK(scale.has_value() == zero_point.has_value(), Runtime,
+           "scale and zero_point must both be numbers or both be None, got None for ",
+           scale ? "zero_point" : "scale");
+  if (scale) check_qparams("", *scale, *zero_point, is_signed);
+}
+
+// A ReLU is a larger lower bound of the result's bytes.
+cpu::Int8Epilogue Int8Result::epilogue(const Tensor& result, int64_t columns, double input_scale,
+                                       Int8Factors& factors) const {
+  const auto kind = scale ? cpu::Int8Output::Bytes : cpu::Int8Output::Float;
+  if (scale)
+    factors.of_bytes(static_cast<float>(input_scale), static_cast<float>(*scale));
+  else
+    factors.of_floats(static_cast<float>(input_scale));
+  cpu::Int8Epilogue to{kind, result.ptr<char>(), columns * cpu::int8_output_bytes(kind), factors.scale(),
+                       factors.added()};
+  to.relu = relu;
+  if (!scale) return to;
+  to.zero_point = static_cast<int32_t>(*zero_point);
+  to.low = is_signed ? -128 : 0;
+  to.high = to.low + 255;
+  if (relu) to.low = std::max(to.low, to.zero_point);
+  return to;
+}
+
 namespace {
 
 constexpr double kLeastScale = 6.1e-5f;
@@ -184,7 +210,6 @@ struct ByteInput {
   static int64_t rows(const Tensor& t) { return last_size(t) ? t.numel() / last_size(t) : 0; }
 };
 
-// A ReLU is a larger lower bound of the result's bytes.
 Tensor linear(const Int8LinearArgs& args) {
   const auto& [input, input_scale, input_zero_point, packed, column_sums, scales, zero_points, bias, scale,
                zero_point, relu] = args;
@@ -194,22 +219,16 @@ Tensor linear(const Int8LinearArgs& args) {
   const bool is_signed = input.dtype() == DType::Int8;
   check_weight(weight, input);
   check_qparams("input_", input_scale, input_zero_point, is_signed);
-  check_qparams("", scale, zero_point, is_signed);
-  const Tensor result = empty(output_shape(input, weight.columns()), {input.dtype(), input.device()});
+  const Int8Result to{scale, zero_point, relu, is_signed};
+  to.check();
+  const Tensor result = empty(output_shape(input, weight.columns()), {to.dtype(), input.device()});
   if (result.is_meta() || result.numel() == 0) return result;
   const ByteInput x(input, input_zero_point);
   Int8Factors factors(weight);
-  factors.of_bytes(static_cast<float>(input_scale), static_cast<float>(scale));
-  cpu::Int8Epilogue to{cpu::Int8Output::Bytes, result.ptr<char>(), weight.columns(), factors.scale(),
-                       factors.added()};
-  to.zero_point = static_cast<int32_t>(zero_point);
-  to.low = is_signed ? -128 : 0;
-  to.high = to.low + 255;
-  if (relu) to.low = std::max(to.low, to.zero_point);
   cpu::gemm_packed_int8(
       {result.numel() / weight.columns(), weight.columns(), last_size(input), x.data, x.row, x.zero_point,
        packed.ptr<int8_t>(), column_sums.ptr<int32_t>(), factors.zero_points()},
-      to);
+      to.epilogue(result, weight.columns(), input_scale, factors));
   return result;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "kernels/cpu/gemm/int8.h"
 #include "kernels/cpu/loops/workspace.h"
@@ -79,6 +80,22 @@ class Int8Factors {
       std::fill(to + group_, to + room, T{});
     }
   }
+};
+
+// How a layer's result is quantized. Without a scale, the result is float32.
+struct Int8Result {
+  std::optional<double> scale;
+  std::optional<int64_t> zero_point;
+  bool relu, is_signed;
+
+  // Raises unless both are there, as `check_qparams` has them, or neither.
+  void check() const;
+  DType dtype() const {
+    return !scale ? DType::Float32 : is_signed ? DType::Int8 : DType::UInt8;
+  }
+  // The epilogue of a result whose rows have some columns. The factors get their values.
+  cpu::Int8Epilogue epilogue(const Tensor& result, int64_t columns, double input_scale,
+                             Int8Factors& factors) const;
 };
 
 // The scale and the zero point with which integers from 0 to `top` cover a range and 0.

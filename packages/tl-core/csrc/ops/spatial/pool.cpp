@@ -138,6 +138,17 @@ std::optional<Tensor> batch_with_channels_last(const Tensor& self, int64_t spati
   return view_of(self, sizes, strides, self.offset());
 }
 
+// Integers that float32 has all of: they are compared in vectors.
+bool is_narrow_integer(DType dtype) {
+  return dtype == DType::UInt8 || dtype == DType::Int8 || dtype == DType::Int16;
+}
+
+// The maxima as integers again. A window without elements has the least one.
+Tensor narrow(const Tensor& values, DType dtype) {
+  const int64_t least = dtype == DType::UInt8 ? 0 : dtype == DType::Int8 ? INT8_MIN : INT16_MIN;
+  return to_dtype(ops::clamp_min(values, Scalar(least)), dtype);
+}
+
 Pair max_pool_of(const Tensor& self, const Window& window, bool indexed) {
   const auto spatial = static_cast<int64_t>(window.kernel.size());
   if (const auto batch = batch_with_channels_last(self, spatial)) {
@@ -146,6 +157,10 @@ Pair max_pool_of(const Tensor& self, const Window& window, bool indexed) {
   }
   check_grid(window.op, self, spatial);
   check_max_dtype(window.op, self);
+  if (is_narrow_integer(self.dtype())) {
+    const auto [values, indices] = max_pool_of(to_dtype(self, DType::Float32), window, indexed);
+    return {narrow(values, self.dtype()), indices};
+  }
   const DimVector grid(grid_of(window.op, self.sizes(), spatial));
   return maxima(self, window.result(grid), indexed, window.axes(grid));
 }

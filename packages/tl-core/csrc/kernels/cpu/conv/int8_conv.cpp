@@ -157,7 +157,7 @@ void by_tiles(const Int8Convolution& c, const Int8Image& image, const Int8Epilog
     fill_shift({c.x_zero, c.kernel.product() * c.channels, c.column_sums + g * columns, b_zero}, columns,
                shift.data());
     Group group{to, shift.data(), b_zero, c.packed + g * bytes, g};
-    group.to.out += g * c.columns;
+    group.to.out += g * c.columns * int8_output_bytes(to.kind);
     group.to.scale += g * columns;
     group.to.added += g * columns;
     Tiles(c, image, group).run();

@@ -25,6 +25,7 @@ void pack_int8(const Int8Matrix& b, int64_t k, int64_t n, int8_t* packed, int32_
 // 0). Rows of a lie `a_row` bytes apart, and whole quads of them are readable. Arrays over columns are as
 // long as whole panels.
 enum class Int8Output : uint8_t { Float, Bytes, Int32 };
+constexpr int64_t int8_output_bytes(Int8Output kind) { return kind == Int8Output::Bytes ? 1 : 4; }
 struct Int8Product {
   int64_t m, n, k;
   const uint8_t* a;

@@ -96,7 +96,7 @@ class Int8Writer {
 
   template <Int8Output kind>
   TL_INLINE void write_row(const int32_t* sums, int64_t row, int64_t first, int columns) const {
-    constexpr int64_t size = kind == Int8Output::Bytes ? 1 : 4;
+    constexpr int64_t size = int8_output_bytes(kind);
     char* out = to_.out + row * to_.row + first * size;
     alignas(64) char part[kVecBytes];
     for (int c = 0; c < columns; c += kLanesI) {
