@@ -69,6 +69,9 @@ def compile(
     operators on 1,024 elements or more wait until something needs their results, and compute together in one pass over
     the elements. The results are the same bits. `options` and `dynamic` have no effect.
 
+    A graph module whose operators have a pass of another package runs as that pass makes it, when gradients are off.
+    So a model of `convert_pt2e` runs on integer kernels: the last bits of its results differ.
+
     With `mode="reduce-overhead"`, a call is recorded that reads its arguments and what it can compare, and changes
     nothing but tensors. Later calls like it run its operators without Python. `tl.compiler.explain` says why a call is
     not replayed.

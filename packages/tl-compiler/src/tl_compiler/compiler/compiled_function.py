@@ -33,6 +33,7 @@ from .errors import (
     TorchRuntimeError,
     Unsupported,
 )
+from .graph_passes import PassedModule, has_graph_pass
 from .partial_calls import PartialCalls
 from .reachable import state_of
 from .replay.function import ReplayedFunction
@@ -94,8 +95,11 @@ class CompiledFunction:
     def __init__(self, function: Callable[..., Any], settings: Settings) -> None:
         self.function, self.settings = function, settings
         self.runs_in_region = is_default(settings.backend) and not settings.fullgraph
+        # What a region runs: the function, or the module that passes make of a graph module.
+        passes = is_default(settings.backend) and has_graph_pass(function)
+        self.region_function = PassedModule(function) if passes else function
         self.replays = (
-            ReplayedFunction(function)
+            ReplayedFunction(self.region_function)
             if self.runs_in_region and settings.options.get("mode") == "reduce-overhead"
             else None
         )
@@ -131,7 +135,7 @@ class CompiledFunction:
                 return (
                     self.replays.run(args, kwargs, self.entry.hits) if tried else self.replays(args, kwargs)
                 )
-            return run_in_region(self.function, args, kwargs)
+            return run_in_region(self.region_function, args, kwargs)
         backend = stance.backend if stance.backend is not None else self.settings.backend
         if stance.name == "force_eager" or config.disable or is_compiling() or is_observed():
             return self.function(*args, **kwargs)
@@ -139,7 +143,7 @@ class CompiledFunction:
             self._say_absent(backend)
             if self.settings.fullgraph:
                 self._check_values(args, kwargs)
-            return run_in_region(self.function, args, kwargs)
+            return run_in_region(self.region_function, args, kwargs)
         if self.is_lazy:
             self.is_lazy = _has_lazy_parts(self.function)
             if self.is_lazy:

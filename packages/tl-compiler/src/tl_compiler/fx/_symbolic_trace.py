@@ -234,7 +234,7 @@ class Tracer(TracerBase):
         Returns:
             True for the modules of the library but Sequential, unless a subclass says otherwise.
         """
-        is_layer = m.__module__.startswith(("tl_nn.modules", "tl_quantization.nn", "torch.nn"))
+        is_layer = m.__module__.startswith(("tl_nn.modules", "tl_quantization.nn", "torch.ao.nn", "torch.nn"))
         return is_layer and not isinstance(m, tl_nn.Sequential)
 
     def path_of_module(self, mod: Any) -> str:
