@@ -8,7 +8,9 @@ import pytest
 import tl_core as tl
 import tl_nn as nn
 import tl_quantization as tq
+from tl_compiler.compiler import compile  # noqa: A004
 from tl_compiler.export import export_for_training
+from tl_compiler.fx import Graph, GraphModule
 from tl_core.operators import packets
 from tl_quantization.export.lowering import lower_to_integers
 from tl_quantization.export.modes import allow_exported_model_train_eval, move_exported_model_to_eval
@@ -451,3 +453,96 @@ def test_values_of_two_models():
     table = compare_results(extract_results_from_loggers(reference), extract_results_from_loggers(actual))
     assert len(table) == 6
     assert all(float(entry.results[0].sqnr) > 20 for entry in table.values())
+
+
+# ---- integer kernels -------------------------------------------------------------------------------------------------
+
+
+def kinds_of(model):
+    return [type(model.get_submodule(n.target)).__name__ for n in model.graph.nodes if n.op == "call_module"]
+
+
+@pytest.mark.filterwarnings("ignore:The input of maxpool2d")
+def test_compile_runs_the_integer_kernels():
+    model = filled(Net()).eval()
+    data = data_for(model)
+    integers = converted(model, x86(), data)
+    lowered, fast = lower_to_integers(integers), compile(integers)
+    assert kinds_of(lowered) == ["IntegerConvolution", "IntegerConvolution", "IntegerLinear"]
+    step = max(node.args[1] for node in calls(integers, OPS.quantize_per_tensor.default))
+    with tl.no_grad():
+        for x in data:
+            assert tl.equal(fast(x), lowered(x))
+            assert float((fast(x) - integers(x)).abs().max()) <= 2 * step
+        packed = fast.dynamo_ctx.get_compiled().region_function.result
+        assert kinds_of(packed) == kinds_of(lowered)
+    assert tl.equal(fast(data[0]), integers(data[0]))  # with gradients, the module itself
+
+
+def test_layers_without_a_quantize_behind_them_return_the_exact_sum():
+    model = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1, bias=False), nn.ReLU()).eval()
+    x = tl.from_numpy(np.random.RandomState(0).randn(2, 3, 6, 5).astype("float32"))
+    integers = converted(model, x86(), [x])
+    lowered = lower_to_integers(integers)
+    assert kinds_of(lowered) == ["IntegerConvolution"]
+    # Both compute the same numbers. One sums floats, the other one integers.
+    assert float((lowered(x) - integers(x)).abs().max()) < 1e-6
+
+
+class Pooled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(3, 4, 3), nn.Conv2d(4, 4, 1)
+
+    def forward(self, x):
+        return self.b(tl.max_pool2d(tl.relu(self.a(x)), 2).transpose(2, 3))
+
+
+@pytest.mark.filterwarnings("ignore:The input of maxpool2d")
+def test_a_quantize_moves_before_pools_and_views():
+    model = Pooled().eval()
+    x = tl.from_numpy(np.random.RandomState(3).randn(2, 3, 8, 6).astype("float32"))
+    integers = converted(model, x86(), [x])
+    lowered = lower_to_integers(integers)
+    layers = [n for n in lowered.graph.nodes if n.op == "call_module"]
+    assert lowered.get_submodule(layers[0].target).target is not None  # returns integers
+    (pool,) = calls(lowered, packets.aten.max_pool2d.default)
+    assert pool.args[0] is layers[0]
+    step = calls(integers, OPS.quantize_per_tensor.default)[-1].args[1]
+    assert float((lowered(x) - integers(x)).abs().max()) <= 2 * step
+
+
+def test_dynamic_linear_layers():
+    model, x = filled(Mlp()).eval(), data_for(Mlp)[0]
+    integers = converted(model, x86(is_dynamic=True), [x])
+    lowered = lower_to_integers(integers)
+    assert kinds_of(lowered) == ["DynamicLinear"] * 3
+    assert not calls(lowered, OPS.choose_qparams.tensor)
+    assert float((lowered(x) - integers(x)).abs().max()) < 0.005
+
+
+def test_embeddings_read_rows_of_integers():
+    model = nn.Sequential(nn.Embedding(50, 8)).eval()
+    x = tl.tensor([[3, 49], [0, 3]])
+    integers = converted(model, EmbeddingQuantizer(), [x])
+    lowered = lower_to_integers(integers)
+    assert not calls(lowered, OPS.dequantize_per_channel.default)
+    assert {v.dtype for v in lowered.state_dict().values()} >= {tl.uint8}
+    assert tl.equal(lowered(x), integers(x))
+
+
+def test_equal_quantizes_are_one():
+    graph = Graph()
+    x = graph.placeholder("x")
+    args = (0.5, 0, -128, 127, tl.int8)
+    first, second = (graph.call_function(OPS.quantize_per_tensor.default, (x, *args)) for _ in range(2))
+    numbers = graph.call_function(OPS.dequantize_per_tensor.default, (second, *args))
+    again = graph.call_function(OPS.quantize_per_tensor.default, (numbers, *args))
+    joined = graph.call_function(packets.aten.cat.default, ([numbers, numbers], 0))
+    graph.output((first, again, joined))
+    model = GraphModule(nn.Module(), graph)
+    lowered, value = lower_to_integers(model), tl.tensor([0.3, -1.0, 99.0])
+    assert len(calls(lowered, OPS.quantize_per_tensor.default)) == 1
+    (cat,) = calls(lowered, packets.aten.cat.default)
+    assert [node.target for node in cat.users] == [OPS.dequantize_per_tensor.default]
+    assert all(map(tl.equal, lowered(value), model(value)))

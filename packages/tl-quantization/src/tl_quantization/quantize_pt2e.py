@@ -6,8 +6,10 @@ import warnings
 from typing import Any
 
 from tl_compiler.fx import GraphModule, Node
+from tl_core.base import backend_registry
 from tl_core.operators import packets
 
+from .export import register_passes
 from .export.constant_fold import constant_fold
 from .export.convert import convert as _convert_to_reference_decomposed_fx
 from .export.duplicate_dq_pass import DuplicateDQPass
@@ -22,6 +24,8 @@ from .export.reference import use_integer_arithmetic
 from .quantizer.quantizer import Quantizer
 
 __all__ = ["convert_pt2e", "prepare_pt2e", "prepare_qat_pt2e"]
+
+backend_registry.register("graph pass of quantized_decomposed", register_passes)
 
 
 def prepare_pt2e(model: GraphModule, quantizer: Quantizer) -> GraphModule:

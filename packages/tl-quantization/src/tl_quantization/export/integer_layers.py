@@ -1,4 +1,4 @@
-"""Layers that take and return plain integers: the parts of lowered models."""
+"""Layers of integer kernels over plain tensors: the parts of lowered models."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..packed.linear import PackedLinear
 from ..tensor import made_of
 from ..tensor_quantizer import PerTensor
 
-__all__ = ["IntegerConvolution", "IntegerLinear", "IntegerLinearToFloat"]
+__all__ = ["DynamicLinear", "IntegerConvolution", "IntegerLinear", "pack_convolution", "pack_linear"]
 
 # Operators with a leading underscore have no type in the stub.
-_int_mm: Any = tl_core._int_mm
+_int8_linear: Any = tl_core._int8_linear
 _int8_convolution: Any = tl_core._int8_convolution
 
 
@@ -47,97 +47,85 @@ class _IntegerLayer(Module):
             self.register_buffer(name, value)
         self.source, self.target, self.relu = source, target, relu
         self.shape = packed.shape
+        self.output = (None, None) if target is None else (target.scale, target.zero_point)
 
     def extra_repr(self) -> str:
         return f"{tuple(self.shape)}, input={self.source}, output={self.target}, relu={self.relu}"
 
 
 class IntegerLinear(_IntegerLayer):
-    """A linear layer from integers to integers.
+    """A linear layer of integers, to integers, or to floating numbers without a target.
 
     Args:
         packed: the `PackedLinear`.
         source: how the input is quantized.
-        target: how the result is quantized.
+        target: how the result is quantized, or None.
         relu: whether negative results become 0.
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        """The integers of the result."""
-        source, target = self.source, self.target
-        assert target is not None
-        return tl_core._int8_linear(
+        """The integers of the result, or its numbers."""
+        source = self.source
+        return _int8_linear(
             x, source.scale, source.zero_point, self.packed, self.sums, self.scales, self.zero_points, self.bias,
-            target.scale, target.zero_point, self.relu,
+            *self.output, self.relu,
         )  # fmt: skip
 
 
-class IntegerLinearToFloat(Module):
-    """A linear layer from integers to floating numbers: an exact product of integers, scaled once.
+class DynamicLinear(Module):
+    """A linear layer of floating numbers, whose input is rounded to bytes by its range.
 
     Args:
-        weight: the integers of the weight, of int8.
-        scales: the scale of each row, or one scale.
-        bias: the bias, or None.
-        source: how the input is quantized.
+        packed: the `PackedLinear`.
+        reduce_range: whether one bit of the bytes is left unused.
         relu: whether negative results become 0.
     """
 
-    weight: Tensor
-    units: Tensor
-    shift: Tensor
     bias: Tensor | None
+    packed: Tensor
+    sums: Tensor
+    scales: Tensor
+    zero_points: Tensor | None
 
-    def __init__(
-        self, weight: Tensor, scales: Tensor, bias: Tensor | None, source: PerTensor, relu: bool
-    ) -> None:
+    def __init__(self, packed: PackedLinear, reduce_range: bool, relu: bool) -> None:
         super().__init__()
-        # `_int_mm` multiplies bytes with signs: the bytes of quint8 are edges by 128, and so is their zero point.
-        self.offset = 128 if source.dtype.itemsize == 1 and "quint8" in str(source.dtype) else 0
-        self.register_buffer("weight", weight.t().contiguous())
-        self.register_buffer("units", (scales.to(tl_core.float32) * source.scale).reshape(-1))
-        shift = weight.to(tl_core.int32).sum(1, dtype=tl_core.int32) * (source.zero_point - self.offset)
-        self.register_buffer("shift", shift)
-        self.register_buffer("bias", bias)
-        self.relu = relu
+        for name, value in _state(packed).items():
+            self.register_buffer(name, value)
+        self.shape, self.reduce_range, self.relu = packed.shape, reduce_range, relu
+
+    def extra_repr(self) -> str:
+        return f"{tuple(self.shape)}, reduce_range={self.reduce_range}, relu={self.relu}"
 
     def forward(self, x: Tensor) -> Tensor:
         """The result in floating numbers."""
-        rows = x.flatten(0, -2) if x.dim() != 2 else x
-        if self.offset:
-            rows = (rows.to(tl_core.int16) - self.offset).to(tl_core.int8)
-        sums = _int_mm(rows, self.weight) - self.shift
-        result = sums.to(tl_core.float32) * self.units
-        if self.bias is not None:
-            result = result + self.bias
-        result = result.reshape(*x.shape[:-1], -1)
-        return result.relu() if self.relu else result
+        return tl_core._int8_linear_dynamic(
+            x, self.packed, self.sums, self.scales, self.zero_points, self.bias, self.reduce_range, self.relu
+        )
 
 
 class IntegerConvolution(_IntegerLayer):
-    """A convolution from integers to integers.
+    """A convolution of integers, to integers, or to floating numbers without a target.
 
     Args:
         packed: the `PackedConvolution`.
         windows: stride, padding and dilation of each axis.
         source: how the input is quantized.
-        target: how the result is quantized.
+        target: how the result is quantized, or None.
         relu: whether negative results become 0.
     """
 
     def __init__(
-        self, packed: PackedConvolution, windows: Any, source: PerTensor, target: PerTensor, relu: bool
+        self, packed: PackedConvolution, windows: Any, source: PerTensor, target: PerTensor | None, relu: bool
     ) -> None:
         super().__init__(packed, source, target, relu)
         self.windows, self.groups = windows, packed.groups
 
     def forward(self, x: Tensor) -> Tensor:
-        """The integers of the result."""
-        source, target = self.source, self.target
-        assert target is not None
+        """The integers of the result, or its numbers."""
+        source = self.source
         return _int8_convolution(
             x, source.scale, source.zero_point, self.packed, self.sums, self.scales, self.zero_points, self.bias,
-            self.shape[2:], *self.windows, self.groups, target.scale, target.zero_point, self.relu,
+            self.shape[2:], *self.windows, self.groups, *self.output, self.relu,
         )  # fmt: skip
 
 

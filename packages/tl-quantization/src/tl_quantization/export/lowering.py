@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any
+from typing import Any, NamedTuple
 
 import tl_core
+from tl_compiler.compiler.graph_passes import register_graph_pass
 from tl_compiler.fx import GraphModule, Node
+from tl_core import Tensor
 from tl_core.operators import packets
 
 from ..dtypes import qint8, quint8
 from ..tensor_quantizer import PerChannel, PerTensor
 from .constant_fold import drop_unread
-from .graph_facts import argument, attribute, is_call
-from .integer_layers import (
-    IntegerConvolution,
-    IntegerLinear,
-    IntegerLinearToFloat,
-    pack_convolution,
-    pack_linear,
-)
+from .graph_facts import CONVS, argument, attribute, is_call
+from .integer_layers import DynamicLinear, IntegerConvolution, IntegerLinear, pack_convolution, pack_linear
+from .lower_embedding import lower_embedding
+from .move_quantize import merge_quantizes, quantize_earlier, return_integers_later
 
 __all__ = ["lower_pt2e_quantized_to_x86", "lower_to_integers"]
 
 aten = packets.aten
-_CONVS = (aten.conv1d.default, aten.conv2d.default, aten.conv3d.default)
 _RELUS = (aten.relu.default, aten.relu_.default)
 _BYTES = {tl_core.uint8: (quint8, 0, 255), tl_core.int8: (qint8, -128, 127)}
+# The steps of an input that is rounded by its range, and whether one bit is left unused.
+_STEPS = {255: False, 127: True}
 
 
 def lower_to_integers(model: GraphModule) -> GraphModule:
-    """A copy of a quantized model whose linear layers and convolutions run on integer kernels.
+    """A copy of a quantized model whose layers run on integer kernels.
 
-    A layer is replaced if its input and weight are dequantized with constant scales, with a weight of int8 and an
-    input of uint8 or int8. With a quantize of the same type behind it, and a ReLU in between, the layer returns
-    integers. A linear layer without one returns floating numbers. All other operators stay.
+    A linear layer or convolution is replaced if its input and weight are dequantized with constant scales, with a
+    weight of int8 and an input of uint8 or int8. With a quantize of the same type behind it, and a ReLU in between, the
+    layer returns integers, else floating numbers. A linear layer whose input is rounded by its range becomes a dynamic
+    one, with the range that `quantize_dynamic` chooses. Embeddings read rows of integers. Operators that only move
+    numbers, and max pooling, run on integers. All other operators stay.
+
+    `compile` runs this pass over models of `convert_pt2e` when gradients are off.
 
     Args:
         model: a model of `convert_pt2e` with folded weights.
@@ -59,13 +62,22 @@ def lower_to_integers(model: GraphModule) -> GraphModule:
     if not isinstance(model, GraphModule):
         raise TypeError(f"model must be a graph module of convert_pt2e, but got {type(model).__name__}")
     model = deepcopy(model)
-    for node in list(model.graph.nodes):
-        if is_call(node, (aten.linear.default, *_CONVS)):
+    graph = model.graph
+    return_integers_later(graph)
+    quantize_earlier(graph)
+    merge_quantizes(graph)
+    for node in list(graph.nodes):
+        if is_call(node, (aten.linear.default, *CONVS)):
             _lower(model, node)
-    model.graph.eliminate_dead_code()
+        elif is_call(node, (aten.embedding.default,)):
+            lower_embedding(model, node)
+    graph.eliminate_dead_code()
     drop_unread(model)
     model.recompile()
     return model
+
+
+register_graph_pass("quantized_decomposed", lower_to_integers)
 
 
 def lower_pt2e_quantized_to_x86(model: GraphModule, example_inputs: tuple[Any, ...]) -> GraphModule:
@@ -78,6 +90,60 @@ def lower_pt2e_quantized_to_x86(model: GraphModule, example_inputs: tuple[Any, .
     return lower_to_integers(model)
 
 
+class _Layer(NamedTuple):
+    """The parts of a layer that become one."""
+
+    node: Node
+    last: Node  # the layer or the ReLU behind it
+    weight: Tensor
+    quantizer: PerTensor | PerChannel
+    bias: Tensor | None
+
+    @property
+    def relu(self) -> bool:
+        return self.last is not self.node
+
+
+def _lower(model: GraphModule, node: Node) -> None:
+    layer = _layer(model, node)
+    if layer is None:
+        return
+    source = _source(node.args[0])
+    if source is not None:
+        _lower_static(model, layer, *source)
+    elif node.target is aten.linear.default:
+        _lower_dynamic(model, layer)
+
+
+def _layer(model: GraphModule, node: Node) -> _Layer | None:
+    weight = _weight(model, node.args[1])
+    bias_node = argument(node, 2, "bias")
+    bias = attribute(model, bias_node)
+    if weight is None or (bias_node is not None and bias is None):
+        return None
+    users = list(node.users)
+    last = users[0] if len(users) == 1 and is_call(users[0], _RELUS) else node
+    return _Layer(node, last, *weight, bias)
+
+
+def _weight(model: GraphModule, node: Any) -> tuple[Tensor, PerTensor | PerChannel] | None:
+    """The integers of a weight and their scales, along the first axis if there are several."""
+    ops = packets.quantized_decomposed
+    quantizer: PerTensor | PerChannel
+    if is_call(node, (ops.dequantize_per_tensor.default,)):
+        quantizer = PerTensor(float(node.args[1]), int(node.args[2]), qint8)
+    elif is_call(node, (ops.dequantize_per_channel.default,)) and node.args[3] == 0:
+        scales, zeros = (attribute(model, arg) for arg in node.args[1:3])
+        if scales is None or zeros is None or zeros.is_floating_point():
+            return None
+        quantizer = PerChannel(scales, zeros, 0, qint8)
+    else:
+        return None
+    integers = attribute(model, node.args[0])
+    return (integers, quantizer) if integers is not None and integers.dtype is tl_core.int8 else None
+
+
+# ---- inputs with constant scales
 def _source(node: Any) -> tuple[Node, PerTensor] | None:
     """The integers behind a dequantize with one constant scale, and how they are quantized."""
     ops = packets.quantized_decomposed
@@ -95,49 +161,6 @@ def _quantizer(node: Node) -> PerTensor | None:
     return PerTensor(float(scale), int(zero_point), kind[0])
 
 
-def _weight(model: GraphModule, node: Any) -> tuple[Any, Any] | None:
-    """The integers of a weight and their scales, along the first axis if there are several."""
-    ops = packets.quantized_decomposed
-    if is_call(node, (ops.dequantize_per_tensor.default,)):
-        integers = attribute(model, node.args[0])
-        quantizer: Any = PerTensor(float(node.args[1]), int(node.args[2]), qint8)
-    elif is_call(node, (ops.dequantize_per_channel.default,)) and node.args[3] == 0:
-        integers = attribute(model, node.args[0])
-        scales, zeros = (attribute(model, arg) for arg in node.args[1:3])
-        if scales is None or zeros is None:
-            return None
-        quantizer = PerChannel(scales, zeros, 0, qint8)
-    else:
-        return None
-    return (integers, quantizer) if integers is not None and integers.dtype is tl_core.int8 else None
-
-
-def _lower(model: GraphModule, node: Node) -> None:
-    source, weight = _source(node.args[0]), _weight(model, node.args[1])
-    bias_node = argument(node, 2, "bias")
-    bias = attribute(model, bias_node)
-    if source is None or weight is None or (bias_node is not None and bias is None):
-        return
-    last, relu = node, False
-    users = list(node.users)
-    if len(users) == 1 and is_call(users[0], _RELUS):
-        last, relu = users[0], True
-    integers, quantizer = source
-    target = _target(last, quantizer)
-    layer = _layer(node, weight, bias, quantizer, target, relu)
-    if layer is None:
-        return
-    name = f"integer_{node.name}"
-    setattr(model, name, layer)
-    with model.graph.inserting_before(node):
-        call = model.graph.call_module(name, (integers,))
-    call.meta.update(last.meta)
-    if target is None or isinstance(layer, IntegerLinearToFloat):
-        last.replace_all_uses_with(call)
-        return
-    next(iter(last.users)).replace_all_uses_with(call)
-
-
 def _target(last: Node, source: PerTensor) -> PerTensor | None:
     """How the quantize behind a layer rounds, if the layer's result goes there alone and has the type of its input."""
     ops = packets.quantized_decomposed
@@ -148,30 +171,54 @@ def _target(last: Node, source: PerTensor) -> PerTensor | None:
     return target if target is not None and target.dtype is source.dtype else None
 
 
-def _layer(
-    node: Node, weight: Any, bias: Any, source: PerTensor, target: PerTensor | None, relu: bool
-) -> Any:
-    integers, quantizer = weight
+def _lower_static(model: GraphModule, layer: _Layer, integers: Node, source: PerTensor) -> None:
+    target = _target(layer.last, source)
+    node = layer.node
+    module: IntegerLinear | IntegerConvolution
     if node.target is aten.linear.default:
-        if target is not None:
-            return IntegerLinear(pack_linear(integers, quantizer, bias), source, target, relu)
-        if isinstance(quantizer, PerChannel):
-            is_symmetric, scales = not bool(quantizer.zero_points.any()), quantizer.scales
-        else:
-            is_symmetric, scales = quantizer.zero_point == 0, tl_core.tensor([quantizer.scale])
-        return IntegerLinearToFloat(integers, scales, bias, source, relu) if is_symmetric else None
-    axes = integers.dim() - 2
-    groups = argument(node, 6, "groups", 1)
-    if target is None or axes == 0:
-        return None
-    windows = tuple(
-        _each(argument(node, i, key, default), axes)
-        for i, key, default in ((3, "stride", 1), (4, "padding", 0), (5, "dilation", 1))
-    )
-    packed = pack_convolution(integers, quantizer, bias, groups)
-    return IntegerConvolution(packed, windows, source, target, relu)
+        module = IntegerLinear(
+            pack_linear(layer.weight, layer.quantizer, layer.bias), source, target, layer.relu
+        )
+    else:
+        axes = layer.weight.dim() - 2
+        groups = argument(node, 6, "groups", 1)
+        windows = tuple(
+            _each(argument(node, i, key, default), axes)
+            for i, key, default in ((3, "stride", 1), (4, "padding", 0), (5, "dilation", 1))
+        )
+        packed = pack_convolution(layer.weight, layer.quantizer, layer.bias, groups)
+        module = IntegerConvolution(packed, windows, source, target, layer.relu)
+    _put(model, layer, module, integers, layer.last if target is None else next(iter(layer.last.users)))
 
 
 def _each(value: Any, axes: int) -> tuple[int, ...]:
     values = tuple(value) if isinstance(value, (list, tuple)) else (value,)
     return values if len(values) == axes else values * axes
+
+
+def _put(model: GraphModule, layer: _Layer, module: Any, source: Any, replaced: Node) -> None:
+    name = f"integer_{layer.node.name}"
+    setattr(model, name, module)
+    with model.graph.inserting_before(layer.node):
+        call = model.graph.call_module(name, (source,))
+    call.meta.update(replaced.meta)
+    replaced.replace_all_uses_with(call)
+
+
+# ---- inputs that are rounded by their range
+def _lower_dynamic(model: GraphModule, layer: _Layer) -> None:
+    ops = packets.quantized_decomposed
+    node: Any = layer.node.args[0]
+    if not is_call(node, (ops.dequantize_per_tensor.tensor,)):
+        return
+    integers = node.args[0]
+    if not is_call(integers, (ops.quantize_per_tensor.tensor,)) or integers.args[1:] != node.args[1:]:
+        return
+    x, scale, zero_point, low, high = integers.args[:5]
+    chosen: Any = scale.args[0] if isinstance(scale, Node) and scale.args else None
+    if not is_call(chosen, (ops.choose_qparams.tensor,)) or chosen.args[:3] != (x, low, high):
+        return
+    if zero_point.args[0] is not chosen or high - low not in _STEPS:
+        return
+    packed = pack_linear(layer.weight, layer.quantizer, layer.bias)
+    _put(model, layer, DynamicLinear(packed, _STEPS[high - low], layer.relu), x, layer.last)
