@@ -9,6 +9,9 @@ from tl_compiler.fx import Tracer
 from tl_compiler.fx.proxy import Scope, ScopeContextManager
 
 from ..nn.intrinsic.modules.fused import _FusedModule
+from ..packed.half import HalfLinear
+from ..packed.linear import PackedLinear
+from ..packed.windows import ConvolutionWindows
 
 __all__ = ["QuantizationTracer", "Scope", "ScopeContextManager"]
 
@@ -19,6 +22,9 @@ _WITHOUT_WRITE = {
     operator.isub: operator.sub,
     operator.imatmul: operator.matmul,
 }
+
+
+_PACKED = (PackedLinear, HalfLinear, ConvolutionWindows)
 
 
 class QuantizationTracer(Tracer):
@@ -52,6 +58,18 @@ class QuantizationTracer(Tracer):
         """
         target = _WITHOUT_WRITE.get(target, target) if kind == "call_function" else target
         return super().create_node(kind, target, *args, **kwargs)
+
+    def create_arg(self, a: Any) -> Any:
+        """An argument as the graph has it. A packed weight of the model is read by its name.
+
+        Args:
+            a: the argument.
+        """
+        if isinstance(a, _PACKED):
+            name = next((name for name, value in vars(self.root).items() if value is a), None)
+            if name is not None:
+                return self.create_node("get_attr", name, (), {})
+        return super().create_arg(a)
 
     def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
         """Whether a module is one call.
