@@ -114,7 +114,15 @@ TABLE = {
         3 * MB // 2,
         {
             f"tl_quantization.{part}": "graph"
-            for part in ("export", "graph", "numeric_suite", "quantize_fx", "quantize_pt2e", "quantizer")
+            for part in (
+                "compat",
+                "export",
+                "graph",
+                "numeric_suite",
+                "quantize_fx",
+                "quantize_pt2e",
+                "quantizer",
+            )
         },
     ),
     "tl-distributions": Design(

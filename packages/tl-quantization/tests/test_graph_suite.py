@@ -10,7 +10,7 @@ import tl_nn as nn
 import tl_quantization as tq
 from tl_nn import functional as F
 from tl_quantization.backend_config import get_native_backend_config
-from tl_quantization.numeric_suite import fx as ns
+from tl_quantization.numeric_suite import graphs as ns
 from tl_quantization.numeric_suite.measures import compute_sqnr
 from tl_quantization.numeric_suite.n_shadows import create_submodule_from_subgraph
 from tl_quantization.numeric_suite.qconfig_multi_mapping import QConfigMultiMapping

@@ -7,3 +7,4 @@ from . import _script as _script
 from . import _trace as _trace
 from . import annotations as annotations
 from . import frontend as frontend
+from . import quantized as quantized

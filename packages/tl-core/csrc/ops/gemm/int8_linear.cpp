@@ -210,6 +210,7 @@ struct ByteInput {
   static int64_t rows(const Tensor& t) { return last_size(t) ? t.numel() / last_size(t) : 0; }
 };
 
+// A result without a scale is the sum in floating numbers.
 Tensor linear(const Int8LinearArgs& args) {
   const auto& [input, input_scale, input_zero_point, packed, column_sums, scales, zero_points, bias, scale,
                zero_point, relu] = args;

@@ -25,6 +25,24 @@ __all__ = [
 
 CORE = "tl_core"
 
+# Modules below `ao.`, and theirs below tl_quantization.
+_AO = (
+    "nn:.nn ns:.numeric_suite ns._numeric_suite:.numeric_suite.eager ns._numeric_suite_fx:.numeric_suite.graphs "
+    "ns.fx.graph_matcher:.numeric_suite.subgraphs ns.fx.graph_passes:.numeric_suite.graph_loggers "
+    "ns.fx.mappings:.numeric_suite.related_operators ns.fx.n_shadows_utils:.numeric_suite.n_shadows "
+    "ns.fx.ns_types:.numeric_suite.results ns.fx.pattern_utils:.numeric_suite.fusions "
+    "ns.fx.qconfig_multi_mapping:.numeric_suite.qconfig_multi_mapping ns.fx.utils:.numeric_suite.node_facts "
+    "ns.fx.weight_utils:.numeric_suite.weights pruning:.pruning quantization: quantization.fx:.graph "
+    "quantization.fx.fusion_patterns:.graph.fuse_handler quantization.fx.lower_to_fbgemm:.compat.lower_to_fbgemm "
+    "quantization.fx.lower_to_qnnpack:.compat.lower_to_qnnpack quantization.fx.lstm_utils:.compat.lstm_parts "
+    "quantization.fx.pattern_utils:.compat.patterns quantization.fx.qconfig_mapping_utils:.compat.qconfigs "
+    "quantization.fx.quantization_patterns:.compat.handlers quantization.fx.quantization_types:.utils "
+    "quantization.fx.quantize_handler:.compat.handlers quantization.fx.utils:.compat.graph_functions "
+    "quantization.pt2e:.export quantization.pt2e.qat_utils:.export.fuse_qat "
+    "quantization.pt2e.representation:.export.reference quantization.pt2e.representation.rewrite:.export.reference "
+    "quantization.pt2e.utils:.export.graph_facts quantization.quantize_jit:.compat.scripts "
+    "quantization.quantizer.utils:.quantizer.configurations"
+)  # fmt: skip
 MODULES = {
     "_C._autograd": "tl_autograd.compat.native_names",
     "_C._distributed_c10d": "tl_distributed.native_names",
@@ -90,23 +108,7 @@ MODULES = {
     "_vmap_internals": "tl_autograd.func.older_vmap",
     "accelerator": "tl_backends.accelerator",
     "amp": "tl_amp",
-    "ao.nn": "tl_quantization.nn",
-    "ao.ns": "tl_quantization.numeric_suite",
-    "ao.ns._numeric_suite": "tl_quantization.numeric_suite.eager",
-    "ao.ns._numeric_suite_fx": "tl_quantization.numeric_suite.fx",
-    "ao.ns.fx.graph_matcher": "tl_quantization.numeric_suite.subgraphs",
-    "ao.ns.fx.graph_passes": "tl_quantization.numeric_suite.graph_loggers",
-    "ao.ns.fx.mappings": "tl_quantization.numeric_suite.related_operators",
-    "ao.ns.fx.n_shadows_utils": "tl_quantization.numeric_suite.n_shadows",
-    "ao.ns.fx.ns_types": "tl_quantization.numeric_suite.results",
-    "ao.ns.fx.pattern_utils": "tl_quantization.numeric_suite.fusions",
-    "ao.ns.fx.qconfig_multi_mapping": "tl_quantization.numeric_suite.qconfig_multi_mapping",
-    "ao.ns.fx.utils": "tl_quantization.numeric_suite.node_facts",
-    "ao.ns.fx.weight_utils": "tl_quantization.numeric_suite.weights",
-    "ao.pruning": "tl_quantization.pruning",
-    "ao.quantization": "tl_quantization",
-    "ao.quantization.fx": "tl_quantization.graph",
-    "ao.quantization.pt2e": "tl_quantization.export",
+    **{"ao." + n: "tl_quantization" + m for n, m in (row.split(":") for row in _AO.split())},
     "autograd": "tl_autograd",
     "autograd._functions": "tl_autograd.compat.older_functions",
     "backends": "tl_backends.backends",
@@ -135,6 +137,7 @@ MODULES = {
     "distributed.elastic.utils.data": "tl_data.elastic",
     "distributions": "tl_distributions",
     "export": "tl_compiler.export",
+    "jit.quantized": "tl_quantization.compat.script_layers",
     "func": "tl_autograd.func",
     "fx": "tl_compiler.fx",
     "fx.passes.tests": "tl_compiler.compat.pass_tests",
@@ -693,14 +696,13 @@ HOMES = {
     "tl_nn.utils.pruning_amounts": "nn.utils.prune",
     "tl_nn.utils.pruning_methods": "nn.utils.prune",
     "tl_profiler.execution_trace": "profiler.profiler",
-    "tl_quantization.granularity": "ao.quantization.observer",
-    "tl_quantization.histogram_observer": "ao.quantization.observer",
+    **{
+        f"tl_quantization.{name}": "ao.quantization.observer"
+        for name in "granularity histogram_observer observer_base range_observers rangeless_observers".split()
+    },
     "tl_quantization.nn.quantized.modules.stubs": "ao.nn.quantized.modules",
     "tl_quantization.numeric_suite.fx_loggers": "ao.ns._numeric_suite_fx",
     "tl_quantization.numeric_suite.loggers": "ao.ns._numeric_suite",
-    "tl_quantization.observer_base": "ao.quantization.observer",
-    "tl_quantization.range_observers": "ao.quantization.observer",
-    "tl_quantization.rangeless_observers": "ao.quantization.observer",
 }
 # Rooms of the core. PyTorch has no modules of these names, so a room has no façade name but for the rows of `MODULES`.
 _ROOMS = (

@@ -256,6 +256,8 @@ from . import pt2e as pt2e
 from . import qconfig as qconfig
 from . import qconfig_mapping as qconfig_mapping
 from . import quantization_mappings as quantization_mappings
+from . import quantize_jit as quantize_jit
+from . import quantizer as quantizer
 from . import stubs as stubs
 
 choose_qparams: Any

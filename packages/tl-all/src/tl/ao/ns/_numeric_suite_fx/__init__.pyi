@@ -1,2 +1,2 @@
 # Written by `python -m tools.facade_stubs --write`.
-from tl_quantization.numeric_suite.fx import *
+from tl_quantization.numeric_suite.graphs import *

@@ -1,6 +1,4 @@
 # Written by `python -m tools.facade_stubs --write`.
-from tl_quantization.numeric_suite.fx import *
-
 from . import graph_matcher as graph_matcher
 from . import graph_passes as graph_passes
 from . import mappings as mappings

@@ -1,0 +1,1 @@
+"""Names of PyTorch's internals, for programs that use them."""

@@ -1,0 +1,5 @@
+"""Layers with weights that are zero in blocks."""
+
+from . import quantized
+
+__all__ = ["quantized"]
