@@ -25,6 +25,7 @@ __all__ = [
 
 CORE = "tl_core"
 
+_OBSERVERS = ("granularity", "histogram_observer", "observer_base", "range_observers", "rangeless_observers")
 # Modules below `ao.`, and theirs below tl_quantization.
 _AO = (
     "nn:.nn ns:.numeric_suite ns._numeric_suite:.numeric_suite.eager ns._numeric_suite_fx:.numeric_suite.graphs "
@@ -696,10 +697,7 @@ HOMES = {
     "tl_nn.utils.pruning_amounts": "nn.utils.prune",
     "tl_nn.utils.pruning_methods": "nn.utils.prune",
     "tl_profiler.execution_trace": "profiler.profiler",
-    **{
-        f"tl_quantization.{name}": "ao.quantization.observer"
-        for name in "granularity histogram_observer observer_base range_observers rangeless_observers".split()
-    },
+    **{f"tl_quantization.{name}": "ao.quantization.observer" for name in _OBSERVERS},
     "tl_quantization.nn.quantized.modules.stubs": "ao.nn.quantized.modules",
     "tl_quantization.numeric_suite.fx_loggers": "ao.ns._numeric_suite_fx",
     "tl_quantization.numeric_suite.loggers": "ao.ns._numeric_suite",

@@ -41,7 +41,6 @@ from .node_facts import (
     scoped_name,
 )
 from .qconfig_multi_mapping import QConfigMultiMapping
-from .related_operators import get_base_name_to_sets_of_related_ops
 from .results import NSNodeTargetType, NSResultsType, NSSingleResultValuesType
 from .subgraphs import get_matching_subgraph_pairs
 from .weights import Extractors, extract_weight_from_node
@@ -137,11 +136,26 @@ def extract_weights(
         >>> [entry["fqn"] for entry in results["_0"]["weight"]["a"]], len(results["_0"]["weight"]["b"])
         ([None], 1)
     """
-    sets = base_name_to_sets_of_related_ops
-    sets = get_base_name_to_sets_of_related_ops() if sets is None else sets
-    models = _traced(model_a), _traced(model_b)
+    return _extract_weights_impl(
+        model_name_a, _traced(model_a), model_name_b, _traced(model_b), base_name_to_sets_of_related_ops,
+        unmatchable_types_map, op_to_type_to_weight_extraction_fn,
+    )  # fmt: skip
+
+
+def _extract_weights_impl(
+    model_name_a: str,
+    gm_a: GraphModule,
+    model_name_b: str,
+    gm_b: GraphModule,
+    base_name_to_sets_of_related_ops: Targets | None = None,
+    unmatchable_types_map: Targets | None = None,
+    op_to_type_to_weight_extraction_fn: Extractors | None = None,
+) -> NSResultsType:
+    """As `extract_weights`, of graph modules."""
+    models = gm_a, gm_b
     results: NSResultsType = {}
-    for layer, pair in get_matching_subgraph_pairs(*models, sets, unmatchable_types_map).items():
+    pairs = get_matching_subgraph_pairs(*models, base_name_to_sets_of_related_ops, unmatchable_types_map)
+    for layer, pair in pairs.items():
         for name, gm, part in zip((model_name_a, model_name_b), models, pair, strict=True):
             entry = extract_weight_from_node(part.base_op_node, gm, op_to_type_to_weight_extraction_fn)
             if entry is not None:
@@ -186,7 +200,24 @@ def add_loggers(
         >>> list(extract_logger_info(a, b, OutputLogger, "b")["_0"]["node_output"])
         ['a', 'b']
     """
-    models = _traced(model_a), _traced(model_b)
+    return _add_loggers_impl(
+        name_a, _traced(model_a), name_b, _traced(model_b), logger_cls, should_log_inputs,
+        base_name_to_sets_of_related_ops, unmatchable_types_map,
+    )  # fmt: skip
+
+
+def _add_loggers_impl(
+    name_a: str,
+    gm_a: GraphModule,
+    name_b: str,
+    gm_b: GraphModule,
+    logger_cls: Callable[..., Any],
+    should_log_inputs: bool,
+    base_name_to_sets_of_related_ops: Targets | None = None,
+    unmatchable_types_map: Targets | None = None,
+) -> tuple[Module, Module]:
+    """As `add_loggers`, of graph modules."""
+    models = gm_a, gm_b
     pairs = get_matching_subgraph_pairs(*models, base_name_to_sets_of_related_ops, unmatchable_types_map)
     results = []
     for i, (name, gm) in enumerate(zip((name_a, name_b), models, strict=True)):
@@ -278,7 +309,24 @@ def add_shadow_loggers(
         >>> list(extract_shadow_logger_info(both, OutputLogger, "b")["_0"]["node_output"])
         ['a', 'b']
     """
-    gm_a, gm_b = _traced(model_a), _traced(model_b)
+    return _add_shadow_loggers_impl(
+        name_a, _traced(model_a), name_b, _traced(model_b), logger_cls, should_log_inputs,
+        base_name_to_sets_of_related_ops, node_type_to_io_type_map, unmatchable_types_map,
+    )  # fmt: skip
+
+
+def _add_shadow_loggers_impl(
+    name_a: str,
+    gm_a: GraphModule,
+    name_b: str,
+    gm_b: GraphModule,
+    logger_cls: Callable[..., Any],
+    should_log_inputs: bool,
+    base_name_to_sets_of_related_ops: Targets | None = None,
+    node_type_to_io_type_map: Targets | None = None,
+    unmatchable_types_map: Targets | None = None,
+) -> Module:
+    """As `add_shadow_loggers`, of graph modules."""
     pairs = get_matching_subgraph_pairs(gm_a, gm_b, base_name_to_sets_of_related_ops, unmatchable_types_map)
     return create_a_shadows_b(
         name_a, gm_a, name_b, gm_b, pairs, logger_cls, should_log_inputs, node_type_to_io_type_map

@@ -21,24 +21,55 @@ from ..nn.quantized import dynamic as nnqd
 from .node_facts import get_target_type_str, return_first_non_observer_node, scoped_name
 from .results import NSSingleResultType, NSSingleResultValuesType
 
-__all__ = ["extract_weight_from_node", "get_op_to_type_to_weight_extraction_fn"]
+__all__ = [
+    "extract_weight_from_node",
+    "get_conv_fun_weight",
+    "get_linear_fun_weight",
+    "get_lstm_weight",
+    "get_op_to_type_to_weight_extraction_fn",
+    "get_qlinear_fun_weight",
+    "get_qlstm_weight",
+    "mod_0_weight_detach",
+    "mod_weight_bias_0",
+    "mod_weight_detach",
+]
 
 Extractors = dict[str, dict[Callable[..., Any], Callable[..., Any]]]
 
 
-def _own(module: Any) -> Tensor:
+def mod_weight_detach(module: Any) -> Tensor:
+    """The weight of a float layer.
+
+    Args:
+        module: the layer.
+    """
     return module.weight.detach()
 
 
-def _of_first(module: Any) -> Tensor:
+def mod_0_weight_detach(module: Any) -> Tensor:
+    """The weight of the first layer of a fused one.
+
+    Args:
+        module: the fused layer.
+    """
     return module[0].weight.detach()
 
 
-def _integers(module: Any) -> Tensor:
+def mod_weight_bias_0(module: Any) -> Tensor:
+    """The weight of an integer layer.
+
+    Args:
+        module: the layer.
+    """
     return module.weight()
 
 
-def _lstm(module: Any) -> list[Tensor]:
+def get_lstm_weight(module: Any) -> list[Tensor]:
+    """The weights of an LSTM, cell by cell.
+
+    Args:
+        module: the LSTM.
+    """
     names = module._flat_weights_names
     return [
         value.detach()
@@ -47,12 +78,23 @@ def _lstm(module: Any) -> list[Tensor]:
     ]
 
 
-def _integer_lstm(module: Any) -> list[Tensor]:
+def get_qlstm_weight(module: Any) -> list[Tensor]:
+    """The weights of a dynamic LSTM, cell by cell.
+
+    Args:
+        module: the LSTM.
+    """
     cells = [f"l{layer}{suffix}" for layer, suffix in module._cells()]
     return [getattr(module, f"weight_{part}_{cell}") for cell in cells for part in ("ih", "hh")]
 
 
-def _conv_function(node: Node, gm: GraphModule) -> Tensor:
+def get_conv_fun_weight(node: Node, gm: GraphModule) -> Tensor:
+    """The weight that a convolution reads.
+
+    Args:
+        node: the convolution.
+        gm: the graph module.
+    """
     source = return_first_non_observer_node(node.args[1], gm)
     return _attribute(source, gm).detach()
 
@@ -63,7 +105,13 @@ def _attribute(node: Any, gm: GraphModule) -> Any:
     return read_attribute(gm, node)
 
 
-def _linear_function(node: Node, gm: GraphModule) -> Tensor:
+def get_linear_fun_weight(node: Node, gm: GraphModule) -> Tensor:
+    """The weight that a linear function reads, in float16 if it is converted.
+
+    Args:
+        node: the function.
+        gm: the graph module.
+    """
     source: Any = node.args[1]
     if source.op == "call_method":  # to(float16), then dequantize
         half = source.args[0]
@@ -71,7 +119,13 @@ def _linear_function(node: Node, gm: GraphModule) -> Tensor:
     return _attribute(return_first_non_observer_node(source, gm), gm).detach()
 
 
-def _packed(node: Node, gm: GraphModule) -> Tensor:
+def get_qlinear_fun_weight(node: Node, gm: GraphModule) -> Tensor:
+    """The weight that an integer function reads, packed.
+
+    Args:
+        node: the function.
+        gm: the graph module.
+    """
     return _attribute(node.args[1], gm).weight()
 
 
@@ -84,41 +138,43 @@ def get_op_to_type_to_weight_extraction_fn() -> Extractors:
         (2, 3)
     """
     modules: dict[Callable[..., Any], Callable[..., Any]] = {
-        nn.Linear: _own,
-        nn.modules.linear.NonDynamicallyQuantizableLinear: _own,
-        nnqat.Linear: _own,
-        nniqat.LinearReLU: _own,
-        nniqat.LinearBn1d: _own,
-        nni.LinearReLU: _of_first,
-        nnq.Linear: _integers,
-        nnqd.Linear: _integers,
-        nniq.LinearReLU: _integers,
-        nn.LSTM: _lstm,
-        nnqd.LSTM: _integer_lstm,
+        nn.Linear: mod_weight_detach,
+        nn.modules.linear.NonDynamicallyQuantizableLinear: mod_weight_detach,
+        nnqat.Linear: mod_weight_detach,
+        nniqat.LinearReLU: mod_weight_detach,
+        nniqat.LinearBn1d: mod_weight_detach,
+        nni.LinearReLU: mod_0_weight_detach,
+        nnq.Linear: mod_weight_bias_0,
+        nnqd.Linear: mod_weight_bias_0,
+        nniq.LinearReLU: mod_weight_bias_0,
+        nn.LSTM: get_lstm_weight,
+        nnqd.LSTM: get_qlstm_weight,
     }
     for axes in "123":
         modules.update(
             {
-                getattr(nn, f"Conv{axes}d"): _own,
-                getattr(nnqat, f"Conv{axes}d"): _own,
-                getattr(nniqat, f"ConvBn{axes}d"): _own,
-                getattr(nniqat, f"ConvBnReLU{axes}d"): _own,
-                getattr(nniqat, f"ConvReLU{axes}d"): _own,
-                getattr(nni, f"ConvReLU{axes}d"): _of_first,
-                getattr(nnq, f"Conv{axes}d"): _integers,
-                getattr(nniq, f"ConvReLU{axes}d"): _integers,
+                getattr(nn, f"Conv{axes}d"): mod_weight_detach,
+                getattr(nnqat, f"Conv{axes}d"): mod_weight_detach,
+                getattr(nniqat, f"ConvBn{axes}d"): mod_weight_detach,
+                getattr(nniqat, f"ConvBnReLU{axes}d"): mod_weight_detach,
+                getattr(nniqat, f"ConvReLU{axes}d"): mod_weight_detach,
+                getattr(nni, f"ConvReLU{axes}d"): mod_0_weight_detach,
+                getattr(nnq, f"Conv{axes}d"): mod_weight_bias_0,
+                getattr(nniq, f"ConvReLU{axes}d"): mod_weight_bias_0,
             }
         )
     ops = packets.quantized
     functions: dict[Callable[..., Any], Callable[..., Any]] = {
-        F.linear: _linear_function,
-        ops.linear: _packed,
-        ops.linear_relu: _packed,
+        F.linear: get_linear_fun_weight,
+        ops.linear: get_qlinear_fun_weight,
+        ops.linear_relu: get_qlinear_fun_weight,
     }
     conv: Any
     for axes, conv in zip("123", (F.conv1d, F.conv2d, F.conv3d), strict=True):
-        functions[conv] = _conv_function
-        functions[getattr(ops, f"conv{axes}d")] = functions[getattr(ops, f"conv{axes}d_relu")] = _packed
+        functions[conv] = get_conv_fun_weight
+        functions[getattr(ops, f"conv{axes}d")] = functions[getattr(ops, f"conv{axes}d_relu")] = (
+            get_qlinear_fun_weight
+        )
     return {"call_module": modules, "call_function": functions}
 
 
