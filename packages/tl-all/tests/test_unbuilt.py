@@ -11,7 +11,6 @@ from tl import _names
 def absent(prefix):
     """Names in a part that isn't built."""
     names = {
-        "ao.ns": "ao.ns._numeric_suite_fx",
         "ao.pruning": "ao.pruning._experimental",
         "ao.quantization": "ao.quantization.fx._model_report",
         "jit": "jit.supported_ops",

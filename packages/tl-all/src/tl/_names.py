@@ -46,8 +46,6 @@ _EAGER = (
 )
 _SCRIPT = "tl runs the code of a program of TorchScript as Python, without PyTorch's executor"
 UNBUILT = {
-    "ao.nn.sparse": _EAGER,
-    "ao.ns": _EAGER,
     "ao.pruning": _EAGER,
     "ao.quantization": _EAGER,
     "cuda.amp.common": "tl computes on the CPU; torch.amp has the names for all devices",
