@@ -92,8 +92,15 @@ def _find(dotted: str) -> "Any":
         _packages.refuse_missing(dotted)
         return _load(_names.OBJECTS[dotted]) if _packages.there(dotted) else _NOTHING
     module = _import(f"tl.{dotted}")
-    if module is not _NOTHING or dotted.startswith("_") or "._" in dotted:
+    if module is not _NOTHING:
         return module
+    from tl import _reexports  # programs without a missing name do without
+
+    origin = _reexports.origin(dotted)
+    if origin is not None:
+        return _reexports.load(origin)
+    if dotted.startswith("_") or "._" in dotted:
+        return _NOTHING
     reference = _plugins.objects().get(dotted)
     return _load(reference) if reference else _NOTHING
 

@@ -23,6 +23,7 @@ OWN = frozenset(
         "_names",
         "_packages",
         "_plugins",
+        "_reexports",
         "_release",
         "_star_names",
         "_submodules",
