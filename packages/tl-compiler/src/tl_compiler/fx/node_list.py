@@ -58,12 +58,14 @@ class InsertPoint(AbstractContextManager[None]):
 def table(nodes: NodeList) -> str:
     """The nodes as a table: a header, a rule and a line for each node.
 
+    A column is two places wider than its heading, as in the tables that PyTorch prints.
+
     Args:
         nodes: the nodes.
     """
     head = ["opcode", "name", "target", "args", "kwargs"]
     rows = [[n.op, n.name, str(n.target), str(n.args), str(n.kwargs)] for n in nodes]
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    widths = [max(len(title) + 2, *(len(row[i]) for row in rows)) for i, title in enumerate(head)]
     lines = (head, ["-" * width for width in widths], *rows)
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
