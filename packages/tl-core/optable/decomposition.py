@@ -184,7 +184,7 @@ ROWS = [
             "Tensor info)"
         ),
         shape="[self.shape, self.shape[:-2]]",
-        out_name="linalg_cholesky_ex.L",
+        out_name="linalg_cholesky_ex.L", autocast="float32",
         grad={"self": "_cholesky_backward(g0, L, upper)"},
         doc=(
             "The Cholesky factors of Hermitian positive-definite matrices and LAPACK's code for each, which "
@@ -202,7 +202,7 @@ ROWS = [
     ),
     Composite(
         "linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", shape="self.shape",
-        out=True, method=False, namespace="_linalg",
+        out=True, method=False, namespace="_linalg", autocast="float32",
         doc="L with L L^H = A, a lower triangle, for Hermitian positive-definite A; LinAlgError if A isn't.",
         example=(
             ">>> tl.linalg.cholesky(tl.tensor([[4.0, 2.0], [2.0, 5.0]]))\ntensor([[2., 0.],\n        [1., "
@@ -211,7 +211,7 @@ ROWS = [
     ),
     Composite(
         "cholesky(Tensor self, bool upper=False) -> Tensor", shape="self.shape",
-        out=True,
+        out=True, autocast="float32",
         doc="As linalg.cholesky.",
         example=">>> tl.cholesky(tl.tensor([[9.0]]))\ntensor([[3.]])",
     ),
@@ -258,7 +258,7 @@ ROWS = [
             "pivots, Tensor info)"
         ),
         shape="[self.shape, self.shape[:-2] + [min(self.shape[-2], self.shape[-1])], self.shape[:-2]]",
-        method=False,
+        method=False, autocast="float32",
         doc="As linalg.lu_factor_ex.",
     ),
     Composite(
@@ -351,6 +351,7 @@ ROWS = [
         "linalg_eigh(Tensor A, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)",
         shape="[A.shape[:-1], A.shape]",
         out=True, out_name="linalg_eigh.eigvals(eigvals, eigvecs)", method=False, namespace="_linalg",
+        autocast="float32",
         doc=(
             "The eigenvalues of symmetric or Hermitian matrices, ascending, and orthonormal eigenvectors as "
             "columns. UPLO: which triangle is read."
@@ -359,14 +360,14 @@ ROWS = [
     ),
     Composite(
         "linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor", shape="A.shape[:-1]",
-        out=True, method=False, namespace="_linalg",
+        out=True, method=False, namespace="_linalg", autocast="float32",
         doc="The eigenvalues of symmetric or Hermitian matrices, ascending. UPLO: which triangle is read.",
         example=">>> tl.linalg.eigvalsh(tl.tensor([[2.0, 0.0], [0.0, 1.0]]))\ntensor([1., 2.])",
     ),
     _named(
         "linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
         shape="[self.shape[:-1], self.shape]",
-        out_name="linalg_eig.out",
+        out_name="linalg_eig.out", autocast="float32",
         grad={"self": "_linalg_eig_backward(g0, g1, eigenvalues, eigenvectors)"},
         doc=(
             "The complex eigenvalues of square matrices, and eigenvectors of length 1 as columns, in no set "
@@ -391,14 +392,14 @@ ROWS = [
     ),
     Composite(
         "linalg_eigvals(Tensor self) -> Tensor", shape="self.shape[:-1]",
-        out=True, method=False, namespace="_linalg",
+        out=True, method=False, namespace="_linalg", autocast="float32",
         doc="The complex eigenvalues of square matrices, in no set order.",
         example=">>> tl.linalg.eigvals(tl.tensor([[3.0]]))\ntensor([3.+0.j])",
     ),
     Composite(
         "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
         shape="input3.shape",
-        out=True,
+        out=True, autocast="float32",
         doc="Q C, or C Q unless `left`, with the square Q of the reflectors that geqrf gives.",
         about={
             "input": "the vectors of the reflectors below the diagonal, (*, m, k)",

@@ -219,7 +219,7 @@ ROWS = [
     Composite(
         "linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
         shape="drop(broadcast(x.shape, y.shape), dim)",
-        out=True, method=False, namespace="_linalg",
+        out=True, method=False, namespace="_linalg", autocast="lower",
         doc=(
             "The sums along a dimension of the products of two tensors' elements, those of the first "
             "conjugated."
@@ -253,7 +253,7 @@ ROWS = [
         shape=(
             "require(prod(self.shape[:ind]) == prod(self.shape[ind:]), self.shape[ind:] + self.shape[:ind])"
         ),
-        out=True, method=False, namespace="_linalg",
+        out=True, method=False, namespace="_linalg", autocast="float32",
         doc="The inverse of tensordot with a tensor over its last dimensions, all but the first `ind`.",
         example=">>> tl.linalg.tensorinv(tl.eye(4).reshape(2, 2, 4)).shape\ntorch.Size([4, 2, 2])",
     ),

@@ -39,7 +39,7 @@ ROWS = [
     _solver(
         "linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
         shape="[A.shape, A.shape[:-2]]",
-        out_name="linalg_inv_ex.inverse",
+        out_name="linalg_inv_ex.inverse", autocast="float32",
         grad={"A": "-(inverse.transpose(-2, -1).conj().matmul(g0).matmul(inverse.transpose(-2, -1).conj()))"},
         doc=(
             "The inverses of square matrices and LAPACK's code for each, which is 0 where there is an "
@@ -50,6 +50,7 @@ ROWS = [
     ),
     _named(
         "linalg_inv(Tensor A) -> Tensor", shape="A.shape",
+        autocast="float32",
         doc="The inverses of square matrices; LinAlgError if one has none.",
         example=(
             ">>> tl.linalg.inv(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))\ntensor([[0.5000, 0.0000],\n        "
@@ -58,7 +59,7 @@ ROWS = [
     ),
     Composite(
         "inverse(Tensor self) -> Tensor", shape="self.shape",
-        out=True,
+        out=True, autocast="float32",
         doc="As linalg.inv.",
         example=">>> tl.inverse(tl.tensor([[4.0]]))\ntensor([[0.2500]])",
     ),
@@ -152,6 +153,7 @@ ROWS = [
     ),
     Composite(
         "pinverse(Tensor self, float rcond=1e-15) -> Tensor", shape="swap(self.shape, -1, -2)",
+        autocast="float32",
         doc="As linalg.pinv, with rtol = rcond.",
         example=">>> tl.pinverse(tl.tensor([[2.0]]))\ntensor([[0.5000]])",
     ),
@@ -186,7 +188,7 @@ ROWS = [
             "unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)"
         ),
         shape="[[*broadcast(self.shape[:-2], A.shape[:-2]), *t.shape[-2:]] for t in (self, A)]",
-        out=True, out_name="triangular_solve.X(X, M)",
+        out=True, out_name="triangular_solve.X(X, M)", autocast="float32",
         doc="X of A X = b for triangles A, and a copy of A; linalg.solve_triangular is the newer form.",
         about={
             "upper": _UPPER,
@@ -208,7 +210,7 @@ ROWS = [
     Op(
         "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
         shape="[*broadcast(self.shape[:-2], input2.shape[:-2]), self.shape[-2], self.shape[-1]]",
-        out=True,
+        out=True, autocast="float32",
         grad={
             "self": "cholesky_solve(g, input2, upper)",
             "input2": "_cholesky_solve_backward(g, input2, result, upper).sum_to_size(input2.shape)",
@@ -229,7 +231,7 @@ ROWS = [
     ),
     Op(
         "cholesky_inverse(Tensor self, bool upper=False) -> Tensor", shape="self.shape",
-        out=True,
+        out=True, autocast="float32",
         grad={"self": "_cholesky_inverse_backward(g, self, upper, result)"},
         jvp="double-vjp", batch="front",
         doc="The inverses of matrices whose Cholesky factors are given.",
@@ -261,7 +263,7 @@ ROWS = [
     Composite(
         "lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
         shape="[*broadcast(LU_data.shape[:-2], self.shape[:-2]), *self.shape[-2:]]",
-        out=True,
+        out=True, autocast="float32",
         doc="As linalg.lu_solve, with the right-hand sides first.",
         about={
             "input": "the right-hand sides, (*, n, k)",
@@ -322,6 +324,7 @@ ROWS = [
             "linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor "
             "solution, Tensor residuals, Tensor rank, Tensor singular_values)"
         ),
+        autocast="float32",
         doc="X for which the norm of A X - B is least: of all such, that of least norm, but for driver gels.",
         about={
             "input": "the matrices, (*, m, n)",
