@@ -434,6 +434,12 @@ OBJECTS = {
     "nn.functional._get_softmax_dim": "tl_nn.functional.activations:_get_softmax_dim",
     "nn.functional._mha_shape_check": "tl_nn.functional.attention:_is_batched",
     "nn.Container": "tl_nn.modules.container:Container",
+    "nn.utils.clip_grad._clip_grads_with_norm_": "tl_nn.utils.clip_grad:clip_grads_with_norm_",
+    "nn.utils.clip_grad._get_total_norm": "tl_nn.utils.clip_grad:get_total_norm",
+    "nn.utils.convert_parameters._check_param_device": "tl_nn.compat.parameter_devices:_check_param_device",
+    "xpu._get_device_index": "tl_backends.compat.device_index:_get_xpu_device_index",
+    "mtia._get_device_index": "tl_backends.compat.device_index:_get_mtia_device_index",
+    "accelerator._get_device_index": "tl_backends.compat.device_index:_get_accelerator_device_index",
     "nn.functional._overload": "tl_compiler.jit.internal:_overload",
     "nn.functional._threshold": "tl_nn.functional:threshold",
     "nn.functional._unpool_output_size": "tl_nn.functional.max_pooling:_unpooled_size",
@@ -518,6 +524,12 @@ _GROUPS = {
         "_in_projection _in_projection_packed _no_grad_embedding_renorm_ _none_or_dtype _verify_spatial_size "
         "assert_int_or_pair"
     ),
+    ("nn.modules.rnn.", "tl_nn.compat.recurrent"): "_apply_permutation _rnn_impls apply_permutation",
+    ("nn.modules.pooling.", "tl_nn.modules.adaptive_pooling"): "_AdaptiveAvgPoolNd _AdaptiveMaxPoolNd",
+    ("nn.modules.pooling.", "tl_nn.modules.average_pooling"): "_AvgPoolNd _LPPoolNd",
+    ("nn.parallel.scatter_gather.", "tl_nn.compat.named_tuples"): "_is_namedtuple is_namedtuple",
+    ("optim.lbfgs.", "tl_nn.compat.line_search"): "_cubic_interpolate _strong_wolfe",
+    ("cuda.", "tl_backends.compat.device_index"): "_get_device_index",
     ("nn.functional.", "tl_nn.modules.utils"): "_list_with_default _pair _single _triple",
     ("_subclasses.fake_tensor.", "tl_core.subclasses.fake_converter"): "FakeCopyMode FakeTensorConverter",
     ("_subclasses.fake_tensor.", "tl_core.subclasses.fake_mode"): (

@@ -54,6 +54,8 @@ def strong_wolfe(
 class _Search:
     """Algorithms 3.5 and 3.6 of Nocedal and Wright, with the safeguards of Schmidt's minFunc."""
 
+    decrease, curvature, tolerance, limit = _DECREASE, _CURVATURE, _TOLERANCE, _ITERATIONS
+
     def __init__(self, at: Any, direction: Tensor, start: _Point) -> None:
         self.at, self.direction, self.start = at, direction, start
         self.evaluations = self.iterations = 0
@@ -72,16 +74,16 @@ class _Search:
 
     def loss_bound(self, size: Any) -> Any:
         """The largest loss that is a sufficient decrease after a step of this size."""
-        return self.start.loss + _DECREASE * size * self.start.derivative
+        return self.start.loss + self.decrease * size * self.start.derivative
 
     def is_flat(self, point: _Point) -> bool:
         """Whether the slope is small enough."""
-        return bool(abs(point.derivative) <= -_CURVATURE * self.start.derivative)
+        return bool(abs(point.derivative) <= -self.curvature * self.start.derivative)
 
     def bracket(self, size: Any) -> tuple[list[_Point], bool]:
         """A bracket of a good point, and whether one of its ends is good."""
         previous, new = self.start, self.point(size)
-        while self.iterations < _ITERATIONS:
+        while self.iterations < self.limit:
             rising = self.iterations > 1 and new.loss >= previous.loss
             if new.loss > self.loss_bound(new.size) or rising:
                 return [previous, new], False
@@ -100,8 +102,8 @@ class _Search:
             return ends[0]
         slow = False
         low, high = sorted(ends, key=lambda end: end.loss)
-        while self.iterations < _ITERATIONS:
-            if abs(high.size - low.size) * self.length < _TOLERANCE:
+        while self.iterations < self.limit:
+            if abs(high.size - low.size) * self.length < self.tolerance:
                 break
             size, slow = _inside(low, high, slow)
             new = self.point(size)

@@ -1,0 +1,1 @@
+"""Private and retired names of `torch.nn` and `torch.optim`."""
