@@ -58,7 +58,7 @@ class InsertPoint(AbstractContextManager[None]):
 def table(nodes: NodeList) -> str:
     """The nodes as a table: a header, a rule and a line for each node.
 
-    A column is two places wider than its heading, as in the tables that PyTorch prints.
+    A column is two characters wider than its heading, as in the tables that PyTorch prints.
 
     Args:
         nodes: the nodes.
