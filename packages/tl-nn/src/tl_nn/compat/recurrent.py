@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 
-from tl_core import _C, Tensor
+from tl_core import Tensor, rnn_relu, rnn_tanh
 
 __all__ = ["apply_permutation"]
 
-_rnn_impls = {"RNN_TANH": _C.rnn_tanh, "RNN_RELU": _C.rnn_relu}
+_rnn_impls = {"RNN_TANH": rnn_tanh, "RNN_RELU": rnn_relu}
 
 
 def _apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
