@@ -199,6 +199,30 @@ def test_without_elements():
         assert made.shape == (rows, width) and not made.any()
 
 
+@pytest.mark.parametrize("per_row", [2, 40], ids=["few", "many"])
+@pytest.mark.parametrize("column", [-1, 50])
+def test_a_column_out_of_range_in_any_row(per_row, column):
+    """Rows are computed eight at a time, so each place in a group of rows checks its columns."""
+    for row in (0, 7, 8, 20):
+        columns = tl.arange(per_row).repeat(21)
+        columns[row * per_row + per_row - 1] = column
+        with pytest.raises(RuntimeError, match="out of range"):
+            s = tl.sparse_csr_tensor(
+                tl.arange(22) * per_row, columns, tl.ones(21 * per_row), (21, 50), check_invariants=False
+            )
+            s @ tl.ones(50)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_row_gives_the_same_bits_alone(dtype):
+    """The order of a row's sum depends on its number of terms, not on its neighbours."""
+    a, v = holed(37, 300, dtype=dtype, density=0.3), holed(300, seed=1, dtype=dtype, density=1)
+    a[5, 3:], a[6] = 0, 0
+    product = a.to_sparse_csr() @ v
+    for row in range(37):
+        assert tl.equal(a[row : row + 1].to_sparse_csr() @ v, product[row : row + 1])
+
+
 def test_threads_change_nothing():
     a, b = holed(600, 500, dtype="float32", density=0.2), holed(500, 70, seed=1, dtype="float32", density=1)
     s, threads = a.to_sparse_csr(), tl.get_num_threads()

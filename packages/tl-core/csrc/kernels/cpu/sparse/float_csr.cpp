@@ -1,9 +1,11 @@
 // isa: all, by hand
 // SpMM, SpMV, SDDMM and BSR products of float32 and float64.
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "kernels/cpu/simd/horizontal.h"
+#include "kernels/cpu/simd/horizontal_sums.h"
 #include "kernels/cpu/simd/isa_dispatch.h"
 #include "kernels/cpu/simd/masked_load.h"
 #include "kernels/cpu/sparse/csr.h"
@@ -15,32 +17,96 @@ namespace {
 
 constexpr int kStrip = TL_ISA_LEVEL >= 4 ? 8 : 4;  // vectors of a strip of columns, with two sums each
 
-// The second operand of a sampled product is read a tile of its rows at a time, by all rows of a part: one of
-// the size of the first-level cache, or larger where a row has few nonzeros in it, or all where a tile is no
-// use.
-constexpr int64_t kTileBytes = 16 << 10, kSparseTileBytes = 128 << 10, kTileNonzeros = 4, kTileRows = 128;
+// The second operand of a sampled product is read a tile of its rows at a time, by all rows of a part. A tile
+// fits the second-level cache. Where a row has few nonzeros in a tile, all rows are one tile.
+constexpr int64_t kTileBytes = 256 << 10, kTileNonzeros = 16, kTileRows = 128;
 
 #if TL_ISA_LEVEL >= 4
-constexpr int64_t kFew = 6;  // terms of a row
+// A gather by 64-bit indices reads 8 elements of either type. Rows with fewer than kFew terms use no gather.
+constexpr int64_t kGather = 8, kFew = 6;
 
-// x[columns[0]], x[columns[1]], … of n columns, at most a vector's.
 template <class T>
-TL_INLINE Vec<T> gathered(const T* x, const int64_t* columns, int64_t n) {
-  const uint32_t lanes = n >= kLanes<T> ? (1u << kLanes<T>)-1u : (1u << n) - 1u;
-  const auto low = static_cast<__mmask8>(lanes);
-  const __m512i first = _mm512_maskz_loadu_epi64(low, columns);
-  if constexpr (sizeof(T) == 4) {
-    const auto high = static_cast<__mmask8>(lanes >> 8);
-    const __m512i second = _mm512_maskz_loadu_epi64(high, columns + 8);
-    const __m256 zero = _mm256_setzero_ps();
-    const __m256 a = _mm512_mask_i64gather_ps(zero, low, first, x, 4);
-    const __m256 b = _mm512_mask_i64gather_ps(zero, high, second, x, 4);
-    return bitcast<VecF>(
-        _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_castps_pd(a)), _mm256_castps_pd(b), 1));
-  } else {
-    return bitcast<VecD>(_mm512_mask_i64gather_pd(_mm512_setzero_pd(), low, first, x, 8));
-  }
+using Gather = typename VecOf<T, kGather * sizeof(T)>::type;
+
+TL_INLINE __m256 fma_of(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c); }
+TL_INLINE __m512d fma_of(__m512d a, __m512d b, __m512d c) { return _mm512_fmadd_pd(a, b, c); }
+
+TL_INLINE __m256 load_lanes_of(__mmask8 lanes, const float* p) { return _mm256_maskz_loadu_ps(lanes, p); }
+TL_INLINE __m512d load_lanes_of(__mmask8 lanes, const double* p) { return _mm512_maskz_loadu_pd(lanes, p); }
+
+TL_INLINE __m256 gather_lanes_of(__mmask8 lanes, __m512i columns, const float* x) {
+  return _mm512_mask_i64gather_ps(_mm256_setzero_ps(), lanes, columns, x, 4);
 }
+TL_INLINE __m512d gather_lanes_of(__mmask8 lanes, __m512i columns, const double* x) {
+  return _mm512_mask_i64gather_pd(_mm512_setzero_pd(), lanes, columns, x, 8);
+}
+
+// Products of rows and a vector x that a part of the rows shares. Terms 0, 8, 16, … of a row are added in
+// lane 0, and so on, in two alternating sums.
+template <class T>
+class RowProducts {
+ public:
+  using V = Gather<T>;
+
+  RowProducts(const CompressedRows& a, const T* values, const T* x)
+      : columns_(a.columns),
+        values_(values),
+        x_(x),
+        cols_(static_cast<uint64_t>(a.cols)),
+        bound_(_mm512_set1_epi64(a.cols)) {}
+
+  // Lanes whose sum is the product of row [p, end).
+  TL_INLINE V lanes(int64_t p, int64_t end) {
+    if (end - p < kFew) return V{few(p, end)};
+    V sums = {}, more = {};
+    for (; end - p > 2 * kGather; p += 2 * kGather) {
+      sums = term(kAll, p, sums);
+      more = term(kAll, p + kGather, more);
+    }
+    if (end - p > kGather) {
+      sums = term(kAll, p, sums);
+      p += kGather;
+    }
+    return sums + term(static_cast<__mmask8>((1u << (end - p)) - 1u), p, more);
+  }
+
+  TL_INLINE T product(int64_t p, int64_t end) {
+    if (end - p < kFew) return few(p, end);
+    V sum = lanes(p, end);
+    return horizontal_sums<1>(&sum)[0];
+  }
+
+  // Whether all columns that were read are within bounds.
+  bool good() const { return !wrong_; }
+
+ private:
+  static constexpr __mmask8 kAll = 0xFF;
+
+  TL_INLINE V term(__mmask8 lanes, int64_t p, V sum) {
+    const __m512i columns = _mm512_maskz_loadu_epi64(lanes, columns_ + p);
+    const __mmask8 within = _mm512_mask_cmplt_epu64_mask(lanes, columns, bound_);
+    wrong_ |= within ^ lanes;
+    return fma_of(load_lanes_of(lanes, values_ + p), gather_lanes_of(within, columns, x_), sum);
+  }
+  // Terms for which a vector does not pay, one by one.
+  TL_INLINE T few(int64_t p, int64_t end) {
+    T sum = 0;
+    for (; p < end; ++p) {
+      const auto column = static_cast<uint64_t>(columns_[p]);
+      if (column < cols_)
+        sum = fma(values_[p], x_[column], sum);
+      else
+        wrong_ = kAll;
+    }
+    return sum;
+  }
+
+  const int64_t* columns_;
+  const T *values_, *x_;
+  uint64_t cols_;
+  __m512i bound_;
+  __mmask8 wrong_ = 0;
+};
 #endif
 
 template <class T>
@@ -58,42 +124,38 @@ class CsrLoop {
         out_(reinterpret_cast<T*>(out)) {}
 
   bool run() const {
+    if (width_ == 1 && stride_ == 1) return products_with_vector();
     return each_checked_part(a_, width_, [&](int64_t begin, int64_t end) {
-      if (width_ == 1 && stride_ == 1)
-        for (int64_t i = begin; i < end; ++i) out_[i] = dot(a_.offsets[i], a_.offsets[i + 1]);
-      else
-        for (int64_t i = begin; i < end; ++i) row(i);
+      for (int64_t i = begin; i < end; ++i) row(i);
     });
   }
 
  private:
 #if TL_ISA_LEVEL >= 4
-  // Terms 0, W, 2W, … of a row are added in lane 0, and so on, in two alternating sums.
-  TL_INLINE T dot(int64_t p, int64_t end) const {
-    if (end - p < kFew) return few(p, end);
-    V sums = {}, more = {};
-    for (; p + 2 * W <= end; p += 2 * W) {
-      sums = fma(read<V>(at(p)), gathered<T>(b_, a_.columns + p, W), sums);
-      more = fma(read<V>(at(p + W)), gathered<T>(b_, a_.columns + p + W, W), more);
-    }
-    if (p + W <= end) {
-      sums = fma(read<V>(at(p)), gathered<T>(b_, a_.columns + p, W), sums);
-      p += W;
-    }
-    if (p < end) {
-      const int64_t n = end - p;
-      more = fma(load_some<T>(values_ + p, n), gathered<T>(b_, a_.columns + p, n), more);
-    }
-    return horizontal_sum(sums + more);
+  bool products_with_vector() const {
+    std::atomic<bool> good = true;
+    each_part_of_rows(a_, 1, [&](int64_t begin, int64_t end) {
+      RowProducts<T> products(a_, values_, b_);
+      const int64_t* offsets = a_.offsets;
+      int64_t i = begin;
+      const bool few = offsets[end] - offsets[begin] < kFew * (end - begin);
+      for (; !few && i + kGather <= end; i += kGather) {
+        Gather<T> sums[kGather];
+#pragma GCC unroll 8
+        for (int k = 0; k < kGather; ++k) sums[k] = products.lanes(offsets[i + k], offsets[i + k + 1]);
+        write(reinterpret_cast<char*>(out_ + i), horizontal_sums<kGather>(sums));
+      }
+      for (; i < end; ++i) out_[i] = products.product(offsets[i], offsets[i + 1]);
+      if (!products.good()) good = false;
+    });
+    return good;
   }
-  // Terms that no vector is worth while for, one by one.
-  TL_INLINE T few(int64_t p, int64_t end) const {
-    T sum = 0;
-    for (; p < end; ++p) sum = fma(values_[p], b_[a_.columns[p]], sum);
-    return sum;
-  }
-  const char* at(int64_t p) const { return reinterpret_cast<const char*>(values_ + p); }
 #else
+  bool products_with_vector() const {
+    return each_checked_part(a_, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) out_[i] = dot(a_.offsets[i], a_.offsets[i + 1]);
+    });
+  }
   // Without a quick gather, a lane is loaded by itself as well: scalars, in sums that need not wait for each
   // other.
   TL_INLINE T dot(int64_t p, int64_t end) const {
@@ -157,7 +219,7 @@ class SampledLoop {
  public:
   using V = Vec<T>;
   static constexpr int W = kLanes<T>;
-  static constexpr int kColumns = 4;  // of one row at a time
+  static constexpr int kColumns = W < 4 ? W : 4;  // of one row at a time
 
   SampledLoop(const CompressedRows& a, const DenseRows& x, const DenseRows& y, char* out)
       : a_(a),
@@ -186,10 +248,9 @@ class SampledLoop {
   }
   int64_t tile_columns() const {
     const int64_t bytes = std::max<int64_t>(terms_, 1) * static_cast<int64_t>(sizeof(T));
-    const double elements = static_cast<double>(a_.rows) * static_cast<double>(a_.cols);
-    const double columns = kTileNonzeros * elements / std::max<double>(static_cast<double>(a_.count()), 1);
-    if (columns > static_cast<double>(kSparseTileBytes / bytes)) return std::max<int64_t>(a_.cols, 1);
-    return std::max({static_cast<int64_t>(columns), kTileBytes / bytes, int64_t{1}});
+    const int64_t columns = std::max<int64_t>(kTileBytes / bytes, 1);
+    const double density = static_cast<double>(a_.count()) / static_cast<double>(a_.rows) / a_.cols;
+    return static_cast<double>(columns) * density < kTileNonzeros ? std::max<int64_t>(a_.cols, 1) : columns;
   }
 
   // The nonzeros from p on whose columns are below `bound`; returns the first that isn't.
@@ -199,8 +260,15 @@ class SampledLoop {
     int64_t stop = p;
     while (stop < end && a_.columns[stop] < bound) ++stop;
     for (; p + kColumns <= stop; p += kColumns) products<kColumns>(x, p);
-    for (; p < stop; ++p) products<1>(x, p);
+    rest<kColumns / 2>(x, p, stop - p);
     return stop;
+  }
+
+  // Fewer than 2 * n products.
+  template <int n>
+  TL_INLINE void rest(const T* x, int64_t p, int64_t count) const {
+    if (count >= n) products<n>(x, p);
+    if constexpr (n > 1) count >= n ? rest<n / 2>(x, p + n, count - n) : rest<n / 2>(x, p, count);
   }
 
   // Each sum by itself, whatever n is: lanes first, then across, then the terms that fill no vector. Unrolled
@@ -229,7 +297,11 @@ class SampledLoop {
       for (int k = 0; k < n; ++k) sums[k] = fma(a, load_some<T>(y[k] + t, terms_ - t), sums[k]);
     }
 #pragma GCC unroll 4
-    for (int k = 0; k < n; ++k) out_[p + k] = horizontal_sum(sums[k] + more[k]);
+    for (int k = 0; k < n; ++k) sums[k] += more[k];
+    if constexpr (n == 1)
+      out_[p] = horizontal_sum(sums[0]);
+    else
+      store_some<T>(out_ + p, n, horizontal_sums<n>(sums));
   }
   static V at(const T* p) { return read<V>(reinterpret_cast<const char*>(p)); }
 
