@@ -526,9 +526,9 @@ class CallParser {
 
   bool accept(int param, PyObject* o, Py_ssize_t position) {
     const TlArgInfo& arg = info_.args[param];
-    const bool fits =
-        !is_lone_size(param, o) && (parse_value(o, arg, out_.values[param], scratch_, out_.overloaded) ||
-                                    named_dims(param, o) || stands_for_empty(param, o));
+    const bool fits = !is_number_for_size(param, o) &&
+                      (parse_value(o, arg, out_.values[param], scratch_, out_.overloaded) ||
+                       named_dims(param, o) || stands_for_empty(param, o));
     if (!fits) return mismatch(arg, o, position);
     seen_ |= uint64_t{1} << param;
     return true;
@@ -602,8 +602,9 @@ class CallParser {
     return type_name(o);
   }
 
-  // `randint(0, 10)` lacks a size: a number is one only where sizes may be written out.
-  bool is_lone_size(int param, PyObject* o) const {
+  // Whether a number stands where the schema has `SymInt[] size`: the 10 of `randint(0, 10)`, which lacks its
+  // size. Where `size` is the only positional parameter, as in `zeros(2, 3)`, a number is a size.
+  bool is_number_for_size(int param, PyObject* o) const {
     return PyLong_CheckExact(o) && info_.args[param].kind == TL_ARG_INT_LIST &&
            std::strcmp(info_.args[param].name, "size") == 0 && !is_only_positional(param) &&
            std::strstr(info_.schema, "[] size");  // int[2] takes a number
