@@ -194,11 +194,11 @@ def test_types_that_are_left_as_they_are():
 
 def test_results_are_those_of_converted_inputs():
     a, b = tl.randn(5, 7), tl.randn(7, 3)
-    wanted = a.bfloat16() @ b.bfloat16()
+    expected = a.bfloat16() @ b.bfloat16()
     with autocast("cpu"):
-        assert tl.equal(a @ b, wanted)
-        loss = F.mse_loss(wanted, tl.zeros(5, 3))
-    assert tl.equal(loss, F.mse_loss(wanted.float(), tl.zeros(5, 3)))
+        assert tl.equal(a @ b, expected)
+        loss = F.mse_loss(expected, tl.zeros(5, 3))
+    assert tl.equal(loss, F.mse_loss(expected.float(), tl.zeros(5, 3)))
 
 
 def test_gradients_have_the_types_of_what_they_belong_to():
@@ -209,13 +209,13 @@ def test_gradients_have_the_types_of_what_they_belong_to():
         loss = F.cross_entropy(output, y)
     assert output.dtype == HALF and loss.dtype == WIDE
     loss.backward()
-    found = [p.grad.clone() for p in model.parameters()]
-    assert all(g.dtype == WIDE for g in found)
+    result = [p.grad.clone() for p in model.parameters()]
+    assert all(g.dtype == WIDE for g in result)
     model.zero_grad()
     w = [p.detach().bfloat16().requires_grad_() for p in model.parameters()]
     by_hand = F.linear(F.relu(F.linear(x.bfloat16(), w[0], w[1])), w[2], w[3])
     F.cross_entropy(by_hand.float(), y).backward()
-    for got, parameter in zip(found, w, strict=True):
+    for got, parameter in zip(result, w, strict=True):
         assert tl.equal(got, parameter.grad.float())
 
 
@@ -246,12 +246,12 @@ def test_a_decorated_function_that_calls_itself():
 
 
 def test_a_region_belongs_to_its_thread():
-    seen = []
+    records = []
     with autocast("cpu"):
-        thread = threading.Thread(target=lambda: seen.append(is_autocast_enabled("cpu")))
+        thread = threading.Thread(target=lambda: records.append(is_autocast_enabled("cpu")))
         thread.start()
         thread.join()
-    assert seen == [False]
+    assert records == [False]
 
 
 def test_a_decorated_function_in_several_threads():
@@ -451,28 +451,28 @@ def square(seen, **options):
 
 
 def test_functions_outside_of_a_region():
-    seen = []
+    records = []
     x = tl.tensor([3.0], requires_grad=True)
-    square(seen)(x).backward()
-    assert x.grad.tolist() == [6] and seen == [(WIDE, False)] * 2
+    square(records)(x).backward()
+    assert x.grad.tolist() == [6] and records == [(WIDE, False)] * 2
 
 
 def test_functions_in_a_region():
-    seen = []
+    records = []
     x = tl.tensor([3.0], requires_grad=True)
     with autocast("cpu"):
-        y = square(seen)(x)
+        y = square(records)(x)
     y.backward()
-    assert seen == [(WIDE, True)] * 2
+    assert records == [(WIDE, True)] * 2
 
 
 def test_functions_that_convert_their_inputs():
-    seen = []
+    records = []
     x = tl.tensor([3.0], dtype=HALF, requires_grad=True)
     with autocast("cpu"):
-        y = square(seen, cast_inputs=WIDE)(x)
+        y = square(records, cast_inputs=WIDE)(x)
     y.backward()
-    assert y.dtype == WIDE and seen == [(WIDE, False)] * 2 and x.grad.tolist() == [6]
+    assert y.dtype == WIDE and records == [(WIDE, False)] * 2 and x.grad.tolist() == [6]
 
 
 def test_types_by_default():
