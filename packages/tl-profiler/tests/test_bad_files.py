@@ -132,11 +132,11 @@ def test_broken_snapshots_are_refused(tmp_path, kind):
 
 def test_the_command_line_refuses_before_the_program_runs(tmp_path):
     (tmp_path / "train.py").write_text("open('ran', 'w')")
-    for arguments, said in ((["--trace", "nowhere/t.json", "train.py"], "cannot be written"),
+    for arguments, message in ((["--trace", "nowhere/t.json", "train.py"], "cannot be written"),
                             (["--last", "-1", "train.py"], "--last needs"),
                             (["--no-stacks", "--stacks", "s.txt", "train.py"], "--stacks needs"),
                             (["missing.py"], "there is no file")):  # fmt: skip
         ran = subprocess.run([sys.executable, "-m", "tl_profiler", "run", *arguments], cwd=tmp_path,
                              capture_output=True, text=True, timeout=120)  # fmt: skip
-        assert ran.returncode != 0 and said in ran.stderr and "Traceback" not in ran.stderr
+        assert ran.returncode != 0 and message in ran.stderr and "Traceback" not in ran.stderr
     assert os.listdir(tmp_path) == ["train.py"]

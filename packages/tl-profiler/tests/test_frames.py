@@ -71,7 +71,7 @@ def test_a_line_is_of_the_program():
     ]
 
 
-def recorded(*rows):
+def record(*rows):
     """Columns of events, from (name, kind, parent, microseconds)."""
     names = sorted({row[0] for row in rows})
     columns = {
@@ -109,7 +109,7 @@ def rows(events):
 
 
 def test_runners_and_imports_are_left_out():
-    events = recorded(*PROGRAM)
+    events = record(*PROGRAM)
     page_events.select(events)
     assert rows(events) == [
         ("train.py(1): <module>", -1),
@@ -123,7 +123,7 @@ def test_runners_and_imports_are_left_out():
 
 @pytest.mark.parametrize(("most", "omissions"), [(5, 0), (4, 1), (3, 2), (2, 3), (1, 3), (0, 3)])
 def test_short_calls_are_left_out_beyond_a_number(most, omissions):
-    events = recorded(*PROGRAM)
+    events = record(*PROGRAM)
     page_events.select(events, most)
     calls = ["train.py(1): <module>", "model.py(1): <module>", "<built-in function len>"][: 3 - omissions]
     names = [name for name, _ in rows(events)]

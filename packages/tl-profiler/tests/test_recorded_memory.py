@@ -46,8 +46,8 @@ def profiled():
         memory(300, -64, 70_900),
         memory(800, 4, 80_000),
     ]  # fmt: skip
-    known = {100: "PARAMETER", 800: "OPTIMIZER_STATE", 999: "INPUT"}
-    return MemoryProfile(SimpleNamespace(recorded=events, known_tensors=known, trace_start_ns=lambda: 5_000))
+    facts = {100: "PARAMETER", 800: "OPTIMIZER_STATE", 999: "INPUT"}
+    return MemoryProfile(SimpleNamespace(recorded=events, known_tensors=facts, trace_start_ns=lambda: 5_000))
 
 
 def test_each_allocation_has_a_category(profiled):

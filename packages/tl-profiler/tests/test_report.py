@@ -47,7 +47,7 @@ def profiled():
     return prof
 
 
-def signed(number):
+def sign(number):
     return -(number + 1) // 2 if number % 2 else number // 2
 
 
@@ -63,11 +63,11 @@ def columns_of(page):
             sum(byte << 8 * k for k, byte in enumerate(number)) for number in zip(*planes, strict=True)
         ]
         if coding == "differences":
-            numbers = list(itertools.accumulate(map(signed, numbers)))
+            numbers = list(itertools.accumulate(map(sign, numbers)))
         elif coding == "distances":
-            numbers = [i - signed(n) for i, n in enumerate(numbers)]
+            numbers = [i - sign(n) for i, n in enumerate(numbers)]
         elif coding == "zigzag":
-            numbers = [signed(n) for n in numbers]
+            numbers = [sign(n) for n in numbers]
         columns[name] = numbers
     assert at == len(packed)
     return head, columns
@@ -158,8 +158,8 @@ def test_programs_run_as_they_are(tmp_path):
         "runpy" in name or "importlib" in name for name in names
     )
     assert all("runpy" not in frame for stack in head["stacks"].values() for frame in stack)
-    told = run("-m", "work", cwd=tmp_path)
-    assert told.returncode == 0, told.stderr
+    message = run("-m", "work", cwd=tmp_path)
+    assert message.returncode == 0, message.stderr
     assert run("missing.py", cwd=tmp_path).returncode == 2
     refused = run("--html", "nowhere/r.html", "train.py", cwd=tmp_path)
     assert refused.returncode != 0 and "cannot be written" in refused.stderr and "argv" not in refused.stdout
@@ -230,9 +230,9 @@ def shown(path, profile_dir):
     command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile_dir}",
                "--virtual-time-budget=20000", "--dump-dom", f"file://{path}"]  # fmt: skip
     dom = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
-    found = re.search(r'<pre id="told">(.*?)</pre>', dom)
-    assert found, dom[-2000:]
-    return json.loads(found[1])
+    result = re.search(r'<pre id="told">(.*?)</pre>', dom)
+    assert result, dom[-2000:]
+    return json.loads(result[1])
 
 
 @pytest.mark.skipif(BROWSER is None, reason="needs a headless Chromium on the path, or in TL_TEST_BROWSER")
@@ -240,10 +240,15 @@ def test_a_browser_shows_sorts_and_searches(profiled, tmp_path):
     text = report.render(profiled)
     path = tmp_path / "page.html"
     path.write_text(text.replace("</body>", PROBE + "</body>"))
-    told = shown(path, tmp_path / "browser")
-    assert told["Operators"] > 5 and told["Lines"] >= 2 and told["Memory"] >= 1 and told["Allocations"] >= 3
-    assert told["mostCalled"].startswith("aten::") and told["found"] == 1
-    assert told["first"] == "Operators" and told["next"] == [2, 2]
-    corners = told["corners"]
+    message = shown(path, tmp_path / "browser")
+    assert (
+        message["Operators"] > 5
+        and message["Lines"] >= 2
+        and message["Memory"] >= 1
+        and message["Allocations"] >= 3
+    )
+    assert message["mostCalled"].startswith("aten::") and message["found"] == 1
+    assert message["first"] == "Operators" and message["next"] == [2, 2]
+    corners = message["corners"]
     assert corners == [[0, 0], [0, 5], [0, 0], [0, 3], [3.6, 3], [3.6, 8], [3.6, 3], [3.6, 8]]
     assert all(a[0] == b[0] or a[1] == b[1] for a, b in itertools.pairwise(corners))

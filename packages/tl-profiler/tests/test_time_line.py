@@ -94,10 +94,10 @@ def test_habits_are_found(tmp_path):
         weight.sum().backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=False)
-    found = {kind.__name__: len(kind(prof).matched_events()) for kind in habits._ALL}
-    assert found["ForLoopIndexingPattern"] == 1 and found["Conv2dBiasFollowedByBatchNorm2dPattern"] == 1
-    assert found["OptimizerSingleTensorPattern"] == 0, "all parameters are stepped at once"
-    assert found["GradNotSetToNonePattern"] == 1
+    result = {kind.__name__: len(kind(prof).matched_events()) for kind in habits._ALL}
+    assert result["ForLoopIndexingPattern"] == 1 and result["Conv2dBiasFollowedByBatchNorm2dPattern"] == 1
+    assert result["OptimizerSingleTensorPattern"] == 0, "all parameters are stepped at once"
+    assert result["GradNotSetToNonePattern"] == 1
     habits.report_all_anti_patterns(prof, print_enable=False, json_report_dir=str(tmp_path))
     report = json.loads((tmp_path / "torchtidy_report.json").read_text())
     assert sum(map(len, report.values())) >= 2
