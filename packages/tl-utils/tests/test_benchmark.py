@@ -32,13 +32,13 @@ from tl_utils.benchmark.utils.valgrind_wrapper import callgrind_file
 TASK = TaskSpec("f(x)", "pass", label="f", sub_label="fast", description="n = 1")
 
 
-def measured(times, task=TASK, number=1):
+def measure(times, task=TASK, number=1):
     return Measurement(number, list(times), task)
 
 
 def test_statistics_are_those_of_the_standard_library():
     times = [3e-6, 1e-6, 2e-6, 7e-6, 4e-6]
-    m = measured(times)
+    m = measure(times)
     low, middle, high = statistics.quantiles(times, n=4, method="inclusive")
     assert m.mean == pytest.approx(statistics.fmean(times), rel=1e-15)
     assert m.median == pytest.approx(middle, rel=1e-15)
@@ -49,17 +49,17 @@ def test_statistics_are_those_of_the_standard_library():
 
 
 def test_figures_and_warnings():
-    assert measured([1e-3] * 20).significant_figures == 4
-    assert not measured([1e-3] * 20).has_warnings
-    assert measured([1e-3, 2e-3, 3e-3, 4e-3]).significant_figures == 1
-    assert "WARNING" in repr(measured([1e-3, 2e-3, 3e-3, 4e-3]))
+    assert measure([1e-3] * 20).significant_figures == 4
+    assert not measure([1e-3] * 20).has_warnings
+    assert measure([1e-3, 2e-3, 3e-3, 4e-3]).significant_figures == 1
+    assert "WARNING" in repr(measure([1e-3, 2e-3, 3e-3, 4e-3]))
     with pytest.raises(ValueError, match="raw_times is empty"):
-        _ = measured([]).median
+        _ = measure([]).median
 
 
 def test_merging():
     other = TaskSpec("g(x)", "pass")
-    merged = Measurement.merge([measured([2.0], number=2), measured([3.0]), measured([5.0], other)])
+    merged = Measurement.merge([measure([2.0], number=2), measure([3.0]), measure([5.0], other)])
     assert [(m.task_spec, m.number_per_run, m.times) for m in merged] == [
         (TASK, 1, [1.0, 3.0]),
         (other, 1, [5.0]),
@@ -68,7 +68,7 @@ def test_merging():
 
 
 def test_attributes_of_the_task():
-    m = measured([1.0])
+    m = measure([1.0])
     assert (m.stmt, m.label, m.num_threads, m.as_row_name, m.title) == ("f(x)", "f", 1, "fast", "f: fast")
     with pytest.raises(AttributeError, match="nothing"):
         _ = m.nothing
@@ -199,7 +199,7 @@ def table(results):
 
 def test_a_table_has_rows_and_columns():
     results = [
-        measured(
+        measure(
             [1e-6], TaskSpec("f", "pass", label="f", sub_label=name, description=size, num_threads=threads)
         )
         for name in ("a", "b")
@@ -223,7 +223,7 @@ def test_a_table_has_rows_and_columns():
 
 def test_tables_by_label_environment_and_warning():
     tasks = [TaskSpec("f", "pass", label=label, env=env) for label in ("f", "g") for env in ("old", "new")]
-    compare = Compare([measured([1e-3, 2e-3, 3e-3, 4e-3], task) for task in tasks])
+    compare = Compare([measure([1e-3, 2e-3, 3e-3, 4e-3], task) for task in tasks])
     compare.highlight_warnings()
     text = str(compare)
     assert text.count("Times are in milliseconds") == 2

@@ -34,9 +34,9 @@ SAMPLES = [
 def test_inputs_come_back_as_they_were():
     model, expressions = Twice(), []
     augment_model_with_bundled_inputs(model, SAMPLES, expressions, info=["one"])
-    found = model.get_all_bundled_inputs()
+    result = model.get_all_bundled_inputs()
     assert model.get_num_bundled_inputs() == len(SAMPLES) == len(expressions)
-    for (x,), (y,) in zip(found, SAMPLES, strict=True):
+    for (x,), (y,) in zip(result, SAMPLES, strict=True):
         assert_close(x, y, rtol=0, atol=0)
         assert x.stride() == y.stride()
     about = model.get_bundled_inputs_functions_and_info()["forward"]
@@ -61,7 +61,7 @@ def test_large_tensors_are_refused(x):
 
 def test_arguments_that_are_made():
     model = Twice()
-    made = InflatableArg(
+    result = InflatableArg(
         [1, 2],
         fmt_fn="""
         def {}(self, value: List[int]):
@@ -71,7 +71,7 @@ def test_arguments_that_are_made():
     samples = [
         (bundled_inputs.bundle_randn(1 << 16),),
         (bundled_inputs.bundle_large_tensor(tl.arange(100)),),
-        (made,),
+        (result,),
     ]
     augment_model_with_bundled_inputs(model, samples)
     (noise,), (large,), (numbers,) = model.get_all_bundled_inputs()

@@ -10,7 +10,7 @@ import tl_nn.functional as F
 from tl_utils.flop_counter import FlopCounterMode, flop_registry, register_flop_formula
 
 
-def counted(function):
+def count(function):
     with FlopCounterMode(display=False) as counter:
         function()
     return counter
@@ -35,22 +35,22 @@ def counted(function):
     ],
 )  # fmt: skip
 def test_operators(function, flops):
-    assert counted(function).get_total_flops() == flops
+    assert count(function).get_total_flops() == flops
 
 
 def test_backwards_count_twice():
     layers = [tl_nn.Linear(3, 4), tl_nn.Conv1d(3, 4, 2), tl_nn.ConvTranspose2d(3, 4, 2)]
     for layer, shape in zip(layers, [(5, 3), (2, 3, 7), (1, 3, 4, 4)], strict=True):
         x = tl.ones(*shape, requires_grad=True)
-        forward = counted(lambda layer=layer, x=x: layer(x)).get_total_flops()
-        both = counted(lambda layer=layer, x=x: layer(x).sum().backward()).get_total_flops()
+        forward = count(lambda layer=layer, x=x: layer(x)).get_total_flops()
+        both = count(lambda layer=layer, x=x: layer(x).sum().backward()).get_total_flops()
         assert both == 3 * forward > 0
 
 
 def test_recurrent_layers():
     steps, batch, inputs, hidden = 3, 2, 4, 5
     lstm = tl_nn.LSTM(inputs, hidden)
-    flops = counted(lambda: lstm(tl.ones(steps, batch, inputs))).get_total_flops()
+    flops = count(lambda: lstm(tl.ones(steps, batch, inputs))).get_total_flops()
     assert flops == 2 * steps * batch * 4 * hidden * (inputs + hidden)
 
 
@@ -95,7 +95,7 @@ def test_formulas_of_ones_own():
         return 10 * x.numel()
 
     try:
-        assert counted(lambda: tl.ones(3).sin()).get_total_flops() == 30
+        assert count(lambda: tl.ones(3).sin()).get_total_flops() == 30
         with pytest.raises(RuntimeError, match="has a formula already"):
             register_flop_formula(tl.ops.aten.sin)(lambda: 0)
     finally:

@@ -28,11 +28,11 @@ def test_distributions_stay_within_bounds():
     log = [FuzzedParameter("n", 4, 64, "loguniform").sample(state) for _ in range(300)]
     even = [FuzzedParameter("n", 4, 64, "uniform").sample(state) for _ in range(300)]
     real = [FuzzedParameter("n", 0.0, 1.0, "uniform").sample(state) for _ in range(10)]
-    chosen = [FuzzedParameter("n", distribution={"a": 0.9, "b": 0.1}).sample(state) for _ in range(300)]
+    choice = [FuzzedParameter("n", distribution={"a": 0.9, "b": 0.1}).sample(state) for _ in range(300)]
     assert all(4 <= n <= 64 and isinstance(n, int) for n in log + even)
     assert sum(n <= 16 for n in log) > 1.5 * sum(n <= 16 for n in even)
     assert all(0 <= x <= 1 for x in real)
-    assert 240 < chosen.count("a") < 298
+    assert 240 < choice.count("a") < 298
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,10 @@ def test_fuzzers_of_operators():
 def test_sparse_fuzzers(fuzzer):
     kinds = set()
     for tensors, properties, p in fuzzer(seed=0, dtype=tl_core.float64).take(6):
-        x, known = tensors["x"], properties["x"]
+        x, facts = tensors["x"], properties["x"]
         assert x.sparse_dim() == min(p["sparse_dim"], p["dim"])
-        assert x.is_coalesced() == known["is_coalesced"] == p["coalesced"]
-        assert known["density"] + known["sparsity"] == pytest.approx(1)
+        assert x.is_coalesced() == facts["is_coalesced"] == p["coalesced"]
+        assert facts["density"] + facts["sparsity"] == pytest.approx(1)
         assert x.coalesce().indices().shape[1] <= x._nnz()
         kinds.add(p["coalesced"])
     assert kinds == {True, False}

@@ -60,8 +60,8 @@ def site(monkeypatch, tmp_path):
             if body is None:
                 self.send_error(404)
                 return
-            asked = self.headers.get("Range")
-            first = int(asked.removeprefix("bytes=").rstrip("-")) if asked and site.ranges else 0
+            request = self.headers.get("Range")
+            first = int(request.removeprefix("bytes=").rstrip("-")) if request and site.ranges else 0
             self.send_response(206 if first else 200)
             self.send_header("Content-Length", str(len(body) - first))
             self.send_header("ETag", '"1"')
@@ -234,14 +234,14 @@ def test_a_refusal(repository, monkeypatch, answer, error):
 
 
 def test_an_agreement_is_remembered(repository, monkeypatch):
-    asked = []
-    monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or "y")
+    request = []
+    monkeypatch.setattr("builtins.input", lambda question: request.append(question) or "y")
     hub.load("owner/name", "model", trust_repo="check")
     assert trusted() == ["owner_name"]
     hub.load("owner/name", "model", trust_repo="check")
-    assert len(asked) == 1
+    assert len(request) == 1
     hub.load("owner/name", "model", trust_repo=False)
-    assert len(asked) == 2
+    assert len(request) == 2
     os.remove(os.path.join(hub.get_dir(), "trusted_list"))
     hub.load("owner/name", "model", trust_repo="check")
     assert trusted() == []

@@ -36,10 +36,10 @@ def test_aggregations(heard):
     stat = Stat("s", list(Aggregation), HOUR, max_samples=3)
     for value in (2.0, 5.0, 1.0):
         stat.add(value)
-    wanted = {"value": 1.0, "mean": 8 / 3, "count": 3, "sum": 8.0, "max": 5.0, "min": 1.0}
+    expected = {"value": 1.0, "mean": 8 / 3, "count": 3, "sum": 8.0, "max": 5.0, "min": 1.0}
     assert heard[0].name == "torch.monitor.Stat"
-    assert heard[0].data == {f"s.{k}": v for k, v in wanted.items()}
-    assert {a.name.lower(): v for a, v in stat.get().items()} == wanted
+    assert heard[0].data == {f"s.{k}": v for k, v in expected.items()}
+    assert {a.name.lower(): v for a, v in stat.get().items()} == expected
     assert abs(heard[0].timestamp - datetime.now()) < timedelta(minutes=1)
 
 
@@ -83,17 +83,17 @@ def test_handlers_come_and_go(heard):
 
 
 def test_scalars_are_written(heard):
-    written = []
+    text = []
 
     class Writer:
         def add_scalar(self, tag, value, walltime):
-            written.append((tag, value, walltime))
+            text.append((tag, value, walltime))
 
     handle = register_event_handler(TensorboardEventHandler(Writer()))
     Stat("s", [Aggregation.MAX], HOUR, 1).add(3)
     log_event(Event("other", datetime.now(), {"a": 1}))
     unregister_event_handler(handle)
-    assert [w[:2] for w in written] == [("s.max", 3.0)]
+    assert [w[:2] for w in text] == [("s.max", 3.0)]
 
 
 @pytest.mark.parametrize(

@@ -45,10 +45,10 @@ def test_attention_is_products_of_matrices():
 
 
 def test_formulas_see_shapes():
-    seen = []
-    function = flop_counter.shape_wrapper(lambda *shapes, out_shape: seen.append((shapes, out_shape)) or 3)
+    records = []
+    function = flop_counter.shape_wrapper(lambda *shapes, out_shape: records.append((shapes, out_shape)) or 3)
     assert function(tl.ones(2, 3), [tl.ones(4)], 5, out_val=tl.ones(6)) == 3
-    assert seen == [(((2, 3), [(4,)], 5), (6,))]
+    assert records == [(((2, 3), [(4,)], 5), (6,))]
     assert flop_counter.get_shape(tl.ones(2)) == (2,) and flop_counter.get_shape("text") == "text"
 
 

@@ -36,10 +36,10 @@ def test_the_environment():
 
 
 def test_the_environment_as_a_program():
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "tl_utils.collect_env"], capture_output=True, text=True, check=True
     )
-    assert done.stdout.startswith("Collecting environment information...\ntl version")
+    assert process.stdout.startswith("Collecting environment information...\ntl version")
 
 
 def test_commands_that_fail(monkeypatch):

@@ -31,15 +31,15 @@ EVERYTHING = {"images": 0, "audio": 0, "scalars": 0, "histograms": 0, "tensors":
 
 
 def read(folder):
-    found = EventAccumulator(str(folder), size_guidance=EVERYTHING)
-    found.Reload()
-    return found
+    result = EventAccumulator(str(folder), size_guidance=EVERYTHING)
+    result.Reload()
+    return result
 
 
 @pytest.fixture
 def writer(tmp_path):
-    with SummaryWriter(tmp_path / "run") as made:
-        yield made
+    with SummaryWriter(tmp_path / "run") as result:
+        yield result
 
 
 def test_scalars(writer, tmp_path):
@@ -88,10 +88,10 @@ def test_histograms(writer, tmp_path):
     writer.close()
     events = read(tmp_path / "run")
     (event,) = events.Histograms("edges")
-    found = event.histogram_value
+    result = event.histogram_value
     assert event.step == 3
-    assert (found.min, found.max, found.num, found.sum, found.sum_squares) == (1, 7, 4, 12.5, 60.25)
-    assert (found.bucket_limit, found.bucket) == ([1, 2, 3, 8], [0, 1, 2, 1])
+    assert (result.min, result.max, result.num, result.sum, result.sum_squares) == (1, 7, 4, 12.5, 60.25)
+    assert (result.bucket_limit, result.bucket) == ([1, 2, 3, 8], [0, 1, 2, 1])
     assert sum(events.Histograms("half")[0].histogram_value.bucket) == 50
     assert sum(events.Histograms("whole")[0].histogram_value.bucket) == 100
     assert len(events.Histograms("whole")[0].histogram_value.bucket) <= 8
@@ -119,14 +119,14 @@ def test_images_keep_their_pixels(writer, tmp_path):
     writer.add_images("list", [image] * 2)
     writer.close()
     events = read(tmp_path / "run")
-    wanted = image.transpose(1, 2, 0)
+    expected = image.transpose(1, 2, 0)
     for name in ("chw", "hwc", "unit"):
         (event,) = events.Images(name)
         assert (event.height, event.width) == (4, 5)
-        numpy.testing.assert_allclose(pixels(event), wanted, atol=1 if name == "unit" else 0)
+        numpy.testing.assert_allclose(pixels(event), expected, atol=1 if name == "unit" else 0)
     numpy.testing.assert_array_equal(pixels(events.Images("wh")[0]), numpy.stack([image[0]] * 3, 2))
     assert pixels(events.Images("batch")[0]).shape == (8, 40, 3)
-    numpy.testing.assert_array_equal(pixels(events.Images("list")[0]), numpy.concatenate([wanted] * 2, 1))
+    numpy.testing.assert_array_equal(pixels(events.Images("list")[0]), numpy.concatenate([expected] * 2, 1))
 
 
 @pytest.mark.parametrize(
@@ -140,9 +140,9 @@ def test_wrong_formats(writer, formats, shape):
 def test_boxes(writer, tmp_path):
     writer.add_image_with_boxes("b", numpy.zeros((3, 20, 20)), numpy.array([[2, 3, 12, 15]]), labels="l")
     writer.close()
-    found = pixels(read(tmp_path / "run").Images("b")[0])
-    assert found[10, 2].tolist() == found[3, 7].tolist() == [255, 0, 0]
-    assert found[10, 7].tolist() == [0, 0, 0]
+    result = pixels(read(tmp_path / "run").Images("b")[0])
+    assert result[10, 2].tolist() == result[3, 7].tolist() == [255, 0, 0]
+    assert result[10, 7].tolist() == [0, 0, 0]
     with pytest.raises(ValueError, match="a label for each box"):
         writer.add_image_with_boxes("b", numpy.zeros((3, 20, 20)), numpy.zeros((2, 4)), labels="l")
 
@@ -165,12 +165,12 @@ def test_videos_are_animated(writer, tmp_path):
     writer.add_video("v", tl_core.from_numpy(video), 2, fps=10)
     writer.close()
     (event,) = read(tmp_path / "run").Images("v")
-    found = Image.open(io.BytesIO(event.encoded_image_string))
-    assert (found.n_frames, found.info["duration"], event.step) == (3, 100, 2)
+    result = Image.open(io.BytesIO(event.encoded_image_string))
+    assert (result.n_frames, result.info["duration"], event.step) == (3, 100, 2)
     levels = []
     for frame in range(3):
-        found.seek(frame)
-        levels.append(int(numpy.asarray(found.convert("RGB")).mean()))
+        result.seek(frame)
+        levels.append(int(numpy.asarray(result.convert("RGB")).mean()))
     assert levels == [0, 255, 0]
     for wrong, fps in ((video[0], 4), (video, 0)):
         with pytest.raises(ValueError, match=r"\(N, T, 1 or 3, H, W\)|fps"):
@@ -242,14 +242,14 @@ def test_precision_and_recall(writer, tmp_path):
     writer.add_pr_curve_raw("r", [1, 0], [1, 0], [0, 1], [0, 1], [0.5, 0], [1, 0], num_thresholds=2)
     writer.close()
     events = read(tmp_path / "run")
-    found = tensor_util.make_ndarray(events.Tensors("c")[0].tensor_proto)
-    wanted = []
+    result = tensor_util.make_ndarray(events.Tensors("c")[0].tensor_proto)
+    expected = []
     for threshold in (0.0, 0.5, 1.0):
-        chosen = predictions >= threshold
-        tp, fp = (chosen & (labels == 1)).sum(), (chosen & (labels == 0)).sum()
+        choice = predictions >= threshold
+        tp, fp = (choice & (labels == 1)).sum(), (choice & (labels == 0)).sum()
         fn, tn = 3 - tp, 1 - fp
-        wanted.append([tp, fp, tn, fn, tp / max(tp + fp, 1), tp / 3])
-    numpy.testing.assert_allclose(found, numpy.array(wanted).T, rtol=1e-6)
+        expected.append([tp, fp, tn, fn, tp / max(tp + fp, 1), tp / 3])
+    numpy.testing.assert_allclose(result, numpy.array(expected).T, rtol=1e-6)
     content = events.PluginTagToContent("pr_curves")["c"]
     assert PrCurvePluginData.FromString(content).num_thresholds == 3
     assert tensor_util.make_ndarray(events.Tensors("r")[0].tensor_proto).shape == (6, 2)
@@ -344,20 +344,20 @@ def exported():
     return export.export(Model(), (tl_core.ones(2, 3),)), {"linear", "relu", "add", "sum"}
 
 
-def traced():
+def trace():
     from tl_compiler import fx
 
     return fx.symbolic_trace(Model()), {"Linear", "ReLU", "add", "sum"}
 
 
-@pytest.mark.parametrize("made", [exported, traced])
+@pytest.mark.parametrize("made", [exported, trace])
 def test_graphs_of_programs_need_no_run(writer, tmp_path, made):
-    program, wanted = made()
+    program, expected = made()
     writer.add_graph(program)
     writer.close()
     graph = GraphDef.FromString(read(tmp_path / "run").Graph().SerializeToString())
     nodes = {node.name: node for node in graph.node}
-    assert wanted <= {name.rpartition("/")[2].partition(".")[0] for name in nodes}
+    assert expected <= {name.rpartition("/")[2].partition(".")[0] for name in nodes}
     assert all(source in nodes for node in graph.node for source in node.input)
     output = nodes["output/output"]
     assert output.op == "IO Node" and nodes[output.input[0]].name.rpartition("/")[2] == "add"
@@ -368,7 +368,7 @@ def test_graphs_of_programs_need_no_run(writer, tmp_path, made):
 
 
 def test_a_traced_module_with_an_input_is_run(writer, tmp_path):
-    program, _ = traced()
+    program, _ = trace()
     writer.add_graph(program, tl_core.ones(2, 3))
     writer.close()
     graph = GraphDef.FromString(read(tmp_path / "run").Graph().SerializeToString())
