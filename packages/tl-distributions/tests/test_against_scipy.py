@@ -43,15 +43,17 @@ def quantiles(case, reference):
 
 @pytest.mark.parametrize("case", CONTINUOUS + DISCRETE, ids=lambda c: c.name)
 def test_log_prob(case):
-    ours, theirs = case.pair()
-    x = quantiles(case, theirs)
+    result, reference = case.pair()
+    x = quantiles(case, reference)
     within = np.isfinite(x)
     x = np.where(within, x, x[4])
     with np.errstate(all="ignore"):
-        expected = theirs.logpmf(x) if hasattr(theirs, "pmf") and case in DISCRETE else theirs.logpdf(x)
+        expected = (
+            reference.logpmf(x) if hasattr(reference, "pmf") and case in DISCRETE else reference.logpdf(x)
+        )
     rounding = np.broadcast_to(case.rounding(*case.parameters()), x.shape)
-    ours._validate_args = False
-    actual = ours.log_prob(tl_core.from_numpy(x)).numpy()
+    result._validate_args = False
+    actual = result.log_prob(tl_core.from_numpy(x)).numpy()
     usable = np.isfinite(expected)
     assert usable.mean() > 0.75
     compare(np.where(usable, actual, 0), np.where(usable, expected, 0), rounding)
@@ -68,28 +70,28 @@ if hasattr(tl_core.special, "gammainc"):
 
 @pytest.mark.parametrize("case", [c for c in CONTINUOUS if c.name in HAS_CDF], ids=lambda c: c.name)
 def test_cdf(case):
-    ours, theirs = case.pair()
-    x = quantiles(case, theirs)
+    result, reference = case.pair()
+    x = quantiles(case, reference)
     x = np.where(np.isfinite(x) & (x < 1e300), x, x[4])
-    ours._validate_args = False
+    result._validate_args = False
     with np.errstate(all="ignore"):
-        expected = theirs.cdf(x)
+        expected = reference.cdf(x)
     # a cdf passes on the rounding of its argument, which is x / scale for a location that is far away
-    slack = np.abs(x) * np.exp(np.clip(theirs.logpdf(x), -700, 700))
-    compare(ours.cdf(tl_core.from_numpy(x)).numpy(), expected, np.nan_to_num(slack, posinf=0))
+    slack = np.abs(x) * np.exp(np.clip(reference.logpdf(x), -700, 700))
+    compare(result.cdf(tl_core.from_numpy(x)).numpy(), expected, np.nan_to_num(slack, posinf=0))
 
 
 @pytest.mark.parametrize("case", [c for c in CONTINUOUS if c.name in HAS_ICDF], ids=lambda c: c.name)
 def test_icdf(case):
-    ours, theirs = case.pair()
+    result, reference = case.pair()
     p = np.broadcast_to(QUANTILES[:, None], (len(QUANTILES), len(case.parameters()[0]))).copy()
     with np.errstate(all="ignore"):
-        expected = theirs.ppf(p)
-    actual = ours.icdf(tl_core.from_numpy(p)).numpy()
+        expected = reference.ppf(p)
+    actual = result.icdf(tl_core.from_numpy(p)).numpy()
     usable = np.isfinite(expected) & (np.abs(expected) < 1e300)
     # 1 - p has the rounding of p; a location that is far away has its own
-    tail = np.maximum(np.abs(theirs.median() - expected), np.abs(theirs.median())) * 1e6 * (p > 0.5)
-    rounding = np.where(usable, np.maximum(tail, np.abs(theirs.median())), 0)
+    tail = np.maximum(np.abs(reference.median() - expected), np.abs(reference.median())) * 1e6 * (p > 0.5)
+    rounding = np.where(usable, np.maximum(tail, np.abs(reference.median())), 0)
     compare(np.where(usable, actual, 0), np.where(usable, expected, 0), rounding)
 
 
@@ -100,20 +102,20 @@ NO_ENTROPY = {"FisherSnedecor", "NegativeBinomial", "VonMises", "Poisson", "Bino
     "case", [c for c in CONTINUOUS + DISCRETE if c.name not in NO_ENTROPY], ids=lambda c: c.name
 )
 def test_entropy(case):
-    ours, theirs = case.pair()
-    compare(ours.entropy().numpy(), theirs.entropy(), case.rounding(*case.parameters()))
+    result, expected = case.pair()
+    compare(result.entropy().numpy(), expected.entropy(), case.rounding(*case.parameters()))
 
 
 @pytest.mark.parametrize(
     "case", [c for c in CONTINUOUS + DISCRETE if c.name != "VonMises"], ids=lambda c: c.name
 )
 def test_moments(case):
-    ours, theirs = case.pair()
-    usable = np.broadcast_to(case.moments(*case.parameters()), ours.batch_shape)
+    result, expected = case.pair()
+    usable = np.broadcast_to(case.moments(*case.parameters()), result.batch_shape)
     assert usable.sum() >= 25
     with np.errstate(all="ignore"):
-        mean, variance = theirs.stats(moments="mv")
+        mean, variance = expected.stats(moments="mv")
     usable = usable & np.isfinite(variance)
-    compare(np.where(usable, ours.mean.numpy(), 0), np.where(usable, mean, 0))
-    compare(np.where(usable, ours.variance.numpy(), 0), np.where(usable, variance, 0), 0.0)
-    assert np.array_equal(ours.stddev.numpy()[usable] > 0, variance[usable] > 0)
+    compare(np.where(usable, result.mean.numpy(), 0), np.where(usable, mean, 0))
+    compare(np.where(usable, result.variance.numpy(), 0), np.where(usable, variance, 0), 0.0)
+    assert np.array_equal(result.stddev.numpy()[usable] > 0, variance[usable] > 0)

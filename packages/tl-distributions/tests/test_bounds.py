@@ -45,14 +45,14 @@ def test_densities_at_the_ends_of_supports(name):
 @pytest.mark.parametrize("logit", [-INF, -1000.0, 0.0, 1000.0, INF])
 def test_bernoulli_of_any_logit(logit, dtype):
     logits = tl.tensor(logit, dtype=dtype, requires_grad=True)
-    made = dist.Bernoulli(logits=logits)
+    output = dist.Bernoulli(logits=logits)
     for value in (0.0, 1.0):
-        actual = made.log_prob(tl.tensor(value, dtype=dtype))
+        actual = output.log_prob(tl.tensor(value, dtype=dtype))
         expected = special.log_expit(logit if value else -logit)
         assert actual.item() == pytest.approx(expected)
         (result,) = grad(actual, logits)
         assert result.item() == pytest.approx(value - special.expit(logit))
-    entropy = made.entropy()
+    entropy = output.entropy()
     assert entropy.item() == pytest.approx(math.log(2) if logit == 0 else 0)
 
 
@@ -144,10 +144,10 @@ def test_divergences_of_certain_outcomes(p, q):
 @pytest.mark.parametrize("p", [0.0, 0.5, 20.0])
 @pytest.mark.parametrize("q", [0.0, 0.5, 20.0])
 def test_divergences_of_poisson_distributions(p, q):
-    made = [twin("Poisson", rate) for rate in (p, q)]
-    divergence = dist.kl_divergence(*made)
+    output = [twin("Poisson", rate) for rate in (p, q)]
+    divergence = dist.kl_divergence(*output)
     assert divergence.item() == pytest.approx(special.rel_entr(p, q) - p + q)
-    (result,) = grad(divergence, made[1].rate)
+    (result,) = grad(divergence, output[1].rate)
     assert q == 0 or result.item() == pytest.approx(1 - p / q)
 
 

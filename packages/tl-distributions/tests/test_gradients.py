@@ -199,8 +199,12 @@ def test_what_is_made_of_gamma_variables_has_gradients_of_the_mean(name):
     tl.manual_seed(3)
     mean = make(*leaves).rsample((40_000,)).mean()
     exact = make(*leaves).mean.sum()
-    for ours, theirs in zip(ag.grad(mean, leaves), ag.grad(exact, leaves, allow_unused=True), strict=True):
-        assert float(ours) == pytest.approx(float(theirs if theirs is not None else 0.0), rel=0.05, abs=0.05)
+    for result, expected in zip(
+        ag.grad(mean, leaves), ag.grad(exact, leaves, allow_unused=True), strict=True
+    ):
+        assert float(result) == pytest.approx(
+            float(expected if expected is not None else 0.0), rel=0.05, abs=0.05
+        )
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def close(got, want, tolerance=1e-9):
     np.testing.assert_allclose(np.asarray(got.tolist()), want, rtol=tolerance, atol=tolerance)
 
 
-def drawn(seed, least=1, most=8):
+def draw(seed, least=1, most=8):
     """A generator, and the number of dimensions."""
     rng = np.random.default_rng(seed)
     return rng, int(rng.integers(least, most))
@@ -35,7 +35,7 @@ def covariance(rng, n):
 @pytest.mark.parametrize("seed", SETTINGS)
 @pytest.mark.parametrize("form", ["covariance_matrix", "precision_matrix", "scale_tril"])
 def test_multivariate_normal(seed, form):
-    rng, n = drawn(seed)
+    rng, n = draw(seed)
     mean, spread = rng.normal(size=n) * 10, covariance(rng, n)
     of = {
         "covariance_matrix": spread,
@@ -53,7 +53,7 @@ def test_multivariate_normal(seed, form):
 
 @pytest.mark.parametrize("seed", SETTINGS)
 def test_low_rank_multivariate_normal(seed):
-    rng, n = drawn(seed, 2)
+    rng, n = draw(seed, 2)
     mean, factor, diagonal = rng.normal(size=n), rng.normal(size=(n, 2)), 10 ** rng.uniform(-2, 2, n)
     spread = factor @ factor.T + np.diag(diagonal)
     own = d.LowRankMultivariateNormal(tensor(mean), tensor(factor), tensor(diagonal))
@@ -67,7 +67,7 @@ def test_low_rank_multivariate_normal(seed):
 
 @pytest.mark.parametrize("seed", SETTINGS)
 def test_dirichlet(seed):
-    rng, n = drawn(seed, 2)
+    rng, n = draw(seed, 2)
     alpha = 10 ** rng.uniform(-0.5, 2, n)
     own, reference = d.Dirichlet(tensor(alpha)), stats.dirichlet(alpha)
     x = np.clip(reference.rvs(4, random_state=seed), 1e-12, None)
@@ -80,7 +80,7 @@ def test_dirichlet(seed):
 
 @pytest.mark.parametrize("seed", SETTINGS)
 def test_multinomial(seed):
-    rng, n = drawn(seed, 2)
+    rng, n = draw(seed, 2)
     total, probabilities = int(rng.integers(1, 40)), rng.dirichlet(np.ones(n))
     own, reference = d.Multinomial(total, tensor(probabilities)), stats.multinomial(total, probabilities)
     x = reference.rvs(4, random_state=seed)
@@ -93,7 +93,7 @@ def test_multinomial(seed):
 
 @pytest.mark.parametrize("seed", SETTINGS)
 def test_wishart(seed):
-    rng, n = drawn(seed, 2, 6)
+    rng, n = draw(seed, 2, 6)
     df, spread = n + rng.uniform(0.5, 20), covariance(rng, n)
     own, reference = d.Wishart(tensor(df), covariance_matrix=tensor(spread)), stats.wishart(df, spread)
     x = reference.rvs(3, random_state=seed)
@@ -106,7 +106,7 @@ def test_wishart(seed):
 @pytest.mark.parametrize("seed", SETTINGS)
 def test_moments_of_samples(seed):
     """The mean of 4,000 samples lies within six of its standard deviations."""
-    rng, n = drawn(seed, 2, 5)
+    rng, n = draw(seed, 2, 5)
     tl.manual_seed(seed)
     spread = covariance(rng, n)
     for own in (
@@ -125,7 +125,7 @@ def test_moments_of_samples(seed):
 @pytest.mark.parametrize("seed", SETTINGS)
 def test_lkj_cholesky(seed):
     """The correlation of two has a scaled beta distribution; factors have rows of length one."""
-    rng, n = drawn(seed, 2, 6)
+    rng, n = draw(seed, 2, 6)
     eta = float(rng.uniform(0.5, 5))
     tl.manual_seed(seed)
     factors = d.LKJCholesky(n, tensor(eta)).sample((5,))

@@ -24,7 +24,7 @@ LEAST = 1e-4
 SETTINGS = (2, 20, 41)  # of those in scipy_cases
 
 
-def drawn(distribution):
+def draw(distribution):
     """Samples at a fixed seed, as an array."""
     tl.manual_seed(7)
     return distribution.sample((SAMPLES,)).numpy()
@@ -36,7 +36,7 @@ def test_continuous(case, setting):
     if case.name == "Beta" and setting == SETTINGS[-1]:
         setting += 3  # that one has mass that rounds to 1, which no test of its values can tell apart
     parameters = [p[setting : setting + 1] for p in case.parameters()]
-    x = drawn(case.make(*map(tl.from_numpy, parameters)))[:, 0]
+    x = draw(case.make(*map(tl.from_numpy, parameters)))[:, 0]
     reference = case.reference(*(p[0] for p in parameters))
     if case.name == "VonMises":
         x = (x - parameters[0][0] + np.pi) % (2 * np.pi) - np.pi
@@ -48,7 +48,7 @@ def test_continuous(case, setting):
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_discrete(case, setting):
     parameters = [p[setting : setting + 1] for p in case.parameters()]
-    x = drawn(case.make(*map(tl.from_numpy, parameters)))[:, 0]
+    x = draw(case.make(*map(tl.from_numpy, parameters)))[:, 0]
     reference = case.reference(*(p[0] for p in parameters))
     assert chi_square(x, reference) > LEAST
     assert (x == np.floor(x)).all()
@@ -76,18 +76,18 @@ def chi_square(x, reference, least=10):
 @pytest.mark.parametrize("probs", [[0.5, 0.5], [0.1, 0.2, 0.7], [0.0, 0.9, 0.1], [1e-3] * 999 + [1e-3]])
 def test_classes(probs):
     p = tl.tensor(probs, dtype=tl.float64)
-    counts = np.bincount(drawn(D.Categorical(p)), minlength=len(probs))
+    counts = np.bincount(draw(D.Categorical(p)), minlength=len(probs))
     assert counts[np.array(probs) == 0].sum() == 0
     possible = np.array(probs) > 0
     expected = np.array(probs)[possible] / np.sum(probs) * SAMPLES
     assert st.chisquare(counts[possible], expected).pvalue > LEAST
-    one_hot = drawn(D.OneHotCategorical(p))
-    assert (one_hot.argmax(-1) == drawn(D.Categorical(p))).all()
+    one_hot = draw(D.OneHotCategorical(p))
+    assert (one_hot.argmax(-1) == draw(D.Categorical(p))).all()
 
 
 def test_multinomial():
     probs = np.array([0.2, 0.3, 0.5])
-    x = drawn(D.Multinomial(12, tl.from_numpy(probs)))
+    x = draw(D.Multinomial(12, tl.from_numpy(probs)))
     assert (x.sum(-1) == 12).all()
     for i, p in enumerate(probs):
         assert chi_square(x[:, i], st.binom(12, p)) > LEAST
@@ -95,7 +95,7 @@ def test_multinomial():
 
 def test_dirichlet():
     a = np.array([0.3, 2.0, 5.0])
-    x = drawn(D.Dirichlet(tl.from_numpy(a)))
+    x = draw(D.Dirichlet(tl.from_numpy(a)))
     assert np.allclose(x.sum(-1), 1)
     for i, ai in enumerate(a):
         assert st.kstest(x[:, i], st.beta(ai, a.sum() - ai).cdf).pvalue > LEAST
@@ -112,7 +112,7 @@ def test_multivariate_normal():
         (D.MultivariateNormal(loc, precision_matrix=tl.linalg.inv(spread)), covariance),
         (low, factor[:, :1] @ factor[:, :1].T + np.eye(3)),
     ):
-        white = np.linalg.solve(np.linalg.cholesky(sigma), (drawn(d) - loc.numpy()).T)
+        white = np.linalg.solve(np.linalg.cholesky(sigma), (draw(d) - loc.numpy()).T)
         for row in white:
             assert st.kstest(row, st.norm.cdf).pvalue > LEAST
         assert st.kstest((white**2).sum(0), st.chi2(3).cdf).pvalue > LEAST
@@ -120,7 +120,7 @@ def test_multivariate_normal():
 
 def test_wishart():
     sigma = np.array([[2.0, 0.6], [0.6, 1.0]])
-    x = drawn(D.Wishart(tl.tensor(4.5, dtype=tl.float64), tl.from_numpy(sigma)))
+    x = draw(D.Wishart(tl.tensor(4.5, dtype=tl.float64), tl.from_numpy(sigma)))
     for i in range(2):  # a diagonal element is a chi-squared variable times the variance
         assert st.kstest(x[:, i, i] / sigma[i, i], st.chi2(4.5).cdf).pvalue > LEAST
     ratio = np.linalg.det(x) / np.linalg.det(
@@ -136,7 +136,7 @@ def test_wishart():
 
 @pytest.mark.parametrize(("n", "eta"), [(2, 1.0), (3, 0.5), (4, 2.0), (5, 1.0)])
 def test_correlations(n, eta):
-    factor = drawn(D.LKJCholesky(n, tl.tensor(eta, dtype=tl.float64)))
+    factor = draw(D.LKJCholesky(n, tl.tensor(eta, dtype=tl.float64)))
     r = factor @ factor.swapaxes(-1, -2)
     # each correlation is 2 B - 1 with B ~ Beta(a, a), a = eta - 1 + n / 2
     marginal = st.beta(eta - 1 + n / 2, eta - 1 + n / 2, loc=-1, scale=2)
@@ -148,11 +148,11 @@ def test_correlations(n, eta):
 def test_relaxed():
     t = tl.tensor(0.7, dtype=tl.float64)
     d = D.RelaxedBernoulli(t, tl.tensor(0.3, dtype=tl.float64))
-    x = drawn(d)
+    x = draw(d)
     logistic = st.logistic(np.log(0.3 / 0.7) / 0.7, 1 / 0.7)
     assert st.kstest(np.log(x) - np.log1p(-x), logistic.cdf).pvalue > LEAST
     p = np.array([0.2, 0.3, 0.5])
-    y = drawn(D.RelaxedOneHotCategorical(t, tl.from_numpy(p)))
+    y = draw(D.RelaxedOneHotCategorical(t, tl.from_numpy(p)))
     counts = np.bincount(y.argmax(-1), minlength=3)  # the largest is a categorical variable
     assert st.chisquare(counts, p * SAMPLES).pvalue > LEAST
 
@@ -160,17 +160,17 @@ def test_relaxed():
 def test_mixture():
     weights = D.Categorical(tl.tensor([0.2, 0.8], dtype=tl.float64))
     mixture = D.MixtureSameFamily(weights, D.Normal(tl.tensor([-2.0, 1.0], dtype=tl.float64), 0.5))
-    x = drawn(mixture)
+    x = draw(mixture)
     assert st.kstest(x, lambda v: mixture.cdf(tl.from_numpy(np.asarray(v))).numpy()).pvalue > LEAST
 
 
 def test_other_transformed():
     u = {"dtype": tl.float64}
     kumaraswamy = D.Kumaraswamy(tl.tensor(2.0, **u), tl.tensor(3.0, **u))
-    assert st.kstest(drawn(kumaraswamy), lambda x: 1 - (1 - x**2) ** 3).pvalue > LEAST
+    assert st.kstest(draw(kumaraswamy), lambda x: 1 - (1 - x**2) ** 3).pvalue > LEAST
     continuous = D.ContinuousBernoulli(tl.tensor(0.3, **u))
-    assert st.kstest(drawn(continuous), lambda x: continuous.cdf(tl.from_numpy(x)).numpy()).pvalue > LEAST
-    logistic = drawn(D.LogisticNormal(tl.zeros(2, **u), tl.ones(2, **u)))
+    assert st.kstest(draw(continuous), lambda x: continuous.cdf(tl.from_numpy(x)).numpy()).pvalue > LEAST
+    logistic = draw(D.LogisticNormal(tl.zeros(2, **u), tl.ones(2, **u)))
     first = np.log(logistic[:, 0] / (1 - logistic[:, 0])) + np.log(2)
     assert st.kstest(first, st.norm.cdf).pvalue > LEAST
 
