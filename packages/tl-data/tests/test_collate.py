@@ -20,9 +20,9 @@ class Pair(list):
 
 
 def test_numbers():
-    whole, real, truth = map(tl_data.default_collate, ([1, 2], [0.5, 1.5], [True, False]))
-    assert (whole.dtype, real.dtype, truth.dtype) == (tl_core.int64, tl_core.float64, tl_core.bool)
-    assert (whole.tolist(), real.tolist(), truth.tolist()) == ([1, 2], [0.5, 1.5], [True, False])
+    full, real, truth = map(tl_data.default_collate, ([1, 2], [0.5, 1.5], [True, False]))
+    assert (full.dtype, real.dtype, truth.dtype) == (tl_core.int64, tl_core.float64, tl_core.bool)
+    assert (full.tolist(), real.tolist(), truth.tolist()) == ([1, 2], [0.5, 1.5], [True, False])
 
 
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "int64", "float16", "float32", "complex64"])
@@ -33,15 +33,15 @@ def test_arrays_and_tensors(dtype, shape):
         for i in range(4)
     ]
     for batch in (arrays, [tl_core.from_numpy(np.array(a)) for a in arrays]):
-        made = tl_data.default_collate(batch)
-        assert str(made.dtype) == f"torch.{dtype}"
-        np.testing.assert_array_equal(made.numpy(), np.stack(arrays))
+        result = tl_data.default_collate(batch)
+        assert str(result.dtype) == f"torch.{dtype}"
+        np.testing.assert_array_equal(result.numpy(), np.stack(arrays))
 
 
 def test_numpy_numbers_keep_their_type():
     for kind in (np.float64, np.float32, np.int8, np.bool_):
-        made = tl_data.default_collate([kind(1), kind(0)])
-        assert made.dtype == tl_core.from_numpy(np.zeros(1, kind)).dtype and made.tolist() == [1, 0]
+        result = tl_data.default_collate([kind(1), kind(0)])
+        assert result.dtype == tl_core.from_numpy(np.zeros(1, kind)).dtype and result.tolist() == [1, 0]
 
 
 def test_gaps_and_other_byte_orders():
@@ -55,9 +55,9 @@ def test_texts_stay():
 
 
 def test_containers():
-    made = tl_data.default_collate([{"a": 1, "b": [1, 2]}, {"a": 3, "b": [3, 4]}])
-    assert type(made) is dict and made["a"].tolist() == [1, 3]
-    assert [t.tolist() for t in made["b"]] == [[1, 3], [2, 4]]
+    result = tl_data.default_collate([{"a": 1, "b": [1, 2]}, {"a": 3, "b": [3, 4]}])
+    assert type(result) is dict and result["a"].tolist() == [1, 3]
+    assert [t.tolist() for t in result["b"]] == [[1, 3], [2, 4]]
     assert type(tl_data.default_collate([(1, 2), (3, 4)])) is list
     point = tl_data.default_collate([Point(1, "a"), Point(2, "b")])
     assert type(point) is Point and point.x.tolist() == [1, 2] and point.y == ("a", "b")
@@ -113,9 +113,11 @@ def test_a_line_may_hold_for_several_types():
 
 
 def test_convert():
-    made = tl_data.default_convert([np.array([0, 1]), Point(np.array(0), "a"), {"a": np.float32(1)}, b"x", 3])
-    assert made[0].tolist() == [0, 1] and type(made[1]) is Point and made[1].x.item() == 0
-    assert made[2]["a"].dtype == tl_core.float32 and made[3:] == [b"x", 3]
+    result = tl_data.default_convert(
+        [np.array([0, 1]), Point(np.array(0), "a"), {"a": np.float32(1)}, b"x", 3]
+    )
+    assert result[0].tolist() == [0, 1] and type(result[1]) is Point and result[1].x.item() == 0
+    assert result[2]["a"].dtype == tl_core.float32 and result[3:] == [b"x", 3]
     text = np.array(["a"])
     assert tl_data.default_convert(text) is text
 

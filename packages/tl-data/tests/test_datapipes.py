@@ -119,8 +119,8 @@ def test_files(tmp_path):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(data)
-    found = list(streams.FileLister(str(tmp_path), recursive=True))
-    assert found == [str(tmp_path / n) for n in ("a.txt", "b.json", "sub/c.txt")]
+    result = list(streams.FileLister(str(tmp_path), recursive=True))
+    assert result == [str(tmp_path / n) for n in ("a.txt", "b.json", "sub/c.txt")]
     texts = streams.FileLister(str(tmp_path), "*.txt")
     assert list(texts.open_files().read_from_stream()) == [(str(tmp_path / "a.txt"), "one")]
     assert [p for _, p in texts.open_files(mode="b").read_from_stream(chunk=2)] == [b"on", b"e"]
@@ -253,12 +253,12 @@ def test_a_class_below_may_call_its_parent():
 def test_a_snapshot(make):
     generator = tl_core.Generator()
     pipe = graph_settings.apply_random_seed(make(), generator.manual_seed(3))
-    whole = list(pipe)
+    full = list(pipe)
     copy = pickle.loads(pickle.dumps(pipe)) if not isinstance(pipe, OwnIterator) else make()
     snapshot._simple_graph_snapshot_restoration(copy, 2, generator.manual_seed(3))
     with pytest.raises(RuntimeError, match="has been restored already"):
         snapshot._simple_graph_snapshot_restoration(copy, 2)
-    assert list(copy) == whole[2:]
+    assert list(copy) == full[2:]
 
 
 def test_parts_of_a_stream_go_through_pickle():

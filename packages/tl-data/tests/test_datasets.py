@@ -104,8 +104,8 @@ def test_concatenated_tensors_come_in_batches_as_they_come_alone(lengths, order)
     keys = list(range(len(joined)))
     order.shuffle(keys)
     batches = tl_data.DataLoader(joined, batch_sampler=[keys[:2], keys[2:]] if len(keys) > 2 else [keys])
-    found = [n for (column,) in batches for n in column.tolist()]
-    assert found == [joined[k][0].item() for k in keys]
+    result = [n for (column,) in batches for n in column.tolist()]
+    assert result == [joined[k][0].item() for k in keys]
 
 
 def test_chain_dataset():

@@ -12,19 +12,19 @@ from tl_data.elastic import CyclingIterator, ElasticDistributedSampler
 @pytest.mark.parametrize("after", [1, 2, 4])
 def test_the_rest_of_an_epoch_is_seen_once(before, after):
     size, steps = 24, 3
-    seen = []
+    records = []
     for rank in range(before):
         sampler = DistributedSampler(range(size), before, rank)
         sampler.set_epoch(5)
-        seen += list(sampler)[:steps]
+        records += list(sampler)[:steps]
     rest = []
     for rank in range(after):
-        sampler = ElasticDistributedSampler(range(size), after, rank, start_index=len(seen))
+        sampler = ElasticDistributedSampler(range(size), after, rank, start_index=len(records))
         sampler.set_epoch(5)
         part = list(sampler)
         assert len(part) == len(sampler)
         rest += part
-    missing = set(range(size)) - set(seen)
+    missing = set(range(size)) - set(records)
     assert set(rest) == missing
     assert len(rest) - len(missing) < after  # only what fills the last round stands twice
 

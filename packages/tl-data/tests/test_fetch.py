@@ -144,10 +144,10 @@ def test_seeds_of_a_worker():
     states = tl_core.get_rng_state(), random.getstate(), np.random.get_state()
     try:
         assert randomness.seed_worker(100, 3) == 103
-        drawn = tl_core.rand(1).item(), random.random(), np.random.rand()
+        samples = tl_core.rand(1).item(), random.random(), np.random.rand()
         words = np.random.SeedSequence([3, 100, 0, 0]).generate_state(4)
-        assert drawn[0] == tl_core.rand(1, generator=tl_core.Generator().manual_seed(103)).item()
-        assert drawn[1:] == (random.Random(103).random(), np.random.RandomState(words).rand())
+        assert samples[0] == tl_core.rand(1, generator=tl_core.Generator().manual_seed(103)).item()
+        assert samples[1:] == (random.Random(103).random(), np.random.RandomState(words).rand())
     finally:
         tl_core.set_rng_state(states[0])
         random.setstate(states[1])

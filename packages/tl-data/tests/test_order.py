@@ -81,8 +81,8 @@ def test_the_state_of_another_order_lists_the_rest():
 
 def test_resumable_samplers_are_set_back():
     first = Order(batches(Turning(6)))
-    whole = list(first)
-    assert first.state()["kind"] == "own" and list(Order(batches(Turning(6)), first.state(), 1)) == whole[1:]
+    full = list(first)
+    assert first.state()["kind"] == "own" and list(Order(batches(Turning(6)), first.state(), 1)) == full[1:]
 
 
 def test_samplers_must_have_an_order():
@@ -99,10 +99,10 @@ def test_generators_of_an_epoch():
         generator_at(None, start, False) is tl_core.default_generator
         and generator_at(own, start, False) is own
     )
-    drawn = tl_core.rand(2, generator=own)
-    assert generator_at(own, start, True) is own and tl_core.equal(tl_core.rand(2, generator=own), drawn)
+    samples = tl_core.rand(2, generator=own)
+    assert generator_at(own, start, True) is own and tl_core.equal(tl_core.rand(2, generator=own), samples)
     before = tl_core.get_rng_state()
-    assert tl_core.equal(tl_core.rand(2, generator=generator_at(None, start, True)), drawn)
+    assert tl_core.equal(tl_core.rand(2, generator=generator_at(None, start, True)), samples)
     assert tl_core.equal(tl_core.get_rng_state(), before)
 
 
@@ -133,9 +133,9 @@ def test_states_of_generators_and_samplers():
     own, other = tl_core.Generator().manual_seed(5), tl_core.Generator().manual_seed(6)
     sampler = batches(tl_data.RandomSampler(Numbers(), generator=other))
     state = of_sources(own, sampler)
-    drawn = [tl_core.rand(1, generator=g).item() for g in (own, other)]
+    samples = [tl_core.rand(1, generator=g).item() for g in (own, other)]
     set_sources(state, own, sampler)
-    assert [tl_core.rand(1, generator=g).item() for g in (own, other)] == drawn and state["sampler"] is None
+    assert [tl_core.rand(1, generator=g).item() for g in (own, other)] == samples and state["sampler"] is None
     assert of_sources(None, batches([1])) == {"generator": None, "sampler_generator": None, "sampler": None}
     turning = Turning(6)
     state = of_sources(None, batches(turning))

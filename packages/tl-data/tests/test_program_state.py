@@ -130,7 +130,7 @@ def run(tmp_path):
     (tmp_path / "below").mkdir()
 
     def found(context):
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "program.py", context],
             cwd=tmp_path,
             env={**os.environ, "TL_TEST_GONE": "1"},
@@ -139,8 +139,8 @@ def run(tmp_path):
             timeout=60,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return json.loads(done.stdout)
+        assert process.returncode == 0, process.stdout + process.stderr
+        return json.loads(process.stdout)
 
     return found
 
@@ -148,23 +148,23 @@ def run(tmp_path):
 def test_forked_workers_see_all(run):
     expected, _ = run("none")
     assert expected["global of main"] == 7 and expected["class of the dataset"] == 3, "it was set"
-    found, warned = run("fork")
-    assert found == expected and not warned
+    result, warned = run("fork")
+    assert result == expected and not warned
 
 
 def test_worker_threads_see_all(run):
     expected, _ = run("none")
-    found, warned = run("thread")
-    assert found == expected and not warned
+    result, warned = run("thread")
+    assert result == expected and not warned
 
 
 @pytest.mark.parametrize("context", ["forkserver", "spawn"])
 def test_fresh_processes_are_told_what_can_be_told(run, context):
     expected, _ = run("none")
-    found, warned = run(context)
+    result, warned = run(context)
     if context == "spawn":  # where the module is loaded anew, with the variables as they are now
         expected["environment"][2] = "1"
-    assert found == expected | LOST
+    assert result == expected | LOST
     (text,) = warned
     for named in (
         "ARGS of __main__ is 7 in the program, None in a worker",

@@ -15,31 +15,31 @@ class Numbers:
         return tl_core.tensor(float(index))
 
 
-def recorded(loader):
+def record(loader):
     recording.start()
     try:
         batches = list(loader)
     finally:
-        made = recording.stop()
+        result = recording.stop()
     assert len(batches) == 3
-    return [event[1] for event in made.events()], recording.take_foreign(), made
+    return [event[1] for event in result.events()], recording.take_foreign(), result
 
 
 def test_batches_are_events():
-    names, foreign, _ = recorded(DataLoader(Numbers(), batch_size=2))
+    names, foreign, _ = record(DataLoader(Numbers(), batch_size=2))
     label = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
     assert names.count(label) == 4 and foreign == []
 
 
 def test_worker_processes_tell_when_they_worked():
-    names, foreign, made = recorded(
+    names, foreign, result = record(
         DataLoader(Numbers(), batch_size=2, num_workers=2, multiprocessing_context="fork")
     )
     assert names.count("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__") == 4
     batches = {event.name.partition(": ")[2] for event in foreign}
     assert batches >= {"batch 0", "batch 1", "batch 2"}
     assert os.getpid() not in {event.process for event in foreign}
-    assert all(made.start <= event.start <= event.end <= made.end for event in foreign)
+    assert all(result.start <= event.start <= event.end <= result.end for event in foreign)
 
 
 def test_without_a_recording_nothing_is_noted():

@@ -37,9 +37,9 @@ def test_random_orders_are_those_of_the_reference():
 
 @given(st.integers(1, 30), st.integers(1, 90))
 def test_more_samples_than_there_are_take_each_equally_often(size, count):
-    drawn = list(tl_data.RandomSampler(range(size), num_samples=count))
-    times = collections.Counter(drawn)
-    assert len(drawn) == count
+    samples = list(tl_data.RandomSampler(range(size), num_samples=count))
+    times = collections.Counter(samples)
+    assert len(samples) == count
     assert {times[i] for i in range(size)} <= {count // size, -(-count // size)}
 
 

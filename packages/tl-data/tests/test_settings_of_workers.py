@@ -120,13 +120,13 @@ def test_the_main_program(monkeypatch, tmp_path, source, importable):
 
 
 def test_interrupts_come_after_the_block():
-    seen = []
-    before = signal.signal(signal.SIGINT, lambda *_: seen.append("interrupt"))
+    records = []
+    before = signal.signal(signal.SIGINT, lambda *_: records.append("interrupt"))
     try:
         with interrupts.hold(forked=True):
             os.kill(os.getpid(), signal.SIGINT)
-            seen.append("block")
-        assert seen == ["block", "interrupt"]
+            records.append("block")
+        assert records == ["block", "interrupt"]
         assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
     finally:
         signal.signal(signal.SIGINT, before)

@@ -23,7 +23,7 @@ def picture(seed, mode="RGB", size=(5, 3)):
     return np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8)
 
 
-def encoded(array, format="PNG"):
+def encode(array, format="PNG"):
     file = io.BytesIO()
     Image.fromarray(array).save(file, format)
     return file.getvalue()
@@ -32,10 +32,10 @@ def encoded(array, format="PNG"):
 @pytest.mark.parametrize("format", ["PNG", "BMP", "TIFF", "PPM"])
 def test_pictures(format):
     array = picture(1)
-    found = decode_image(encoded(array, format))
-    assert found.dtype == tl_core.uint8
-    np.testing.assert_array_equal(found.numpy(), array.transpose(2, 0, 1))
-    assert decode_image(encoded(picture(2, "L")), mode="L").shape == (1, 3, 5)
+    result = decode_image(encode(array, format))
+    assert result.dtype == tl_core.uint8
+    np.testing.assert_array_equal(result.numpy(), array.transpose(2, 0, 1))
+    assert decode_image(encode(picture(2, "L")), mode="L").shape == (1, 3, 5)
     with pytest.raises(OSError, match="cannot identify image file"):
         decode_image(b"no picture")
 
@@ -45,7 +45,7 @@ def folder(tmp_path):
     for i, name in enumerate(["dog/1.png", "cat/2.PNG", "cat/deep/1.png", "cat/notes.txt"]):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(encoded(picture(i)))
+        path.write_bytes(encode(picture(i)))
     return tmp_path
 
 
@@ -185,7 +185,7 @@ def shards(tmp_path):
                 array = io.BytesIO()
                 np.save(array, np.full(3, n))
                 files = {
-                    "png": encoded(picture(n)),
+                    "png": encode(picture(n)),
                     "cls": str(n).encode(),
                     "meta.json": json.dumps({"n": n}).encode(),
                     "txt": f"number {n}".encode(),

@@ -32,12 +32,12 @@ def _generator():
 
 
 def loader_of(options, workers, dataset=None, **more):
-    made = {"num_workers": workers, **more}
+    result = {"num_workers": workers, **more}
     if "batch_sampler" not in options:
-        made["batch_size"] = 4
+        result["batch_size"] = 4
     for name, value in options.items():
-        made[name] = value() if callable(value) else _generator() if value == "loader" else value
-    return tl_data.DataLoader(dataset or Numbers(), **made)
+        result[name] = value() if callable(value) else _generator() if value == "loader" else value
+    return tl_data.DataLoader(dataset or Numbers(), **result)
 
 
 def broken_off(loader, count):
@@ -128,11 +128,11 @@ def test_twice_broken_off():
 def test_out_of_order():
     loader = tl_data.DataLoader(Numbers(), batch_size=4, num_workers=3, in_order=False)
     iterator = iter(loader)
-    seen = [n for _ in range(5) for n in next(iterator).tolist()]
+    records = [n for _ in range(5) for n in next(iterator).tolist()]
     resumed = tl_data.DataLoader(Numbers(), batch_size=4, num_workers=2)
     resumed.load_state_dict(loader.state_dict())
-    seen += [n for batch in resumed for n in batch.tolist()]
-    assert sorted(seen) == list(range(50))
+    records += [n for batch in resumed for n in batch.tolist()]
+    assert sorted(records) == list(range(50))
 
 
 def test_fewer_workers_than_before():

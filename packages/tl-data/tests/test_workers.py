@@ -69,10 +69,10 @@ def test_a_seed_gives_the_same_order_for_any_number_of_workers(workers):
     loader = tl_data.DataLoader(
         Numbers(), batch_size=3, shuffle=True, num_workers=workers, multiprocessing_context=context
     )
-    found = [n for _ in range(2) for batch in loader for n in batch.tolist()]
+    result = [n for _ in range(2) for batch in loader for n in batch.tolist()]
     tl_core.manual_seed(3)
     alone = tl_data.DataLoader(Numbers(), batch_size=3, shuffle=True)
-    assert found == [n for _ in range(2) for batch in alone for n in batch.tolist()]
+    assert result == [n for _ in range(2) for batch in alone for n in batch.tolist()]
 
 
 @pytest.mark.parametrize("context", EVERY)
@@ -102,7 +102,7 @@ def test_an_error_comes_with_traceback_and_sample(context):
         Failing(KeyError("thirteen")), batch_size=4, num_workers=2, multiprocessing_context=context
     )
     iterator = iter(loader)
-    found = [next(iterator) for _ in range(3)]
+    result = [next(iterator) for _ in range(3)]
     with pytest.raises(KeyError) as caught:
         next(iterator)
     text = str(caught.value)
@@ -110,7 +110,7 @@ def test_an_error_comes_with_traceback_and_sample(context):
     assert f"Caught KeyError in DataLoader worker {kind} 1 (pid " in text
     assert "in __getitem__\n    raise self.error\nKeyError: 'thirteen'" in text
     assert "while the sample 13 was fetched" in text
-    assert plain([*found, *iterator]) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], [16, 17, 18, 19]]
+    assert plain([*result, *iterator]) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], [16, 17, 18, 19]]
 
 
 def test_errors_of_other_types():
@@ -261,21 +261,21 @@ def test_batches_out_of_order():
 
 
 def test_arrays_come_as_arrays():
-    found = list(tl_data.DataLoader(Rows(4), batch_size=2, num_workers=1, collate_fn=as_arrays))
-    assert isinstance(found[1], np.ndarray)
-    np.testing.assert_array_equal(found[1][:, 0, 0], [2, 3])
+    result = list(tl_data.DataLoader(Rows(4), batch_size=2, num_workers=1, collate_fn=as_arrays))
+    assert isinstance(result[1], np.ndarray)
+    np.testing.assert_array_equal(result[1][:, 0, 0], [2, 3])
 
 
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "bfloat16", "float64", "complex64"])
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (70, 50), (2, 0, 3)])
 def test_tensors_of_every_kind_arrive(dtype, shape):
-    made = (tl_core.arange(max(int(np.prod(shape)), 1)) % 2).to(getattr(tl_core, dtype))
-    tensor = made[: int(np.prod(shape))].view(shape)
+    output = (tl_core.arange(max(int(np.prod(shape)), 1)) % 2).to(getattr(tl_core, dtype))
+    tensor = output[: int(np.prod(shape))].view(shape)
     samples = [tensor, tensor.t() if tensor.dim() == 2 else tensor, tensor.clone()]
     loader = tl_data.DataLoader(samples, batch_size=None, num_workers=1, multiprocessing_context="fork")
-    for found, sent in zip(loader, samples):
-        assert found.dtype == sent.dtype and found.shape == sent.shape
-        assert found.tolist() == sent.tolist()
+    for result, sample in zip(loader, samples):
+        assert result.dtype == sample.dtype and result.shape == sample.shape
+        assert result.tolist() == sample.tolist()
 
 
 def test_workers_start_as_processes_of_the_program_do(monkeypatch):
@@ -438,10 +438,10 @@ def run_program(path):
     """The output and the errors of a program."""
     paths = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": paths}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, path], env=environment, capture_output=True, text=True, timeout=30, check=True
     )
-    return done.stdout, done.stderr
+    return process.stdout, process.stderr
 
 
 def test_a_forked_loader_ends_at_once_beside_another():

@@ -19,7 +19,7 @@ def times(full, short):
 
 def processes():
     """Process id to (parent, session, command line) of everything that runs; not of what only waits to be counted."""
-    found = {}
+    result = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
@@ -27,30 +27,30 @@ def processes():
         except (FileNotFoundError, ProcessLookupError):
             continue
         if fields[0] != "Z":
-            found[int(folder.name)] = (int(fields[1]), int(fields[3]), command)
-    return found
+            result[int(folder.name)] = (int(fields[1]), int(fields[3]), command)
+    return result
 
 
 def descendants():
     """The processes below this one."""
     running = processes()
-    below, found = {os.getpid()}, set()
+    below, result = {os.getpid()}, set()
     while more := {pid for pid, (parent, *_) in running.items() if parent in below} - below:
         below |= more
-        found |= more
-    return found
+        result |= more
+    return result
 
 
 def workers():
     """The worker processes below this one: all its descendants but the servers that start and count processes."""
     running = processes()
-    found = descendants()
+    result = descendants()
     servers = {
         p
-        for p in found & running.keys()
+        for p in result & running.keys()
         if any(s in running[p][2] for s in SERVERS) and running[p][0] == os.getpid()
     }
-    return found - servers
+    return result - servers
 
 
 def shared_memory():
@@ -66,10 +66,10 @@ def named_shared_memory():
 
     Other programs use the folder at the same time, so that a list of all its files would change without us.
     """
-    found = set()
+    result = set()
     for pid in (os.getpid(), *descendants()):
         with contextlib.suppress(OSError):  # it has ended
-            found |= {
+            result |= {
                 line.split(None, 5)[5]
                 for line in Path(f"/proc/{pid}/maps").read_text().splitlines()
                 if "/dev/shm/" in line
@@ -77,8 +77,8 @@ def named_shared_memory():
         with contextlib.suppress(OSError):
             for entry in Path(f"/proc/{pid}/fd").iterdir():
                 with contextlib.suppress(OSError):  # it has been closed
-                    found.add(os.readlink(entry))
-    return sorted(name for name in found if name.startswith("/dev/shm/") and not name.endswith(" (deleted)"))
+                    result.add(os.readlink(entry))
+    return sorted(name for name in result if name.startswith("/dev/shm/") and not name.endswith(" (deleted)"))
 
 
 def open_files():
@@ -96,7 +96,7 @@ def until(condition, seconds=5.0):
     return True
 
 
-def interrupted(delay, *arguments):
+def interrupt(delay, *arguments):
     """Interrupts a program that loads without end: seconds to its end, its errors, the session that it had."""
     program = Path(__file__).parent / "endless_program.py"
     paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
