@@ -168,10 +168,10 @@ def tensors(module, results):
 
 def recorded(module):
     """All answers, by the layer and its inputs; a line for each layer."""
-    found = {}
+    result = {}
     for layer, shapes in calls():
-        found.setdefault(layer, {}).setdefault(shapes, answer(module, layer, shapes))
-    lines = (f"{json.dumps(layer)}: {json.dumps(answers)}" for layer, answers in found.items())
+        result.setdefault(layer, {}).setdefault(shapes, answer(module, layer, shapes))
+    lines = (f"{json.dumps(layer)}: {json.dumps(answers)}" for layer, answers in result.items())
     return "{\n" + ",\n".join(lines) + "\n}"
 
 

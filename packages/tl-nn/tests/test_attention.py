@@ -33,10 +33,10 @@ def test_scores_are_changed():
         return score * 2 + table[head, i - j + 4]
 
     offsets = np.arange(4)[:, None] - np.arange(5) + 4
-    wanted, lse = attend(q, k, v, lambda s: s * 2 + bias[:, offsets])
-    result, got = flex.flex_attention(a, b, c, mod, return_lse=True)
-    np.testing.assert_allclose(result.tolist(), wanted, rtol=1e-9)
-    np.testing.assert_allclose(got.tolist(), lse, rtol=1e-9)
+    expected, lse = attend(q, k, v, lambda s: s * 2 + bias[:, offsets])
+    result, output = flex.flex_attention(a, b, c, mod, return_lse=True)
+    np.testing.assert_allclose(result.tolist(), expected, rtol=1e-9)
+    np.testing.assert_allclose(output.tolist(), lse, rtol=1e-9)
     _, aux = flex.flex_attention(a, b, c, mod, return_aux=flex.AuxRequest(max_scores=True))
     assert aux.lse is None and tuple(aux.max_scores.shape) == (2, 3, 4)
 
@@ -45,18 +45,18 @@ def test_masks():
     (q, a), (k, b), (v, c) = draw(1, 2, 5, 4), draw(1, 2, 5, 4), draw(1, 2, 5, 4)
     causal = flex.create_block_mask(lambda batch, head, i, j: i > j, 1, 1, 5, 5, BLOCK_SIZE=2)
     hidden = np.arange(5)[:, None] <= np.arange(5)
-    wanted, _ = attend(q, k, v, lambda s: np.where(hidden, -np.inf, s))
+    expected, _ = attend(q, k, v, lambda s: np.where(hidden, -np.inf, s))
     result = flex.flex_attention(a, b, c, block_mask=causal)
-    np.testing.assert_allclose(result.tolist(), wanted, rtol=1e-9)
+    np.testing.assert_allclose(result.tolist(), expected, rtol=1e-9)
     assert result[0, 0, 0].tolist() == [0.0] * 4  # the first query sees nothing
 
 
 def test_grouped_heads_and_gradients():
     (q, a), (k, b), (v, c) = draw(1, 4, 3, 4), draw(1, 2, 3, 4), draw(1, 2, 3, 4)
-    wanted, _ = attend(q, np.repeat(k, 2, 1), np.repeat(v, 2, 1))
+    expected, _ = attend(q, np.repeat(k, 2, 1), np.repeat(v, 2, 1))
     a.requires_grad_()
     result = flex.flex_attention(a, b, c, enable_gqa=True)
-    np.testing.assert_allclose(result.tolist(), wanted, rtol=1e-9)
+    np.testing.assert_allclose(result.tolist(), expected, rtol=1e-9)
     result.sum().backward()
     assert a.grad.abs().max().item() > 0
 
@@ -175,9 +175,9 @@ def test_attention_of_nothing(shape, keys, averaged, options, padded):
     key = query if keys is None else tl.empty(shape[0], keys, 8, requires_grad=True)
     mask = tl.zeros(key.shape[:2], dtype=tl.bool) if padded else None
     result, weights = layer(query, key, key, key_padding_mask=mask, average_attn_weights=averaged)
-    seen = key.shape[1] + len(options)
+    records = key.shape[1] + len(options)
     assert result.shape == shape
-    assert weights.shape == ((shape[0], shape[1], seen) if averaged else (shape[0], 2, shape[1], seen))
+    assert weights.shape == ((shape[0], shape[1], records) if averaged else (shape[0], 2, shape[1], records))
     result.sum().backward()
     assert query.grad.shape == shape
     again, nothing = layer(query, key, key, key_padding_mask=mask, need_weights=False)

@@ -65,16 +65,16 @@ def check_transforms(mask, leaves):
     def attend(*qkv):
         return F.scaled_dot_product_attention(*qkv, mask)
 
-    found = tl_autograd.grad(attend(*leaves).exp().sum(), leaves, create_graph=True)
-    second = tl_autograd.grad(sum(f.exp().sum() for f in found), leaves)
-    assert not any(t.isnan().any() for t in (*found, *second))
+    result = tl_autograd.grad(attend(*leaves).exp().sum(), leaves, create_graph=True)
+    second = tl_autograd.grad(sum(f.exp().sum() for f in result), leaves)
+    assert not any(t.isnan().any() for t in (*result, *second))
     plain = tuple(t.detach() for t in leaves)
     value, tangent = func.jvp(attend, plain, plain)
     assert not value.isnan().any() and not tangent.isnan().any()
     batch = tuple(tl.stack([t, 2 * t]) for t in plain)
     each = func.vmap(func.grad(lambda *qkv: attend(*qkv).exp().sum(), argnums=(0, 1, 2)))(*batch)
     assert not any(g.isnan().any() for g in each)
-    assert all(tl.allclose(g[0], f) for g, f in zip(each, found, strict=True))
+    assert all(tl.allclose(g[0], f) for g, f in zip(each, result, strict=True))
 
 
 def test_more_queries_than_keys_that_are_causal():

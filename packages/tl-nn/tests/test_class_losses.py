@@ -26,7 +26,7 @@ def test_losses(shape, reduction, ignore):
     x, target = draw.standard_normal(shape) * 3, draw.integers(0, shape[1], (shape[0], *shape[2:]))
     for weight in (None, draw.random(shape[1]) + 0.1):
         for name in ("cross_entropy", "nll_loss"):
-            got = getattr(F, name)(
+            result = getattr(F, name)(
                 tl.tensor(x),
                 tl.tensor(target),
                 None if weight is None else tl.tensor(weight),
@@ -34,7 +34,7 @@ def test_losses(shape, reduction, ignore):
                 reduction=reduction,
             )
             want = expected(x, target, weight, ignore, reduction, name == "cross_entropy")
-            numpy.testing.assert_allclose(got.numpy(), want, rtol=1e-12, atol=1e-14)
+            numpy.testing.assert_allclose(result.numpy(), want, rtol=1e-12, atol=1e-14)
 
 
 def test_gradient_is_the_softmax_less_the_target():

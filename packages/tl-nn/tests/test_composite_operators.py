@@ -155,8 +155,8 @@ def test_gradients_are_those_of_what_they_are_made_of():
 def test_weight_norm(dim):
     v = tl.arange(1.0, 25.0, dtype=tl.float64).view(2, 3, 4)
     norm = aten.norm_except_dim.default(v, 2, dim)
-    others = [d for d in range(3) if d != dim]
-    expected = v.square().sum(others, keepdim=dim >= 0).sqrt()
+    rest = [d for d in range(3) if d != dim]
+    expected = v.square().sum(rest, keepdim=dim >= 0).sqrt()
     tl.testing.assert_close(norm, expected)
     g = tl.full_like(norm, 3.0)
     tl.testing.assert_close(aten._weight_norm.default(v, g, dim), v * 3 / expected)

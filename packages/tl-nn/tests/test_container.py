@@ -45,34 +45,34 @@ class Plus(nn.Module):
 @pytest.mark.parametrize("kind", [nn.Sequential, lambda *modules: nn.ModuleList(modules)])
 def test_list_operations(kind):
     a, b, c, d = layers(4)
-    held = kind(a, b)
-    assert held.append(c) is held and len(held) == 3
-    assert list(held) == [a, b, c] and held[-1] is c and held[1] is b
-    held.insert(1, d)
-    assert list(held) == [a, d, b, c] and names(held) == ["0", "1", "2", "3"]
-    held[1] = c
-    assert held[1] is c
-    del held[1]
-    assert list(held) == [a, b, c] and names(held) == ["0", "1", "2"]
-    assert held.pop(0) is a and list(held) == [b, c] and names(held) == ["0", "1"]
-    assert held.extend([a, d]) is held and len(held) == 4
-    assert list(held[1:3]) == [c, a] and type(held[1:3]) is type(held)
-    del held[::2]
-    assert list(held) == [c, d]
+    container = kind(a, b)
+    assert container.append(c) is container and len(container) == 3
+    assert list(container) == [a, b, c] and container[-1] is c and container[1] is b
+    container.insert(1, d)
+    assert list(container) == [a, d, b, c] and names(container) == ["0", "1", "2", "3"]
+    container[1] = c
+    assert container[1] is c
+    del container[1]
+    assert list(container) == [a, b, c] and names(container) == ["0", "1", "2"]
+    assert container.pop(0) is a and list(container) == [b, c] and names(container) == ["0", "1"]
+    assert container.extend([a, d]) is container and len(container) == 4
+    assert list(container[1:3]) == [c, a] and type(container[1:3]) is type(container)
+    del container[::2]
+    assert list(container) == [c, d]
 
 
 @pytest.mark.parametrize("kind", [nn.Sequential, lambda *modules: nn.ModuleList(modules)])
 def test_positions_out_of_range(kind):
-    held = kind(nn.Tanh())
+    container = kind(nn.Tanh())
     for position in (1, -2):
         with pytest.raises(IndexError, match=f"index {position} is out of range"):
-            held[position]
+            container[position]
     with pytest.raises(IndexError, match="Index out of range: 3"):
-        held.insert(3, nn.Tanh())
+        container.insert(3, nn.Tanh())
     with pytest.raises(AssertionError, match="module should be of type"):
-        held.insert(0, 3)
+        container.insert(0, 3)
     with pytest.raises(TypeError, match="int is not a Module subclass"):
-        held.append(3)
+        container.append(3)
 
 
 def test_sequential_arithmetic():
@@ -94,18 +94,18 @@ def test_sequential_arithmetic():
 
 def test_module_list():
     a, b = layers(2)
-    held = nn.ModuleList([a])
-    held += [b]
-    assert list(held + nn.ModuleList([nn.Tanh()]))[:2] == [a, b]
+    container = nn.ModuleList([a])
+    container += [b]
+    assert list(container + nn.ModuleList([nn.Tanh()]))[:2] == [a, b]
     with pytest.raises(TypeError, match="should be called with an iterable, but got int"):
-        held.extend(3)
+        container.extend(3)
     with pytest.raises(NotImplementedError, match='missing the required "forward"'):
-        held(1)
+        container(1)
 
 
 def test_module_list_prints_runs_once():
-    held = nn.ModuleList([nn.Tanh(), nn.Tanh(), nn.Sequential(nn.ReLU()), nn.Tanh()])
-    assert repr(held) == (
+    container = nn.ModuleList([nn.Tanh(), nn.Tanh(), nn.Sequential(nn.ReLU()), nn.Tanh()])
+    assert repr(container) == (
         "ModuleList(\n  (0-1): 2 x Tanh()\n  (2): Sequential(\n    (0): ReLU()\n  )\n  (3): Tanh()\n)"
     )
     assert repr(nn.ModuleList()) == "ModuleList()"
@@ -113,18 +113,18 @@ def test_module_list_prints_runs_once():
 
 def test_module_dict():
     a, b = layers(2)
-    held = nn.ModuleDict({"a": a})
-    held.update([("b", b)])
-    held["c"] = nn.Tanh()
-    assert list(held) == ["a", "b", "c"] == list(held.keys()) and len(held) == 3
-    assert "b" in held and held["b"] is b and next(iter(held.values())) is a
-    assert dict(held.items())["a"] is a
-    assert held.pop("a") is a
-    del held["b"]
-    held.update(nn.ModuleDict({"d": b}))
-    assert list(held) == ["c", "d"]
-    held.clear()
-    assert len(held) == 0
+    container = nn.ModuleDict({"a": a})
+    container.update([("b", b)])
+    container["c"] = nn.Tanh()
+    assert list(container) == ["a", "b", "c"] == list(container.keys()) and len(container) == 3
+    assert "b" in container and container["b"] is b and next(iter(container.values())) is a
+    assert dict(container.items())["a"] is a
+    assert container.pop("a") is a
+    del container["b"]
+    container.update(nn.ModuleDict({"d": b}))
+    assert list(container) == ["c", "d"]
+    container.clear()
+    assert len(container) == 0
 
 
 @pytest.mark.parametrize("kind", [nn.ModuleDict, nn.ParameterDict])
@@ -138,43 +138,43 @@ def test_bad_pairs(kind):
 
 
 def test_parameter_list():
-    held = nn.ParameterList([tl.ones(2), 3])
-    held.append(tl.zeros(1)).extend([nn.Parameter(tl.ones(3))])
-    assert len(held) == 4 and isinstance(held[0], nn.Parameter) and held[1] == 3
-    assert [tuple(parameter.shape) for parameter in held.parameters()] == [(2,), (1,), (3,)]
-    held[0] = tl.ones(5)
-    assert held[-4].numel() == 5
-    assert len(held[1:3]) == 2 and type(held[1:3]) is nn.ParameterList
-    assert [value if value == 3 else value.numel() for value in held[1:3]] == [3, 1]
+    container = nn.ParameterList([tl.ones(2), 3])
+    container.append(tl.zeros(1)).extend([nn.Parameter(tl.ones(3))])
+    assert len(container) == 4 and isinstance(container[0], nn.Parameter) and container[1] == 3
+    assert [tuple(parameter.shape) for parameter in container.parameters()] == [(2,), (1,), (3,)]
+    container[0] = tl.ones(5)
+    assert container[-4].numel() == 5
+    assert len(container[1:3]) == 2 and type(container[1:3]) is nn.ParameterList
+    assert [value if value == 3 else value.numel() for value in container[1:3]] == [3, 1]
     with pytest.raises(IndexError, match="index 4 is out of range"):
-        held[4]
+        container[4]
     with pytest.raises(TypeError, match="should be called with an iterable"):
-        held.extend(tl.ones(2))
+        container.extend(tl.ones(2))
     with pytest.raises(RuntimeError, match="should not be called"):
-        held(1)
-    assert "(0): Parameter containing: [torch.float32 of size 5]" in repr(held)
-    assert "(1): Object of type: int" in repr(held)
+        container(1)
+    assert "(0): Parameter containing: [torch.float32 of size 5]" in repr(container)
+    assert "(1): Object of type: int" in repr(container)
 
 
 def test_parameter_dict():
-    held = nn.ParameterDict({"a": tl.ones(2), "n": 3})
-    held["b"] = tl.zeros(1)
-    assert list(held) == ["a", "n", "b"] and isinstance(held["b"], nn.Parameter)
-    assert [name for name, _ in held.named_parameters()] == ["a", "b"]
-    assert held.get("x", 5) == 5 and held.setdefault("a", 1) is held["a"]
-    assert list(reversed(held)) == ["b", "n", "a"]
-    assert [key for key, _ in held.items()] == list(held.keys())
-    assert "(a): Parameter containing: [torch.FloatTensor of size 2]" in repr(held)
-    copied = held.copy()
-    assert copied["a"] is held["a"] and copied is not held
-    assert held.popitem()[0] == "b" and held.pop("n") == 3 and len(held) == 1
-    merged = held | nn.ParameterDict({"z": tl.ones(1)})
+    container = nn.ParameterDict({"a": tl.ones(2), "n": 3})
+    container["b"] = tl.zeros(1)
+    assert list(container) == ["a", "n", "b"] and isinstance(container["b"], nn.Parameter)
+    assert [name for name, _ in container.named_parameters()] == ["a", "b"]
+    assert container.get("x", 5) == 5 and container.setdefault("a", 1) is container["a"]
+    assert list(reversed(container)) == ["b", "n", "a"]
+    assert [key for key, _ in container.items()] == list(container.keys())
+    assert "(a): Parameter containing: [torch.FloatTensor of size 2]" in repr(container)
+    copied = container.copy()
+    assert copied["a"] is container["a"] and copied is not container
+    assert container.popitem()[0] == "b" and container.pop("n") == 3 and len(container) == 1
+    merged = container | nn.ParameterDict({"z": tl.ones(1)})
     assert list(merged) == ["a", "z"]
-    held |= merged
-    assert list(held) == ["a", "z"]
-    assert list(held.fromkeys(["p", "q"], 1)) == ["p", "q"]
-    held.clear()
-    assert len(held) == 0 and list(held.parameters()) == []
+    container |= merged
+    assert list(container) == ["a", "z"]
+    assert list(container.fromkeys(["p", "q"], 1)) == ["p", "q"]
+    container.clear()
+    assert len(container) == 0 and list(container.parameters()) == []
 
 
 def test_parameter_dict_refuses_keys():
@@ -186,11 +186,11 @@ def test_parameter_dict_refuses_keys():
 
 @pytest.mark.parametrize("kind", [nn.ModuleList, nn.ParameterList])
 def test_names_of_positions(kind):
-    held = kind([nn.Linear(1, 1) if kind is nn.ModuleList else tl.ones(1) for _ in range(3)])
-    assert [held._get_abs_string_index(i) for i in (0, 2, -1, -3)] == ["0", "2", "2", "0"]
+    container = kind([nn.Linear(1, 1) if kind is nn.ModuleList else tl.ones(1) for _ in range(3)])
+    assert [container._get_abs_string_index(i) for i in (0, 2, -1, -3)] == ["0", "2", "2", "0"]
     for wrong in (3, -4):
         with pytest.raises(IndexError, match="out of range"):
-            held._get_abs_string_index(wrong)
+            container._get_abs_string_index(wrong)
 
 
 def test_containers_of_older_programs():

@@ -27,10 +27,10 @@ def sample(kind, channels=4, size=6, batch=2):
 @pytest.mark.parametrize("kind", PLAIN)
 def test_a_kernel_of_one_is_a_linear_layer(kind):
     layer, x = kind(4, 3, 1), sample(kind)
-    wanted = np.einsum("oc,nc...->no...", np.array(layer.weight.flatten(1).tolist()), np.array(x.tolist()))
-    wanted += np.array(layer.bias.tolist()).reshape(-1, *(1,) * dims(kind))
-    np.testing.assert_allclose(layer(x).tolist(), wanted, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(layer(x[0]).tolist(), wanted[0], rtol=1e-4, atol=1e-5)
+    expected = np.einsum("oc,nc...->no...", np.array(layer.weight.flatten(1).tolist()), np.array(x.tolist()))
+    expected += np.array(layer.bias.tolist()).reshape(-1, *(1,) * dims(kind))
+    np.testing.assert_allclose(layer(x).tolist(), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(layer(x[0]).tolist(), expected[0], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", PLAIN)

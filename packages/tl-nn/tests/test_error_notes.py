@@ -40,7 +40,7 @@ def test_the_path_skips_no_container():
 
 
 def test_what_was_given():
-    told = text_of(
+    message = text_of(
         Raises(RuntimeError("no")),
         tl.ones(2, dtype=tl.int64),
         [tl.ones(1), tl.ones(2, 3)],
@@ -50,7 +50,7 @@ def test_what_was_given():
         many=[tl.ones(())] * 6,
     )
     wanted = "(2,) int64, [(1,), (2, 3)], 3, mask=None, state=object, many=[(), (), (), (), … 2 more]"
-    assert told == f"no\n  in Raises() got {wanted}"
+    assert message == f"no\n  in Raises() got {wanted}"
     assert text_of(Raises(ValueError("no"))).endswith("in Raises() got no arguments")
 
 

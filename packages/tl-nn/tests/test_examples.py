@@ -10,7 +10,7 @@ import tl_nn
 
 
 def modules():
-    return [found.name for found in pkgutil.walk_packages(tl_nn.__path__, "tl_nn.")]
+    return [result.name for result in pkgutil.walk_packages(tl_nn.__path__, "tl_nn.")]
 
 
 @pytest.mark.parametrize("name", modules())

@@ -7,9 +7,9 @@ import tl_nn as nn
 
 def test_they_are_taken_from_both():
     assert nn.factory_kwargs(None) == {}
-    given = {"dtype": 1, "factory_kwargs": {"device": 2}}
-    assert nn.factory_kwargs(given) == {"device": 2, "dtype": 1}
-    assert given == {"dtype": 1, "factory_kwargs": {"device": 2}}
+    source = {"dtype": 1, "factory_kwargs": {"device": 2}}
+    assert nn.factory_kwargs(source) == {"device": 2, "dtype": 1}
+    assert source == {"dtype": 1, "factory_kwargs": {"device": 2}}
 
 
 def test_wrong_arguments():

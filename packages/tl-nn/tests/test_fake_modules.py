@@ -72,8 +72,12 @@ def test_seven_billion_parameters():
 def test_results_are_like_real_ones(make, size):
     expected = make()(tl.zeros(size))
     with FakeTensorMode():
-        got = make()(tl.zeros(size))
-    assert isinstance(got, FakeTensor) and got.shape == expected.shape and got.stride() == expected.stride()
+        result = make()(tl.zeros(size))
+    assert (
+        isinstance(result, FakeTensor)
+        and result.shape == expected.shape
+        and result.stride() == expected.stride()
+    )
 
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
@@ -99,10 +103,10 @@ def test_copies_of_real_modules():
     with FakeCopyMode(mode):
         fake = copy.deepcopy(real)
     for name, t in real.state_dict(keep_vars=True).items():
-        made = fake.state_dict(keep_vars=True)[name]
-        assert isinstance(made, FakeTensor) and made.shape == t.shape and made.dtype == t.dtype
-        assert isinstance(made, nn.Parameter) == isinstance(t, nn.Parameter)
-        assert made.requires_grad == t.requires_grad
+        result = fake.state_dict(keep_vars=True)[name]
+        assert isinstance(result, FakeTensor) and result.shape == t.shape and result.dtype == t.dtype
+        assert isinstance(result, nn.Parameter) == isinstance(t, nn.Parameter)
+        assert result.requires_grad == t.requires_grad
 
 
 def test_nothing_is_allocated():

@@ -78,8 +78,8 @@ def test_elementwise(name):
 
 def test_rrelu_has_a_factor_for_each_negative_element():
     layer, x = nn.RReLU(0.2, 0.4), -tl.ones(1000, dtype=tl.float64)
-    drawn = np.asarray((-layer(x)).tolist())
-    assert ((drawn >= 0.2) & (drawn < 0.4)).all() and len(set(drawn)) > 900
+    samples = np.asarray((-layer(x)).tolist())
+    assert ((samples >= 0.2) & (samples < 0.4)).all() and len(set(samples)) > 900
     assert (layer(-x) == 1).all()
     assert repr(nn.RReLU(inplace=True)) == "RReLU(lower=0.125, upper=0.3333333333333333, inplace=True)"
     changed = x.clone()
@@ -289,8 +289,8 @@ def test_flatten_and_unflatten():
 
 def test_unflatten_by_name():
     x = tl.ones(2, 12, names=("N", "features"))
-    made = nn.Unflatten("features", (("C", 3), ("H", -1)))(x)
-    assert made.names == ("N", "C", "H") and made.shape == (2, 3, 4)
+    result = nn.Unflatten("features", (("C", 3), ("H", -1)))(x)
+    assert result.names == ("N", "C", "H") and result.shape == (2, 3, 4)
     for sizes in (3, (3, 4), (("C", "H"),), ((3, 4),)):
         with pytest.raises(TypeError, match="unflattened_size must be a tuple of tuples"):
             nn.Unflatten("features", sizes)

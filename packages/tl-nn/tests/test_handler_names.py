@@ -178,9 +178,9 @@ def test_every_call_is_recorded():
 
 @pytest.mark.parametrize("name", CALLS)
 def test_handlers_get_the_operators_that_others_know(name):
-    wanted = OTHERWISE.get(name, KNOWN[name])
-    for seen, names in zip(forward_and_backward(CALLS[name]), wanted, strict=False):
-        assert seen.names() == set(names.split())
+    expected = OTHERWISE.get(name, KNOWN[name])
+    for records, names in zip(forward_and_backward(CALLS[name]), expected, strict=False):
+        assert records.names() == set(names.split())
 
 
 def _numbers(call, mode):
@@ -196,8 +196,8 @@ def _numbers(call, mode):
 
 @pytest.mark.parametrize("name", sorted(set(CALLS) - {"dropout"}))
 def test_a_mode_changes_no_number(name):
-    found, expected = (_numbers(CALLS[name], mode) for mode in (Names(), tl_autograd.enable_grad()))
-    for a, b in zip(found, expected, strict=True):
+    result, expected = (_numbers(CALLS[name], mode) for mode in (Names(), tl_autograd.enable_grad()))
+    for a, b in zip(result, expected, strict=True):
         assert_close(a, b, rtol=1e-5, atol=1e-6)
 
 
@@ -436,17 +436,17 @@ def recurrent(kind, *sizes, x=None, **settings):
 @pytest.mark.skipif(not NAMES.exists(), reason="PyTorch's names stand in tl-core's sources")
 @pytest.mark.parametrize("name", [*LAYERS, *RANDOM])
 def test_handlers_get_no_operator_of_ours(name):
-    known = frozenset(NAMES.read_text().split())
+    names_of_pytorch = frozenset(NAMES.read_text().split())
     with Names() as forward:
         result = {**LAYERS, **RANDOM}[name]()
     with Names() as backward:
         result.sum().backward()
     names = {f.overloadpacket.__name__ for mode in (forward, backward) for f in mode.calls}
-    assert not {n for n in names if n not in known and n.removesuffix("_") not in known}
+    assert not {n for n in names if n not in names_of_pytorch and n.removesuffix("_") not in names_of_pytorch}
 
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_mode_changes_no_number_of_these(name):
-    found, expected = (_numbers(LAYERS[name], mode) for mode in (Names(), tl_autograd.enable_grad()))
-    for a, b in zip(found, expected, strict=True):
+    result, expected = (_numbers(LAYERS[name], mode) for mode in (Names(), tl_autograd.enable_grad()))
+    for a, b in zip(result, expected, strict=True):
         assert_close(a, b, rtol=1e-4, atol=1e-5)

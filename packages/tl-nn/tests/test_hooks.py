@@ -22,14 +22,14 @@ class Scaled(nn.Module):
 
 
 def test_hooks_run_in_order():
-    layer, seen = nn.Identity(), []
+    layer, records = nn.Identity(), []
     for name in ("first", "second"):
-        layer.register_forward_pre_hook(lambda module, args, name=name: seen.append("pre " + name))
-        layer.register_forward_hook(lambda module, args, output, name=name: seen.append(name))
-    layer.register_forward_pre_hook(lambda module, args: seen.append("pre zeroth"), prepend=True)
-    layer.register_forward_hook(lambda module, args, output: seen.append("zeroth"), prepend=True)
+        layer.register_forward_pre_hook(lambda module, args, name=name: records.append("pre " + name))
+        layer.register_forward_hook(lambda module, args, output, name=name: records.append(name))
+    layer.register_forward_pre_hook(lambda module, args: records.append("pre zeroth"), prepend=True)
+    layer.register_forward_hook(lambda module, args, output: records.append("zeroth"), prepend=True)
     assert layer(1) == 1
-    assert seen == ["pre zeroth", "pre first", "pre second", "zeroth", "first", "second"]
+    assert records == ["pre zeroth", "pre first", "pre second", "zeroth", "first", "second"]
 
 
 def test_hooks_change_arguments_and_output():
@@ -85,14 +85,14 @@ def test_handle_survives_pickle_and_its_owner():
 
 
 def test_always_called_hook_runs_after_an_error():
-    layer, seen = nn.Linear(2, 2), []
-    layer.register_forward_hook(lambda module, args, output: seen.append("plain"))
-    layer.register_forward_hook(lambda module, args, output: seen.append(output), always_call=True)
+    layer, records = nn.Linear(2, 2), []
+    layer.register_forward_hook(lambda module, args, output: records.append("plain"))
+    layer.register_forward_hook(lambda module, args, output: records.append(output), always_call=True)
     with pytest.raises(RuntimeError):
         layer(tl.zeros(1, 3))
-    assert seen == [None]
+    assert records == [None]
     layer(tl.zeros(1, 2))
-    assert seen[1] == "plain" and seen[2].shape == (1, 2)
+    assert records[1] == "plain" and records[2].shape == (1, 2)
 
 
 def test_error_in_an_always_called_hook_is_a_warning():
@@ -109,18 +109,18 @@ def test_error_in_an_always_called_hook_is_a_warning():
 
 
 def test_full_backward_hook_sees_and_replaces():
-    layer, seen = nn.Linear(2, 3, bias=False), []
+    layer, records = nn.Linear(2, 3, bias=False), []
     with tl.no_grad():
         layer.weight.fill_(1.0)
 
     def hook(module, grad_input, grad_output):
-        seen.append((module, grad_input[0].tolist(), grad_output[0].tolist()))
+        records.append((module, grad_input[0].tolist(), grad_output[0].tolist()))
         return (grad_input[0] * 10,)
 
     layer.register_full_backward_hook(hook)
     x = tl.ones(1, 2, requires_grad=True)
     layer(x).sum().backward()
-    assert seen == [(layer, [[3.0, 3.0]], [[1.0, 1.0, 1.0]])]
+    assert records == [(layer, [[3.0, 3.0]], [[1.0, 1.0, 1.0]])]
     assert x.grad.tolist() == [[30.0, 30.0]]
     assert layer.weight.grad.tolist() == [[1.0, 1.0]] * 3
 
@@ -138,23 +138,23 @@ def test_backward_hooks_of_several_values():
         def forward(self, left, number, right):
             return left * number, right * 2, "text"
 
-    pair, seen = Pair(), []
-    pair.register_full_backward_hook(lambda module, grad_in, grad_out: seen.append((grad_in, grad_out)))
+    pair, records = Pair(), []
+    pair.register_full_backward_hook(lambda module, grad_in, grad_out: records.append((grad_in, grad_out)))
     left, right = tl.ones(2, requires_grad=True), tl.ones(3, requires_grad=True)
     first, second, text = pair(left, 4.0, right)
     assert text == "text"
     (first.sum() + second.sum()).backward()
-    ((grad_in, grad_out),) = seen
+    ((grad_in, grad_out),) = records
     assert grad_in[0].tolist() == [4.0, 4.0] and grad_in[1] is None and grad_in[2].tolist() == [2.0] * 3
     assert grad_out[0].tolist() == [1.0, 1.0] and grad_out[2] is None
 
 
 def test_backward_hook_without_differentiable_inputs():
-    layer, seen = nn.Linear(2, 2), []
-    layer.register_full_backward_hook(lambda module, grad_in, grad_out: seen.append(grad_in))
+    layer, records = nn.Linear(2, 2), []
+    layer.register_full_backward_hook(lambda module, grad_in, grad_out: records.append(grad_in))
     with pytest.warns(UserWarning, match="no inputs require gradients"):
         layer(tl.ones(1, 2)).sum().backward()
-    assert seen == [(None,)]
+    assert records == [(None,)]
 
 
 def test_backward_hook_must_keep_the_number():
@@ -173,10 +173,10 @@ def test_backward_hooks_are_off_without_gradients():
 
 
 def test_partial_backward_hook():
-    layer, seen = nn.Tanh(), []
-    layer.register_backward_hook(lambda module, grad_in, grad_out: seen.append(grad_out[0].tolist()))
+    layer, records = nn.Tanh(), []
+    layer.register_backward_hook(lambda module, grad_in, grad_out: records.append(grad_out[0].tolist()))
     layer(tl.zeros(2, requires_grad=True)).sum().backward()
-    assert seen == [[1.0, 1.0]]
+    assert records == [[1.0, 1.0]]
 
 
 def test_partial_and_full_hooks_exclude_each_other():
@@ -187,21 +187,21 @@ def test_partial_and_full_hooks_exclude_each_other():
 
 
 def test_global_hooks():
-    layer, seen = nn.Tanh(), []
-    layer.register_forward_hook(lambda *args: seen.append("own"))
-    pre = module_file.register_module_forward_pre_hook(lambda module, args: seen.append("pre"))
+    layer, records = nn.Tanh(), []
+    layer.register_forward_hook(lambda *args: records.append("own"))
+    pre = module_file.register_module_forward_pre_hook(lambda module, args: records.append("pre"))
     post = module_file.register_module_forward_hook(
-        lambda module, args, kwargs, output: seen.append("global"), with_kwargs=True
+        lambda module, args, kwargs, output: records.append("global"), with_kwargs=True
     )
-    backward = module_file.register_module_full_backward_hook(lambda *args: seen.append("backward"))
+    backward = module_file.register_module_full_backward_hook(lambda *args: records.append("backward"))
     backward_pre = module_file.register_module_full_backward_pre_hook(
-        lambda *args: seen.append("backward pre")
+        lambda *args: records.append("backward pre")
     )
     with pre, post, backward, backward_pre:
         layer(tl.zeros(1, requires_grad=True)).sum().backward()
-    assert seen == ["pre", "global", "own", "backward pre", "backward"]
+    assert records == ["pre", "global", "own", "backward pre", "backward"]
     layer(tl.zeros(1))
-    assert seen[-1] == "own"
+    assert records[-1] == "own"
 
 
 def test_global_partial_and_full_hooks_exclude_each_other():
@@ -247,12 +247,12 @@ def test_partial_backward_hooks_say_what_they_miss(forward, args, reason):
 
 
 def test_partial_backward_hooks_of_one_operation_do_not_warn():
-    module, seen = _Forward(lambda x: x * 2), []
-    module.register_backward_hook(lambda module, grad_in, grad_out: seen.append(grad_out))
+    module, records = _Forward(lambda x: x * 2), []
+    module.register_backward_hook(lambda module, grad_in, grad_out: records.append(grad_out))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         module(tl.ones(2, requires_grad=True) * 1).sum().backward()
-    assert len(seen) == 1
+    assert len(records) == 1
 
 
 def test_backward_hooks_and_second_derivatives():
@@ -274,8 +274,8 @@ def test_pre_hooks_of_a_module_that_writes_its_result():
                 result += row
             return result
 
-    module, seen = Sums(), []
-    module.register_full_backward_pre_hook(lambda _, grads: seen.append(grads[0].tolist()))
+    module, records = Sums(), []
+    module.register_full_backward_pre_hook(lambda _, grads: records.append(grads[0].tolist()))
     x = tl.ones(2, 3, requires_grad=True)
     module(x).sum().backward()
-    assert seen == [[1.0, 1.0, 1.0]] and x.grad.tolist() == [[1.0] * 3] * 2
+    assert records == [[1.0, 1.0, 1.0]] and x.grad.tolist() == [[1.0] * 3] * 2

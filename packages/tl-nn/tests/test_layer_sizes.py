@@ -34,9 +34,9 @@ OWN = {
 def test_layers_without_a_batch_channels_or_space(layer):
     library = SimpleNamespace(nn=nn, Tensor=tl.Tensor, zeros=tl.zeros, full=tl.full, int64=tl.int64)
     own = any(re.match(pattern, layer) for pattern in OWN)
-    for shapes, known in RECORDED[layer].items():
-        got = answer(library, layer, shapes)
-        assert got == known or (own and "RuntimeError" not in got), (shapes, got, known)
+    for shapes, record in RECORDED[layer].items():
+        result = answer(library, layer, shapes)
+        assert result == record or (own and "RuntimeError" not in result), (shapes, result, record)
 
 
 def test_every_recorded_call_is_made():

@@ -285,5 +285,5 @@ def test_a_broadcast_operand_without_dimensions_counts_as_the_other_does(name, r
         (tl.ones((), dtype=tl.float64), tl.zeros(2)),
     ):
         with pytest.warns(UserWarning, match="different to the input size"):
-            got = loss(input, target, reduction=reduction)
-        assert got.dtype is tl.float64 and got.shape == ((2,) if reduction == "none" else ())
+            result = loss(input, target, reduction=reduction)
+        assert result.dtype is tl.float64 and result.shape == ((2,) if reduction == "none" else ())

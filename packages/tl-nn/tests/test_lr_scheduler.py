@@ -19,13 +19,13 @@ def optimizer():
 
 
 def rates(scheduler, epochs=EPOCHS):
-    seen = []
+    records = []
     for _ in range(epochs):
-        seen.append([group["lr"] for group in scheduler.optimizer.param_groups])
-        assert scheduler.get_last_lr() == seen[-1]
+        records.append([group["lr"] for group in scheduler.optimizer.param_groups])
+        assert scheduler.get_last_lr() == records[-1]
         scheduler.optimizer.step()
         scheduler.step()
-    return seen
+    return records
 
 
 def warm(epoch):
@@ -59,15 +59,15 @@ SCHEDULES = {
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_closed_forms(name):
     make, factor = SCHEDULES[name]
-    seen = rates(make(optimizer()))
-    for epoch, row in enumerate(seen):
+    records = rates(make(optimizer()))
+    for epoch, row in enumerate(records):
         assert row == pytest.approx([lr * factor(epoch) for lr in LRS], rel=1e-9, abs=1e-12), epoch
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_resuming(name):
     make, _ = SCHEDULES[name]
-    whole = rates(make(optimizer()))
+    full = rates(make(optimizer()))
     first = make(optimizer())
     rates(first, 5)
     second = make(optimizer())
@@ -77,13 +77,13 @@ def test_resuming(name):
         state if "Lambda" in name or "Multipl" in name else pickle.loads(pickle.dumps(state))
     )
     assert "optimizer" not in state
-    for row, expected in zip(rates(second, EPOCHS - 5), whole[5:], strict=True):
+    for row, expected in zip(rates(second, EPOCHS - 5), full[5:], strict=True):
         assert row == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 def test_cosine_with_a_floor():
-    seen = rates(lr_scheduler.CosineAnnealingLR(optimizer(), 4, eta_min=0.05))
-    for epoch, row in enumerate(seen):
+    records = rates(lr_scheduler.CosineAnnealingLR(optimizer(), 4, eta_min=0.05))
+    for epoch, row in enumerate(records):
         share = 0.5 * (1 + math.cos(math.pi * epoch / 4))
         assert row == pytest.approx([0.05 + (lr - 0.05) * share for lr in LRS], rel=1e-9)
 

@@ -18,12 +18,12 @@ def optimizer(kind=optim.SGD, **options):
 
 
 def rates(scheduler, epochs):
-    seen = []
+    records = []
     for _ in range(epochs):
-        seen.append(scheduler.optimizer.param_groups[0]["lr"])
+        records.append(scheduler.optimizer.param_groups[0]["lr"])
         scheduler.optimizer.step()
         scheduler.step()
-    return seen
+    return records
 
 
 def triangle(step, up, down):
@@ -53,13 +53,13 @@ def test_cyclic(mode, gamma, height):
 def test_cyclic_with_betas_and_own_heights():
     opt = optimizer(optim.Adam)
     scheduler = lr_scheduler.CyclicLR(opt, [0.0, 0.1], [1.0, 0.2], 2, scale_fn=Halves(2.0))
-    seen = []
+    records = []
     for _ in range(8):
-        seen.append((opt.param_groups[0]["lr"], opt.param_groups[0]["betas"]))
+        records.append((opt.param_groups[0]["lr"], opt.param_groups[0]["betas"]))
         opt.step()
         scheduler.step()
-    assert [lr for lr, _ in seen] == pytest.approx([0, 0.5, 1, 0.5, 0, 0.25, 0.5, 0.25])
-    assert seen[2][1] == pytest.approx((0.8, 0.999))
+    assert [lr for lr, _ in records] == pytest.approx([0, 0.5, 1, 0.5, 0, 0.25, 0.5, 0.25])
+    assert records[2][1] == pytest.approx((0.8, 0.999))
     state = pickle.loads(pickle.dumps(scheduler.state_dict()))
     other = lr_scheduler.CyclicLR(optimizer(optim.Adam), 0.0, 1.0, 2, scale_fn=Halves(9.0))
     other.load_state_dict(state)
@@ -80,9 +80,9 @@ def cosine(start, end, part):
 
 def test_one_cycle():
     opt = optimizer()
-    seen = rates(lr_scheduler.OneCycleLR(opt, 1.0, total_steps=11, pct_start=0.5), 11)
+    records = rates(lr_scheduler.OneCycleLR(opt, 1.0, total_steps=11, pct_start=0.5), 11)
     peak, last = 4.5, 10
-    for step, rate in enumerate(seen):
+    for step, rate in enumerate(records):
         if step <= peak:
             expected = cosine(0.04, 1.0, step / peak)
         else:
@@ -92,7 +92,7 @@ def test_one_cycle():
 
 
 def test_one_cycle_in_three_phases():
-    seen = rates(
+    records = rates(
         lr_scheduler.OneCycleLR(
             optimizer(),
             1.0,
@@ -104,9 +104,9 @@ def test_one_cycle_in_three_phases():
         ),
         20,
     )
-    assert seen[0] == pytest.approx(0.04) and seen[4] == pytest.approx(1.0)
-    assert seen[8] == pytest.approx(0.04) and seen[19] == pytest.approx(4e-6)
-    assert seen[2] == pytest.approx(0.52) and seen[6] == pytest.approx(0.52)
+    assert records[0] == pytest.approx(0.04) and records[4] == pytest.approx(1.0)
+    assert records[8] == pytest.approx(0.04) and records[19] == pytest.approx(4e-6)
+    assert records[2] == pytest.approx(0.52) and records[6] == pytest.approx(0.52)
 
 
 def test_one_cycle_ends():
@@ -143,11 +143,11 @@ def test_cyclic_faults():
 def plateau(metrics, **options):
     opt = optimizer()
     scheduler = lr_scheduler.ReduceLROnPlateau(opt, factor=0.5, **options)
-    seen = []
+    records = []
     for metric in metrics:
         scheduler.step(metric)
-        seen.append(round(opt.param_groups[0]["lr"] / 0.1, 6))
-    return seen
+        records.append(round(opt.param_groups[0]["lr"] / 0.1, 6))
+    return records
 
 
 def test_plateau():
@@ -192,8 +192,8 @@ def test_sequential():
         lr_scheduler.ExponentialLR(opt, 0.5),
         lr_scheduler.LambdaLR(opt, lambda epoch: 3.0 + epoch),
     ]
-    seen = rates(lr_scheduler.SequentialLR(opt, parts, [2, 5]), 7)
-    assert seen == pytest.approx([0.05, 0.05, 0.1, 0.05, 0.025, 0.3, 0.4])
+    records = rates(lr_scheduler.SequentialLR(opt, parts, [2, 5]), 7)
+    assert records == pytest.approx([0.05, 0.05, 0.1, 0.05, 0.025, 0.3, 0.4])
 
 
 def test_sequential_resumes():
@@ -201,13 +201,13 @@ def test_sequential_resumes():
         parts = [lr_scheduler.LinearLR(opt, 0.5, 1.0, 3), lr_scheduler.CosineAnnealingLR(opt, 10)]
         return lr_scheduler.SequentialLR(opt, parts, [3])
 
-    whole = rates(make(optimizer()), 10)
+    full = rates(make(optimizer()), 10)
     first = make(optimizer())
     rates(first, 5)
     second = make(optimizer())
     second.optimizer.load_state_dict(first.optimizer.state_dict())
     second.load_state_dict(pickle.loads(pickle.dumps(first.state_dict())))
-    assert rates(second, 5) == pytest.approx(whole[5:])
+    assert rates(second, 5) == pytest.approx(full[5:])
 
 
 def test_chained():

@@ -18,28 +18,30 @@ def drawn(*shape, seed=0):
 
 def test_poisson_and_gaussian_are_likelihoods():
     rate, counts = numpy.exp(drawn(20)), numpy.random.default_rng(1).integers(2, 9, 20).astype(float)
-    got = F.poisson_nll_loss(
+    result = F.poisson_nll_loss(
         tl.tensor(rate), tl.tensor(counts), log_input=False, full=True, eps=0.0, reduction="none"
     )
-    numpy.testing.assert_allclose(got.numpy(), -poisson(rate).logpmf(counts.astype(int)), atol=0.05)
+    numpy.testing.assert_allclose(result.numpy(), -poisson(rate).logpmf(counts.astype(int)), atol=0.05)
     mean, x, var = drawn(20), drawn(20, seed=1), numpy.exp(drawn(20, seed=2))
-    got = F.gaussian_nll_loss(tl.tensor(mean), tl.tensor(x), tl.tensor(var), full=True, reduction="none")
-    numpy.testing.assert_allclose(got.numpy(), -norm(mean, numpy.sqrt(var)).logpdf(x), rtol=1e-10)
+    result = F.gaussian_nll_loss(tl.tensor(mean), tl.tensor(x), tl.tensor(var), full=True, reduction="none")
+    numpy.testing.assert_allclose(result.numpy(), -norm(mean, numpy.sqrt(var)).logpdf(x), rtol=1e-10)
 
 
 def test_multi_margin():
     x, target = drawn(4, 5), numpy.array([0, 3, 3, 1])
     for p in (1, 2):
-        got = F.multi_margin_loss(tl.tensor(x), tl.tensor(target), p=p, margin=0.5, reduction="none").numpy()
-        for row, y, loss in zip(x, target, got, strict=True):
-            others = [max(0, 0.5 - row[y] + v) ** p for i, v in enumerate(row) if i != y]
-            assert loss == pytest.approx(sum(others) / 5)
+        result = F.multi_margin_loss(
+            tl.tensor(x), tl.tensor(target), p=p, margin=0.5, reduction="none"
+        ).numpy()
+        for row, y, loss in zip(x, target, result, strict=True):
+            rest = [max(0, 0.5 - row[y] + v) ** p for i, v in enumerate(row) if i != y]
+            assert loss == pytest.approx(sum(rest) / 5)
 
 
 def test_multilabel_margin():
     x, target = drawn(3, 4), numpy.array([[1, 3, -1, 0], [-1, 0, 1, 2], [0, 1, 2, 3]])
-    got = F.multilabel_margin_loss(tl.tensor(x), tl.tensor(target), reduction="none").numpy()
-    for row, names, loss in zip(x, target, got, strict=True):
+    result = F.multilabel_margin_loss(tl.tensor(x), tl.tensor(target), reduction="none").numpy()
+    for row, names, loss in zip(x, target, result, strict=True):
         classes = [int(c) for c in names[: list(names).index(-1)]] if -1 in names else list(names)
         want = sum(max(0, 1 - row[y] + row[i]) for y in classes for i in range(4) if i not in classes)
         assert loss == pytest.approx(want / 4)
@@ -48,9 +50,9 @@ def test_multilabel_margin():
 def test_distances():
     x, y = drawn(6, 3), drawn(6, 3, seed=1)
     for p in (0.5, 1.0, 2.0, 3.0, numpy.inf):
-        got = F.pairwise_distance(tl.tensor(x), tl.tensor(y), p=p)
+        result = F.pairwise_distance(tl.tensor(x), tl.tensor(y), p=p)
         numpy.testing.assert_allclose(
-            got.numpy(), [numpy.linalg.norm(v, p) for v in x - y + 1e-6], rtol=1e-10
+            result.numpy(), [numpy.linalg.norm(v, p) for v in x - y + 1e-6], rtol=1e-10
         )
     cosine = (x * y).sum(1) / numpy.linalg.norm(x, axis=1) / numpy.linalg.norm(y, axis=1)
     numpy.testing.assert_allclose(F.cosine_similarity(tl.tensor(x), tl.tensor(y)).numpy(), cosine, rtol=1e-12)
@@ -86,10 +88,10 @@ def all_alignments(scores, target, blank):
 def test_ctc_sums_over_all_alignments():
     scores = log_softmax(drawn(5, 3, 3), -1)
     targets, lengths, inputs = numpy.array([[1, 2], [2, 2], [1, 0]]), [2, 2, 0], [5, 4, 3]
-    got = F.ctc_loss(tl.tensor(scores), tl.tensor(targets), inputs, lengths, reduction="none").numpy()
+    result = F.ctc_loss(tl.tensor(scores), tl.tensor(targets), inputs, lengths, reduction="none").numpy()
     for n in range(3):
         want = all_alignments(scores[: inputs[n], n], targets[n, : lengths[n]], 0)
-        assert got[n] == pytest.approx(-numpy.log(want))
+        assert result[n] == pytest.approx(-numpy.log(want))
 
 
 def test_ctc_of_the_impossible():
@@ -174,20 +176,20 @@ def test_ctc_of_a_batch_of_examples_is_that_of_each(dims, reduction):
     targets = tl.tensor([[[1, 2, 3], [3, 3, 1]], [[2, 2, 1], [1, 3, 2]], [[3, 1, 1], [2, 1, 3]]])
     inputs, lengths = tl.tensor([[6, 5], [4, 0], [6, 6]]), tl.tensor([[3, 2], [1, 0], [2, 2]])
     examples = [x if d == 0 else x[0] for x, d in zip((scores, targets, inputs, lengths), dims, strict=True)]
-    got = vmap(lambda *one: F.ctc_loss(*one, reduction=reduction), in_dims=dims)(*examples)
+    result = vmap(lambda *one: F.ctc_loss(*one, reduction=reduction), in_dims=dims)(*examples)
     for n in range(3):
         one = [x[n] if d == 0 else x for x, d in zip(examples, dims, strict=True)]
         numpy.testing.assert_allclose(
-            got[n].numpy(), F.ctc_loss(*one, reduction=reduction).numpy(), rtol=1e-12
+            result[n].numpy(), F.ctc_loss(*one, reduction=reduction).numpy(), rtol=1e-12
         )
 
 
 def test_ctc_of_a_batch_of_examples_takes_targets_in_a_row_and_refuses_lengths_that_do_not_fit():
     scores, targets = tl.tensor(log_softmax(drawn(2, 6, 2, 4), -1)), tl.tensor([[1, 2, 3], [2, 2, 1]])
     inputs, lengths = tl.tensor([[6, 5], [4, 6]]), tl.tensor([[2, 1], [0, 3]])
-    got = vmap(F.ctc_loss)(scores, targets, inputs, lengths)
+    result = vmap(F.ctc_loss)(scores, targets, inputs, lengths)
     want = [F.ctc_loss(*one).item() for one in zip(scores, targets, inputs, lengths, strict=True)]
-    numpy.testing.assert_allclose(got.numpy(), want, rtol=1e-12)
+    numpy.testing.assert_allclose(result.numpy(), want, rtol=1e-12)
     for wrong in (inputs + 1, inputs - 6):
         with pytest.raises(RuntimeError, match="Expected input_lengths to have value at most 6"):
             vmap(F.ctc_loss)(scores, targets, wrong, lengths)
@@ -219,8 +221,8 @@ def test_embedding_shortens_rows():
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
 def test_embedding_bag(mode):
     table, index = drawn(6, 3), numpy.array([[0, 1, 5], [2, 2, 2]])
-    got = F.embedding_bag(tl.tensor(index), tl.tensor(table), mode=mode)
-    numpy.testing.assert_allclose(got.numpy(), getattr(table[index], mode)(1), rtol=1e-12)
+    result = F.embedding_bag(tl.tensor(index), tl.tensor(table), mode=mode)
+    numpy.testing.assert_allclose(result.numpy(), getattr(table[index], mode)(1), rtol=1e-12)
 
 
 @pytest.mark.parametrize("margin", [0, 0.0, 2, 0.5])

@@ -224,10 +224,10 @@ def test_shared_members_come_once():
 
 
 def test_apply_goes_children_first():
-    seen = []
+    records = []
     model = nn.Sequential(nn.Tanh())
-    assert model.apply(lambda module: seen.append(type(module).__name__)) is model
-    assert seen == ["Tanh", "Sequential"]
+    assert model.apply(lambda module: records.append(type(module).__name__)) is model
+    assert records == ["Tanh", "Sequential"]
 
 
 def test_lookup_by_path():
@@ -398,22 +398,22 @@ def test_compile_says_that_it_runs_eagerly():
 
 def test_modules_are_freed():
     block = Block()
-    gone = weakref.ref(block.inner.weight)
+    missing = weakref.ref(block.inner.weight)
     del block
     gc.collect()
-    assert gone() is None
+    assert missing() is None
 
 
 @pytest.mark.parametrize("kind", ["parameter", "buffer", "module"])
 def test_registration_hooks(kind):
     register = getattr(registration, f"register_module_{kind}_registration_hook")
-    seen = []
-    with register(lambda module, name, member: seen.append(name)):
+    records = []
+    with register(lambda module, name, member: records.append(name)):
         Block()
     expected = {"parameter": ["weight", "weight", "bias"], "buffer": ["mean", "scratch"], "module": ["inner"]}
-    assert seen == expected[kind]
+    assert records == expected[kind]
     Block()
-    assert seen == expected[kind]
+    assert records == expected[kind]
 
 
 def test_registration_hook_replaces():
@@ -455,5 +455,5 @@ def test_what_is_missing_before_init_is_said_also_with_an_own_getattr():
             except AttributeError:
                 return getattr(self._modules["inner"], name)
 
-    made = Forwarding(nn.Linear(2, 3))
-    assert made.out_features == 3 and list(made.state_dict()) == ["inner.weight", "inner.bias"]
+    result = Forwarding(nn.Linear(2, 3))
+    assert result.out_features == 3 and list(result.state_dict()) == ["inner.weight", "inner.bias"]

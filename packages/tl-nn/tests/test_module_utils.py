@@ -193,13 +193,13 @@ def test_fusion_of_weights(transpose):
     layer = nn.ConvTranspose1d(2, 3, 2) if transpose else nn.Conv1d(2, 3, 2)
     x = tl.tensor(rng.normal(size=(4, 2, 6)).tolist())
     plain = np.array(layer(x).tolist())
-    wanted = (plain - mean[:, None]) / np.sqrt(variance + 1e-5)[:, None] * scale[:, None] + shift[:, None]
+    expected = (plain - mean[:, None]) / np.sqrt(variance + 1e-5)[:, None] * scale[:, None] + shift[:, None]
     numbers = [tl.tensor(values.tolist()) for values in (mean, variance)]
     factors = [tl.tensor(values.tolist()) for values in (scale, shift)]
     layer.weight, layer.bias = fusion.fuse_conv_bn_weights(
         layer.weight, layer.bias, *numbers, 1e-5, *factors, transpose=transpose
     )
-    np.testing.assert_allclose(layer(x).tolist(), wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(layer(x).tolist(), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_fusion_of_a_linear_layer_without_bias():

@@ -24,8 +24,8 @@ def test_the_first_step_is_the_polar_factor(shape, nesterov):
     tl.manual_seed(0)
     u, _, v = tl.linalg.svd(tl.randn(shape), full_matrices=False)
     grad = (u * tl.linspace(1, 3, min(shape))) @ v
-    got = -step(shape, [grad], nesterov=nesterov)
-    values = (u.mT @ got @ v.mT) / max(1, shape[0] / shape[1]) ** 0.5
+    result = -step(shape, [grad], nesterov=nesterov)
+    values = (u.mT @ result @ v.mT) / max(1, shape[0] / shape[1]) ** 0.5
     diagonal = values.diag()
     assert ((diagonal > 0.65) & (diagonal < 1.25)).all()  # the polynomial leaves them near one
     assert (values - diagonal.diag()).abs().max() < 0.05  # bfloat16

@@ -77,11 +77,11 @@ def test_several_at_once(model):
 
 def test_a_dictionary_that_names_too_much_changes_nothing(model):
     named, weight = NamedMemberAccessor(model), model[1].weight
-    given = {"1.weight": tl.zeros(1), "1.more": tl.ones(1)}
+    source = {"1.weight": tl.zeros(1), "1.more": tl.ones(1)}
     with pytest.raises(RuntimeError, match=r"Missing key\(s\): '1.more'."):
-        named.swap_tensors_dict(given)
+        named.swap_tensors_dict(source)
     assert model[1].weight is weight and not hasattr(model[1], "more")
-    before, missing = named.swap_tensors_dict(given, allow_missing=True)
+    before, missing = named.swap_tensors_dict(source, allow_missing=True)
     assert (before["1.weight"], before["1.more"]) == (weight, accessor._MISSING) and missing == ["1.more"]
     named.swap_tensors_dict(before, allow_missing=True)
     assert model[1].weight is weight and not hasattr(model[1], "more")

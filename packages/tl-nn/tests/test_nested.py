@@ -21,8 +21,8 @@ def jagged(parts, layout=tl.jagged):
 
 def assert_components(made, expected, atol=1e-6):
     assert made.is_nested
-    for part, wanted in zip(made.unbind(), expected, strict=True):
-        assert_close(part, wanted, atol=atol, rtol=1e-5)
+    for part, reference in zip(made.unbind(), expected, strict=True):
+        assert_close(part, reference, atol=atol, rtol=1e-5)
 
 
 MODULES = {
@@ -45,20 +45,20 @@ MODULES = {
 def test_modules(name, layout):
     module = MODULES[name]()
     parts = tokens()
-    made = module(jagged(parts, layout))
-    assert made.layout is layout
-    assert_components(made, [module(part[None])[0] for part in parts])
+    result = module(jagged(parts, layout))
+    assert result.layout is layout
+    assert_components(result, [module(part[None])[0] for part in parts])
 
 
 def test_gradients_are_those_of_the_components():
     module = MODULES["TransformerEncoderLayer"]()
     parts = tokens()
     module(jagged(parts)).square().sum().backward()
-    made = {name: p.grad.clone() for name, p in module.named_parameters()}
+    result = {name: p.grad.clone() for name, p in module.named_parameters()}
     module.zero_grad()
     sum(module(part[None]).square().sum() for part in parts).backward()
     for name, p in module.named_parameters():
-        assert_close(made[name], p.grad, atol=1e-4, rtol=1e-4)
+        assert_close(result[name], p.grad, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("sizes", [{}, {"kdim": 6, "vdim": 4}])
@@ -69,11 +69,11 @@ def test_attention_to_other_sequences(sizes):
     k = jagged(keys)
     values = [tl.randn(n, sizes.get("vdim", 16)) for n in (3, 1, 4)]
     v = nested.nested_tensor_from_jagged(tl.cat(values), k.offsets())
-    made, weights = module(jagged(queries), k, v, need_weights=False)
+    result, weights = module(jagged(queries), k, v, need_weights=False)
     assert weights is None
     triples = zip(queries, keys, values, strict=True)
     assert_components(
-        made, [module(a[None], b[None], c[None], need_weights=False)[0][0] for a, b, c in triples]
+        result, [module(a[None], b[None], c[None], need_weights=False)[0][0] for a, b, c in triples]
     )
 
 
@@ -104,9 +104,9 @@ def test_an_encoder_computes_no_padding():
     widths = []
     fast.layers[0].linear1.register_forward_hook(lambda module, args, out: widths.append(args[0].is_nested))
     with tl.no_grad():
-        made = fast(x, src_key_padding_mask=padding)
-        assert_close(made[~padding], slow(x, src_key_padding_mask=padding)[~padding])
-        assert made.shape == x.shape and bool((made[padding] == 0).all())
+        result = fast(x, src_key_padding_mask=padding)
+        assert_close(result[~padding], slow(x, src_key_padding_mask=padding)[~padding])
+        assert result.shape == x.shape and bool((result[padding] == 0).all())
         fast(x, src_key_padding_mask=padding.flip(1))  # padding in front
         fast(x)
     fast(x, src_key_padding_mask=padding)  # gradients are wanted
@@ -116,9 +116,9 @@ def test_an_encoder_computes_no_padding():
 def test_an_embedding():
     module = tl_nn.Embedding(10, 4)
     indices = [tl.tensor([1, 2]), tl.tensor([9])]
-    made = module(jagged(indices))
-    assert_components(made, [module(i) for i in indices])
-    made.sum().backward()
+    result = module(jagged(indices))
+    assert_components(result, [module(i) for i in indices])
+    result.sum().backward()
     assert module.weight.grad.sum(1).tolist() == [0, 4, 4, 0, 0, 0, 0, 0, 0, 4]
 
 

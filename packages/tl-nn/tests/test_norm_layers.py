@@ -96,10 +96,10 @@ def test_synchronized_batch_norm():
 def test_instance_norm(kind, spatial):
     values, x = sample((2, 3, *(4,) * spatial))
     axes = tuple(range(2, 2 + spatial))
-    wanted = standard(values, axes)
+    expected = standard(values, axes)
     norm = kind(3)
-    np.testing.assert_allclose(norm(x).tolist(), wanted, rtol=1e-3, atol=1e-4)
-    np.testing.assert_allclose(norm(x[0]).tolist(), wanted[0], rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(norm(x).tolist(), expected, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(norm(x[0]).tolist(), expected[0], rtol=1e-3, atol=1e-4)
     assert list(norm.state_dict()) == []
     with pytest.raises(ValueError, match="expected"):
         norm(tl.zeros(*(2,) * (spatial + 3)))
@@ -145,14 +145,14 @@ def test_layer_norm():
 
 def test_rms_norm():
     values, x = sample((4, 5))
-    wanted = values / np.sqrt((values**2).mean(-1, keepdims=True) + 1e-3)
-    np.testing.assert_allclose(nn.RMSNorm(5, eps=1e-3)(x).tolist(), wanted, rtol=1e-4)
+    expected = values / np.sqrt((values**2).mean(-1, keepdims=True) + 1e-3)
+    np.testing.assert_allclose(nn.RMSNorm(5, eps=1e-3)(x).tolist(), expected, rtol=1e-4)
 
 
 def test_group_norm():
     values, x = sample((2, 6, 4))
-    wanted = standard(values.reshape(2, 3, 8), 2).reshape(2, 6, 4)
-    np.testing.assert_allclose(nn.GroupNorm(3, 6)(x).tolist(), wanted, rtol=1e-3, atol=1e-4)
+    expected = standard(values.reshape(2, 3, 8), 2).reshape(2, 6, 4)
+    np.testing.assert_allclose(nn.GroupNorm(3, 6)(x).tolist(), expected, rtol=1e-3, atol=1e-4)
     with pytest.raises(ValueError, match="num_channels must be divisible by num_groups"):
         nn.GroupNorm(4, 6)
     with pytest.raises(ValueError, match="num_groups must be positive"):

@@ -28,13 +28,13 @@ CASES = [
 @pytest.mark.parametrize("number, name", list(enumerate(["none", "mean", "sum"])))
 @pytest.mark.parametrize("function, args", CASES, ids=[c[0] for c in CASES])
 def test_losses_are_those_of_nn_functional(function, args, number, name):
-    found = getattr(numbered_reductions, function)(*args, reduction=number)
-    assert_close(found, getattr(F, function)(*args, reduction=name))
+    result = getattr(numbered_reductions, function)(*args, reduction=number)
+    assert_close(result, getattr(F, function)(*args, reduction=name))
 
 
 def test_poisson_takes_all_of_its_arguments():
-    found = numbered_reductions.poisson_nll_loss(X, Y, True, False, 1e-8, 2)
-    assert_close(found, F.poisson_nll_loss(X, Y, reduction="sum"))
+    result = numbered_reductions.poisson_nll_loss(X, Y, True, False, 1e-8, 2)
+    assert_close(result, F.poisson_nll_loss(X, Y, reduction="sum"))
 
 
 def test_other_numbers_are_refused():
@@ -48,13 +48,13 @@ def test_dropouts(name):
     function, in_place = (getattr(numbered_reductions, n) for n in (name, name + "_"))
     assert_close(function(x, 0.5, False), x)
     tl.manual_seed(3)
-    found = function(x, 0.5, True)
+    result = function(x, 0.5, True)
     tl.manual_seed(3)
     y = x.clone()
     assert in_place(y, 0.5, True) is y
-    assert_close(found, y)
+    assert_close(result, y)
     if name != "alpha_dropout":
-        assert bool((found == found[..., :1]).all())
+        assert bool((result == result[..., :1]).all())
     with pytest.raises(RuntimeError, match="at least 2"):
         numbered_reductions.feature_dropout(tl.ones(3), 0.5, True)
 

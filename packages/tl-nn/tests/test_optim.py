@@ -39,8 +39,8 @@ def numpy_adam(
     decoupled=False,
 ):
     mean = square = largest = np.zeros_like(weight)
-    for count, given in enumerate(grads, 1):
-        grad = -given if maximize else given
+    for count, source in enumerate(grads, 1):
+        grad = -source if maximize else source
         if decoupled:
             weight = weight * (1 - lr * weight_decay)
         else:
@@ -97,8 +97,8 @@ def leaves(weights):
 
 def run(optimizer, params, grads, steps=range(STEPS)):
     for step in steps:
-        for param, given in zip(params, grads, strict=True):
-            param.grad = tensor(given[step])
+        for param, source in zip(params, grads, strict=True):
+            param.grad = tensor(source[step])
         optimizer.step()
 
 
@@ -108,8 +108,8 @@ def test_rules(kind, rule, options, fused):
     weights, grads = data()
     params = leaves(weights)
     run(kind(params, lr=0.1, fused=fused, **options), params, grads)
-    for param, weight, given in zip(params, weights, grads, strict=True):
-        np.testing.assert_allclose(param.tolist(), rule(weight, given, **options), rtol=1e-9)
+    for param, weight, source in zip(params, weights, grads, strict=True):
+        np.testing.assert_allclose(param.tolist(), rule(weight, source, **options), rtol=1e-9)
         assert param.requires_grad and param.is_leaf
 
 
@@ -151,8 +151,8 @@ def test_parameters_without_gradient_wait(kind):
     params = leaves(weights)
     optimizer = kind(params, lr=0.1, **options)
     for step in range(STEPS):
-        for index, (param, given) in enumerate(zip(params, grads, strict=True)):
-            param.grad = None if step < index else tensor(given[step])
+        for index, (param, source) in enumerate(zip(params, grads, strict=True)):
+            param.grad = None if step < index else tensor(source[step])
         optimizer.step()
     rule = numpy_sgd if kind is optim.SGD else numpy_adam
     for index, (param, weight) in enumerate(zip(params, weights, strict=True)):
@@ -172,11 +172,11 @@ def test_groups_have_options_of_their_own():
 @pytest.mark.parametrize("fused", [None, False])
 def test_learning_rate_may_be_a_tensor(fused):
     for kind in (optim.SGD, optim.Adam):
-        plain, given = leaves([np.ones(2), np.ones(2)])
-        plain.grad, given.grad = tensor([1.0, 2.0]), tensor([1.0, 2.0])
+        plain, source = leaves([np.ones(2), np.ones(2)])
+        plain.grad, source.grad = tensor([1.0, 2.0]), tensor([1.0, 2.0])
         kind([plain], lr=0.25, fused=fused).step()
-        kind([given], lr=tl.tensor(0.25, dtype=tl.float64), fused=fused).step()
-        np.testing.assert_allclose(given.tolist(), plain.tolist(), rtol=1e-7)
+        kind([source], lr=tl.tensor(0.25, dtype=tl.float64), fused=fused).step()
+        np.testing.assert_allclose(source.tolist(), plain.tolist(), rtol=1e-7)
 
 
 @pytest.mark.parametrize("kind", [optim.SGD, optim.Adam])
@@ -321,28 +321,28 @@ def test_load_faults():
 
 
 def test_hooks_on_state():
-    optimizer, seen = optim.SGD(leaves([np.ones(1)])), []
-    optimizer.register_state_dict_pre_hook(lambda opt: seen.append("save"))
+    optimizer, records = optim.SGD(leaves([np.ones(1)])), []
+    optimizer.register_state_dict_pre_hook(lambda opt: records.append("save"))
     optimizer.register_state_dict_post_hook(lambda opt, state: {**state, "extra": 1})
-    optimizer.register_load_state_dict_pre_hook(lambda opt, state: seen.append(state.pop("extra")))
-    optimizer.register_load_state_dict_pre_hook(lambda opt, state: seen.append("first"), prepend=True)
-    optimizer.register_load_state_dict_post_hook(lambda opt: seen.append("loaded"))
+    optimizer.register_load_state_dict_pre_hook(lambda opt, state: records.append(state.pop("extra")))
+    optimizer.register_load_state_dict_pre_hook(lambda opt, state: records.append("first"), prepend=True)
+    optimizer.register_load_state_dict_post_hook(lambda opt: records.append("loaded"))
     saved = optimizer.state_dict()
     optimizer.load_state_dict(saved)
-    assert seen == ["save", "first", 1, "loaded"] and saved["extra"] == 1
+    assert records == ["save", "first", 1, "loaded"] and saved["extra"] == 1
 
 
 def test_hooks_on_steps():
     weight = tensor([1.0], requires_grad=True)
-    optimizer, seen = optim.SGD([weight]), []
-    pre = optimizer.register_step_pre_hook(lambda opt, args, kwargs: seen.append("pre"))
-    post = optimizer.register_step_post_hook(lambda opt, args, kwargs: seen.append("post"))
-    everywhere = optimizer_file.register_optimizer_step_pre_hook(lambda *args: seen.append("global pre"))
-    after = optimizer_file.register_optimizer_step_post_hook(lambda *args: seen.append("global post"))
+    optimizer, records = optim.SGD([weight]), []
+    pre = optimizer.register_step_pre_hook(lambda opt, args, kwargs: records.append("pre"))
+    post = optimizer.register_step_post_hook(lambda opt, args, kwargs: records.append("post"))
+    everywhere = optimizer_file.register_optimizer_step_pre_hook(lambda *args: records.append("global pre"))
+    after = optimizer_file.register_optimizer_step_post_hook(lambda *args: records.append("global post"))
     with pre, post, everywhere, after:
         optimizer.step()
     optimizer.step()
-    assert seen == ["global pre", "pre", "post", "global post"]
+    assert records == ["global pre", "pre", "post", "global post"]
     refused = pytest.raises(RuntimeError, match="step pre-hook must return None or a tuple")
     with optimizer.register_step_pre_hook(lambda opt, args, kwargs: 3), refused:
         optimizer.step()
@@ -350,11 +350,11 @@ def test_hooks_on_steps():
 
 def test_hooks_replace_the_closure():
     optimizer = optim.SGD(leaves([np.ones(1)]))
-    seen = []
+    records = []
     optimizer.register_step_pre_hook(lambda opt, args, kwargs: ((*args, lambda: 5), {}))
-    optimizer.register_step_post_hook(lambda opt, args, kwargs: seen.append((args[0], len(args), kwargs)))
+    optimizer.register_step_post_hook(lambda opt, args, kwargs: records.append((args[0], len(args), kwargs)))
     assert optimizer.step() == 5
-    assert seen == [(optimizer, 2, {})]
+    assert records == [(optimizer, 2, {})]
 
 
 def test_own_optimizers_get_hooks():
@@ -368,9 +368,9 @@ def test_own_optimizers_get_hooks():
     weight = tensor([1.0], requires_grad=True)
     with pytest.raises(ValueError, match="didn't specify a value of required optimization parameter size"):
         Nothing([weight])
-    optimizer, seen = Nothing([{"params": weight, "size": 3}]), []
-    optimizer.register_step_post_hook(lambda *args: seen.append(args[0]))
-    assert optimizer.step() == "done" and seen == [optimizer]
+    optimizer, records = Nothing([{"params": weight, "size": 3}]), []
+    optimizer.register_step_post_hook(lambda *args: records.append(args[0]))
+    assert optimizer.step() == "done" and records == [optimizer]
     with pytest.raises(NotImplementedError):
         optim.Optimizer([weight], {}).step()
 

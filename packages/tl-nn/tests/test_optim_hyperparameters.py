@@ -82,18 +82,18 @@ def loss_after(name, values, more, steps, differentiable):
 
 def tensors(values, option, shape=()):
     """The options, one as a leaf; Adam's betas are both numbers or both tensors."""
-    made = {option: tl.tensor(values[option]).reshape(shape).requires_grad_()}
+    result = {option: tl.tensor(values[option]).reshape(shape).requires_grad_()}
     twin = {"beta1": "beta2", "beta2": "beta1"}.get(option)
     if twin:
-        made[twin] = tl.tensor(values[twin])
-    return {**values, **made}, made[option]
+        result[twin] = tl.tensor(values[twin])
+    return {**values, **result}, result[option]
 
 
 @pytest.mark.parametrize("steps", [1, 2, 6])
 @pytest.mark.parametrize(("name", "values", "option", "more"), CASES)
 def test_derivatives_of_hyperparameters(name, values, option, more, steps):
-    given, leaf = tensors(values, option)
-    loss = loss_after(name, given, more, steps, True)
+    source, leaf = tensors(values, option)
+    loss = loss_after(name, source, more, steps, True)
     width = 1e-6
     ends = [
         float(loss_after(name, {**values, option: values[option] + side * width}, more, steps, False))
@@ -103,8 +103,8 @@ def test_derivatives_of_hyperparameters(name, values, option, more, steps):
     if not loss.requires_grad:  # the first steps don't depend on it
         assert abs(expected) < 1e-7
         return
-    (found,) = grad(loss, leaf, allow_unused=True)
-    assert float(0 if found is None else found) == pytest.approx(expected, rel=2e-4, abs=1e-6)
+    (result,) = grad(loss, leaf, allow_unused=True)
+    assert float(0 if result is None else result) == pytest.approx(expected, rel=2e-4, abs=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(), (1,)])
@@ -116,10 +116,10 @@ def test_tensors_are_numbers_where_nothing_is_recorded(name, values, option, mor
         with pytest.raises(ValueError, match="foreach=True"):
             built(name, [tl.ones(2, requires_grad=True)], tensors(values, option)[0], {"foreach": True})
         return
-    given, leaf = tensors(values, option, shape)
+    source, leaf = tensors(values, option, shape)
     leaf.requires_grad_(recorded)
     results = []
-    for options in (given, values):
+    for options in (source, values):
         params = [tl.tensor(row, requires_grad=True) for row in START]
         optimizer = built(name, params, options, {**more, "foreach": foreach})
         for step in range(3):

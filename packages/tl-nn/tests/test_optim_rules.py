@@ -169,9 +169,9 @@ def test_rules(kind, rule, options, shared):
     params = [tensor(weight, requires_grad=True) for weight in weights]
     walk(kind(params, **options, **shared), params, goals)
     for param, weight, goal in zip(params, weights, goals, strict=True):
-        wanted = rule(weight, Gradients(goal, **shared), **options)
+        expected = rule(weight, Gradients(goal, **shared), **options)
         rounded = kind in (optim.ASGD, optim.NAdam)  # they keep numbers in float32
-        np.testing.assert_allclose(param.tolist(), wanted, rtol=1e-5 if rounded else 1e-9, atol=1e-12)
+        np.testing.assert_allclose(param.tolist(), expected, rtol=1e-5 if rounded else 1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", [optim.NAdam, optim.RAdam])
@@ -194,13 +194,13 @@ def test_adafactor_shrinks_the_parameter():
 
 def test_asgd_averages_from_a_step_on():
     weight = tensor([1.0], requires_grad=True)
-    optimizer, seen = optim.ASGD([weight], lr=0.1, t0=2), []
+    optimizer, records = optim.ASGD([weight], lr=0.1, t0=2), []
     for _ in range(6):
         weight.grad = tensor([1.0])
         optimizer.step()
-        seen.append(weight.item())
+        records.append(weight.item())
     # mu is 1 up to the third step, then 1/2, 1/3: the mean of what came from step 4 on
-    np.testing.assert_allclose(optimizer.state[weight]["ax"].item(), np.mean(seen[3:]))
+    np.testing.assert_allclose(optimizer.state[weight]["ax"].item(), np.mean(records[3:]))
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not optim.Adafactor])

@@ -32,16 +32,16 @@ def test_parts_of_a_batch():
     out = model(x)
     np.testing.assert_allclose(out.tolist(), layer(x).tolist(), rtol=1e-6)
     out.sum().backward()
-    got = layer[0].weight.grad.tolist()
+    result = layer[0].weight.grad.tolist()
     layer.zero_grad()
     layer(x).sum().backward()
-    np.testing.assert_allclose(got, layer[0].weight.grad.tolist(), rtol=1e-6)
+    np.testing.assert_allclose(result, layer[0].weight.grad.tolist(), rtol=1e-6)
     assert tuple(model(x[:1]).shape) == (1, 3)
 
 
 def test_containers_are_divided_and_joined():
-    given = {"a": tl.arange(4), "b": [tl.arange(2), 5], "c": Pair(tl.arange(2), 7)}
-    first, second = parallel.scatter(given, TWO)
+    source = {"a": tl.arange(4), "b": [tl.arange(2), 5], "c": Pair(tl.arange(2), 7)}
+    first, second = parallel.scatter(source, TWO)
     assert first["a"].tolist() == [0, 1] and second["a"].tolist() == [2, 3]
     assert second["b"][0].tolist() == [1] and second["b"][1] == 5
     assert isinstance(first["c"], Pair) and first["c"].second == 7

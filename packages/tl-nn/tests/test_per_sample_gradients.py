@@ -48,14 +48,14 @@ def test_each_sample_has_its_gradient(name):
     for parameter in module.parameters():
         nn.init.normal_(parameter)
     expected = one_by_one(module, x, squared)
-    given = x.clone().requires_grad_()
-    squared(call_for_per_sample_grads(module)(given)).backward()
+    source = x.clone().requires_grad_()
+    squared(call_for_per_sample_grads(module)(source)).backward()
     for parameter, rows in zip(module.parameters(), expected, strict=True):
         close(parameter.grad_sample, rows)
         assert parameter.grad is None
     again = x.clone().requires_grad_()
     squared(module(again)).backward()
-    close(given.grad, again.grad)
+    close(source.grad, again.grad)
 
 
 def test_rows_of_a_table_and_a_mean():

@@ -27,14 +27,14 @@ def step(kind, weights, x, state):
     """One step of one layer; the state is a pair for an LSTM."""
     w, u, b, c = weights
     hidden = state[0] if kind is nn.LSTM else state
-    given, kept = x @ w.T + b, hidden @ u.T + c
+    source, kept = x @ w.T + b, hidden @ u.T + c
     if kind is nn.RNN:
-        return np.tanh(given + kept)
+        return np.tanh(source + kept)
     if kind is nn.GRU:
-        (r, z, n), (s, y, m) = np.split(given, 3, -1), np.split(kept, 3, -1)
+        (r, z, n), (s, y, m) = np.split(source, 3, -1), np.split(kept, 3, -1)
         update = sigmoid(z + y)
         return (1 - update) * np.tanh(n + sigmoid(r + s) * m) + update * hidden
-    i, f, g, o = np.split(given + kept, 4, -1)
+    i, f, g, o = np.split(source + kept, 4, -1)
     cell = sigmoid(f) * state[1] + sigmoid(i) * np.tanh(g)
     return sigmoid(o) * np.tanh(cell), cell
 
@@ -81,10 +81,10 @@ def test_batch_first_and_single_sequences(kind):
     first = kind(3, 4, batch_first=True).double()
     first.load_state_dict(layer.state_dict())
     _, x = sample(5, 2, 3)
-    wanted = array(layer(x)[0])
-    np.testing.assert_allclose(array(first(x.transpose(0, 1))[0].transpose(0, 1)), wanted)
+    expected = array(layer(x)[0])
+    np.testing.assert_allclose(array(first(x.transpose(0, 1))[0].transpose(0, 1)), expected)
     output, state = layer(x[:, 0])
-    np.testing.assert_allclose(array(output), wanted[:, 0], rtol=1e-9)
+    np.testing.assert_allclose(array(output), expected[:, 0], rtol=1e-9)
     assert tuple((state[0] if kind is nn.LSTM else state).shape) == (1, 4)
 
 
@@ -109,9 +109,9 @@ def test_cells_are_steps(kind):
     weights = [array(getattr(cell, name)) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
     values, x = sample(2, 3)
     before, h = sample(2, 4)
-    state, given = ((before, before), (h, h)) if kind is nn.LSTM else (before, h)
-    wanted, got = step(kind, weights, values, state), cell(x, given)
-    for one, other in zip(wanted, got, strict=True) if kind is nn.LSTM else [(wanted, got)]:
+    state, source = ((before, before), (h, h)) if kind is nn.LSTM else (before, h)
+    expected, result = step(kind, weights, values, state), cell(x, source)
+    for one, other in zip(expected, result, strict=True) if kind is nn.LSTM else [(expected, result)]:
         np.testing.assert_allclose(array(other), one, rtol=1e-9)
     single = cell(x[0])
     batch = cell(x)
@@ -122,8 +122,8 @@ def test_cells_are_steps(kind):
 def test_relu_and_missing_biases():
     layer = nn.RNN(3, 4, nonlinearity="relu", bias=False).double()
     values, x = sample(1, 2, 3)
-    wanted = np.maximum(values[0] @ array(layer.weight_ih_l0).T, 0)
-    np.testing.assert_allclose(array(layer(x)[0][0]), wanted, rtol=1e-9)
+    expected = np.maximum(values[0] @ array(layer.weight_ih_l0).T, 0)
+    np.testing.assert_allclose(array(layer(x)[0][0]), expected, rtol=1e-9)
     assert [name for name, _ in layer.named_parameters()] == ["weight_ih_l0", "weight_hh_l0"]
     cell = nn.RNNCell(3, 4, nonlinearity="relu", bias=False)
     assert cell.bias_ih is None and repr(cell) == "RNNCell(3, 4, bias=False, nonlinearity=relu)"
@@ -191,16 +191,16 @@ def in_operators(kind, layer, x):
     h = c = tl.zeros(x.size(1), layer.hidden_size, dtype=x.dtype)
     outputs = []
     for row in x:
-        given = row @ layer.weight_ih_l0.T + layer.bias_ih_l0
+        source = row @ layer.weight_ih_l0.T + layer.bias_ih_l0
         kept = h @ layer.weight_hh_l0.T + layer.bias_hh_l0
         if kind is nn.RNN:
-            h = (given + kept).tanh()
+            h = (source + kept).tanh()
         elif kind is nn.GRU:
-            (r, z, n), (s, y, m) = given.chunk(3, -1), kept.chunk(3, -1)
+            (r, z, n), (s, y, m) = source.chunk(3, -1), kept.chunk(3, -1)
             update = (z + y).sigmoid()
             h = (1 - update) * (n + (r + s).sigmoid() * m).tanh() + update * h
         else:
-            i, f, g, o = (given + kept).chunk(4, -1)
+            i, f, g, o = (source + kept).chunk(4, -1)
             c = f.sigmoid() * c + i.sigmoid() * g.tanh()
             h = o.sigmoid() * c.tanh()
         outputs.append(h)

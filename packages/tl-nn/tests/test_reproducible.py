@@ -56,10 +56,10 @@ def test_recurrent_layers_give_the_same_bits_with_every_number_of_threads(kind, 
     x = tl.randn(6, batch, 33)
     lengths = [6 - i % 5 for i in range(batch)]
     packed = tl_nn.utils.rnn.pack_padded_sequence(x, tl.tensor(lengths), enforce_sorted=False)
-    for given in (x, packed):
-        expected = run_layer(layer, given, 1)
+    for source in (x, packed):
+        expected = run_layer(layer, source, 1)
         for threads in (2, 4, 8):
-            assert run_layer(layer, given, threads) == expected, threads
+            assert run_layer(layer, source, threads) == expected, threads
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
@@ -67,6 +67,6 @@ def test_a_sample_of_a_recurrent_layer_does_not_depend_on_the_others(kind):
     tl.manual_seed(0)
     layer = getattr(tl_nn, kind)(33, 130)
     x = tl.randn(6, 19, 33)
-    whole = layer(x)[0]
+    full = layer(x)[0]
     for first, last in ((0, 1), (3, 12), (18, 19)):
-        assert layer(x[:, first:last])[0].tolist() == whole[:, first:last].tolist()
+        assert layer(x[:, first:last])[0].tolist() == full[:, first:last].tolist()

@@ -47,24 +47,24 @@ def close(got, wanted):
 
 
 def test_sgd_takes_the_dense_step():
-    wanted = array(table().weight)
+    expected = array(table().weight)
     for batch in BATCHES:
-        wanted -= 0.5 * gradients(batch)[1]
-    close(train(lambda params: optim.SGD(params, lr=0.5))[0], wanted)
-    close(train(lambda params: optim.SGD(params, lr=tl.tensor(0.5)))[0], wanted)
-    up = 2 * array(table().weight) - wanted
+        expected -= 0.5 * gradients(batch)[1]
+    close(train(lambda params: optim.SGD(params, lr=0.5))[0], expected)
+    close(train(lambda params: optim.SGD(params, lr=tl.tensor(0.5)))[0], expected)
+    up = 2 * array(table().weight) - expected
     close(train(lambda params: optim.SGD(params, lr=0.5, maximize=True, foreach=True))[0], up)
 
 
 @pytest.mark.parametrize("nesterov", [False, True])
 def test_sgd_with_momentum(nesterov):
-    wanted, buffer = array(table().weight), 0
+    expected, buffer = array(table().weight), 0
     for batch in BATCHES:
         grad = gradients(batch)[1]
         buffer = 0.9 * buffer + grad
-        wanted -= 0.5 * (grad + 0.9 * buffer if nesterov else buffer)
-    got, optimizer = train(lambda params: optim.SGD(params, lr=0.5, momentum=0.9, nesterov=nesterov))
-    close(got, wanted)
+        expected -= 0.5 * (grad + 0.9 * buffer if nesterov else buffer)
+    result, optimizer = train(lambda params: optim.SGD(params, lr=0.5, momentum=0.9, nesterov=nesterov))
+    close(result, expected)
     kept = optimizer.state_dict()["state"][0]["momentum_buffer"]
     assert kept.is_sparse
     close(array(kept.to_dense()), buffer)
@@ -74,17 +74,19 @@ def test_sgd_with_momentum(nesterov):
 @pytest.mark.parametrize("lr", [0.1, tl.tensor(0.1)], ids=["number", "tensor"])
 def test_sparse_adam(lr, maximize):
     """Rows without a gradient keep their means: they do not even fade."""
-    wanted = array(table().weight)
-    mean, square = np.zeros_like(wanted), np.zeros_like(wanted)
+    expected = array(table().weight)
+    mean, square = np.zeros_like(expected), np.zeros_like(expected)
     for step, batch in enumerate(BATCHES, 1):
         grad = gradients(batch)[1] * (-1 if maximize else 1)
         for row in set(batch):
             mean[row] += 0.1 * (grad[row] - mean[row])
             square[row] += 0.01 * (grad[row] ** 2 - square[row])
             rate = 0.1 * (1 - 0.99**step) ** 0.5 / (1 - 0.9**step)
-            wanted[row] -= rate * mean[row] / (square[row] ** 0.5 + 1e-8)
-    got, optimizer = train(lambda params: optim.SparseAdam(params, lr, betas=(0.9, 0.99), maximize=maximize))
-    close(got, wanted)
+            expected[row] -= rate * mean[row] / (square[row] ** 0.5 + 1e-8)
+    result, optimizer = train(
+        lambda params: optim.SparseAdam(params, lr, betas=(0.9, 0.99), maximize=maximize)
+    )
+    close(result, expected)
     state = optimizer.state_dict()["state"][0]
     assert list(state) == ["step", "exp_avg", "exp_avg_sq"] and state["step"] == 3
     close(array(state["exp_avg"]), mean)
@@ -95,12 +97,12 @@ def test_sparse_adam_goes_on_where_it_was():
     def make(params):
         return optim.SparseAdam(params, lr=0.1)
 
-    whole, _ = train(make)
+    full, _ = train(make)
     layer = table()
     _, first = train(make, BATCHES[:1], layer)
     second = make(layer.parameters())
     second.load_state_dict(copy.deepcopy(first.state_dict()))
-    np.testing.assert_array_equal(train(lambda _: second, BATCHES[1:], layer)[0], whole)
+    np.testing.assert_array_equal(train(lambda _: second, BATCHES[1:], layer)[0], full)
 
 
 def test_sparse_adam_refuses():
@@ -124,15 +126,15 @@ def test_sparse_adam_without_rows():
 
 
 def test_adagrad():
-    wanted = array(table().weight)
-    total = np.full_like(wanted, 0.5)
+    expected = array(table().weight)
+    total = np.full_like(expected, 0.5)
     for step, batch in enumerate(BATCHES):
         grad = gradients(batch)[1]
         total += grad**2
-        wanted -= 0.1 / (1 + step * 0.2) * grad / (np.sqrt(total) + 1e-10)
+        expected -= 0.1 / (1 + step * 0.2) * grad / (np.sqrt(total) + 1e-10)
     options = {"lr": 0.1, "lr_decay": 0.2, "initial_accumulator_value": 0.5}
-    got, optimizer = train(lambda params: optim.Adagrad(params, **options))
-    close(got, wanted)
+    result, optimizer = train(lambda params: optim.Adagrad(params, **options))
+    close(result, expected)
     close(array(optimizer.state_dict()["state"][0]["sum"]), total)
 
 
@@ -162,14 +164,14 @@ def test_options_that_need_dense_gradients(make, message):
     "name", ["Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adadelta", "RMSprop", "Rprop", "ASGD", "Adafactor"]
 )
 def test_other_optimizers_refuse(name):
-    said = "Adam does not support sparse gradients, please consider SparseAdam instead"
+    message = "Adam does not support sparse gradients, please consider SparseAdam instead"
     layer = table()
     layer(tl.tensor([1])).sum().backward()
     optimizer = getattr(optim, name)(layer.parameters())
     with pytest.raises(RuntimeError) as caught:
         optimizer.step()
     assert str(caught.value) == (
-        said if name in ("Adam", "AdamW") else f"{name} does not support sparse gradients"
+        message if name in ("Adam", "AdamW") else f"{name} does not support sparse gradients"
     )
     assert not optimizer.state
 
@@ -212,7 +214,7 @@ def test_the_gradient_of_padding_frequencies_and_norms():
 @pytest.mark.parametrize("mode", ["sum", "mean"])
 @pytest.mark.parametrize("padding", [None, 2])
 def test_bags(mode, padding):
-    made = []
+    result = []
     for sparse in (True, False):
         weight = table().weight.detach().clone().requires_grad_()
         factors = tl.tensor([1.0, 2.0, 3.0, 4.0]) if mode == "sum" else None
@@ -221,10 +223,10 @@ def test_bags(mode, padding):
             per_sample_weights=factors, padding_idx=padding,
         )  # fmt: skip
         (bags * tl.arange(6.0).reshape(2, 3)).sum().backward()
-        made.append(weight.grad)
-    assert made[0].is_sparse and not made[1].is_sparse
-    assert made[0]._indices().tolist() == ([[1, 4, 1]] if padding else [[1, 2, 4, 1]])
-    close(array(made[0].to_dense()), array(made[1]))
+        result.append(weight.grad)
+    assert result[0].is_sparse and not result[1].is_sparse
+    assert result[0]._indices().tolist() == ([[1, 4, 1]] if padding else [[1, 2, 4, 1]])
+    close(array(result[0].to_dense()), array(result[1]))
 
 
 def test_bags_of_maxima_are_refused():

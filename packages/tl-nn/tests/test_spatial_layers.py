@@ -23,9 +23,9 @@ def test_pooling_in_blocks(dims):
     values, x = image(2, 3, *(4,) * dims)
     blocks = values.reshape(2, 3, *(2, 2) * dims)
     axes = tuple(range(3, 3 + 2 * dims, 2))
-    for name, wanted in (("Max", blocks.max(axes)), ("Avg", blocks.mean(axes))):
-        np.testing.assert_allclose(array(getattr(nn, f"{name}Pool{dims}d")(2)(x)), wanted)
-        np.testing.assert_allclose(array(getattr(nn, f"Adaptive{name}Pool{dims}d")(2)(x)), wanted)
+    for name, expected in (("Max", blocks.max(axes)), ("Avg", blocks.mean(axes))):
+        np.testing.assert_allclose(array(getattr(nn, f"{name}Pool{dims}d")(2)(x)), expected)
+        np.testing.assert_allclose(array(getattr(nn, f"Adaptive{name}Pool{dims}d")(2)(x)), expected)
     norms = (blocks**3).sum(axes) ** (1 / 3)
     np.testing.assert_allclose(array(getattr(nn, f"LPPool{dims}d")(3, 2)(x)), norms, rtol=1e-5)
     single = getattr(nn, f"MaxPool{dims}d")(2)(x[0])
@@ -35,11 +35,11 @@ def test_pooling_in_blocks(dims):
 @pytest.mark.parametrize("dims", [1, 2, 3])
 def test_what_was_taken_goes_back(dims):
     values, x = image(2, 3, *(4,) * dims)
-    taken, indices = getattr(nn, f"MaxPool{dims}d")(2, return_indices=True)(x)
-    back = array(getattr(nn, f"MaxUnpool{dims}d")(2)(taken, indices))
+    choice, indices = getattr(nn, f"MaxPool{dims}d")(2, return_indices=True)(x)
+    back = array(getattr(nn, f"MaxUnpool{dims}d")(2)(choice, indices))
     kept = back != 0
     np.testing.assert_array_equal(back[kept], values[kept])
-    assert kept.sum() in (taken.numel(), taken.numel() - 1)  # one of them may be 0
+    assert kept.sum() in (choice.numel(), choice.numel() - 1)  # one of them may be 0
 
 
 def test_printing_of_pools():
@@ -81,8 +81,8 @@ def test_padding(kind, dims):
     sides = [(1, 2), (2, 0), (1, 1)][:dims]
     layer = getattr(nn, f"{kind}Pad{dims}d")([side for pair in sides for side in pair], *extra)
     options = {"constant_values": 7.0} if kind == "Constant" else {}
-    wanted = np.pad(values, [(0, 0), (0, 0), *sides[::-1]], mode=PADS[kind], **options)
-    np.testing.assert_array_equal(array(layer(x)), wanted)
+    expected = np.pad(values, [(0, 0), (0, 0), *sides[::-1]], mode=PADS[kind], **options)
+    np.testing.assert_array_equal(array(layer(x)), expected)
     same = getattr(nn, f"{kind}Pad{dims}d")(1, *extra)
     assert same.padding == (1,) * (2 * dims) and tuple(same(x[0]).shape) == (3, *(6,) * dims)
 
@@ -101,8 +101,8 @@ def test_resampling():
 def test_rearranging():
     values, x = image(1, 8, 2, 3)
     wide = nn.PixelShuffle(2)(x)
-    wanted = values.reshape(1, 2, 2, 2, 2, 3).transpose(0, 1, 4, 2, 5, 3).reshape(1, 2, 4, 6)
-    np.testing.assert_array_equal(array(wide), wanted)
+    expected = values.reshape(1, 2, 2, 2, 2, 3).transpose(0, 1, 4, 2, 5, 3).reshape(1, 2, 4, 6)
+    np.testing.assert_array_equal(array(wide), expected)
     np.testing.assert_array_equal(array(nn.PixelUnshuffle(2)(wide)), values)
     turned = values.reshape(1, 2, 4, 2, 3).swapaxes(1, 2).reshape(1, 8, 2, 3)
     np.testing.assert_array_equal(array(nn.ChannelShuffle(2)(x)), turned)

@@ -149,13 +149,13 @@ def test_extra_state():
 
 def test_hooks_on_saving():
     layer = nn.Linear(1, 1)
-    seen = []
-    layer.register_state_dict_pre_hook(lambda module, prefix, keep_vars: seen.append((prefix, keep_vars)))
+    records = []
+    layer.register_state_dict_pre_hook(lambda module, prefix, keep_vars: records.append((prefix, keep_vars)))
     layer.register_state_dict_post_hook(
         lambda module, state, prefix, metadata: state.pop(prefix + "bias") and None
     )
     assert list(nn.Sequential(layer).state_dict(keep_vars=True)) == ["0.weight"]
-    assert seen == [("0.", True)]
+    assert records == [("0.", True)]
 
 
 def test_post_hook_must_return_none():
@@ -183,20 +183,20 @@ def test_hooks_on_loading():
 
     layer.register_load_state_dict_pre_hook(rename)
     layer.register_load_state_dict_post_hook(forgive)
-    given = {"0.kernel": tl.full((1, 1), 4.0)}
-    assert nn.Sequential(layer).load_state_dict(given).missing_keys == []
+    source = {"0.kernel": tl.full((1, 1), 4.0)}
+    assert nn.Sequential(layer).load_state_dict(source).missing_keys == []
     assert layer.weight.item() == 4.0
-    assert list(given) == ["0.kernel"]
+    assert list(source) == ["0.kernel"]
 
 
 def test_private_pre_hook_has_no_module():
     layer = nn.Linear(1, 1, bias=False)
-    seen = []
-    handle = layer._register_load_state_dict_pre_hook(lambda *args: seen.append(args))
+    records = []
+    handle = layer._register_load_state_dict_pre_hook(lambda *args: records.append(args))
     layer.load_state_dict(layer.state_dict())
     handle.remove()
     layer.load_state_dict(layer.state_dict())
-    (arguments,) = seen
+    (arguments,) = records
     assert len(arguments) == 7
 
 

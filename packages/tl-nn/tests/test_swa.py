@@ -53,14 +53,14 @@ def test_two_spellings_of_equal_weights():
 
 
 def test_buffers_are_copied_or_averaged():
-    for use_buffers, wanted in ((False, 4.0), (True, 2.0)):
+    for use_buffers, expected in ((False, 4.0), (True, 2.0)):
         model = Linear(1, 1)
         model.register_buffer("count", tl.tensor(0.0))
         averaged = swa_utils.AveragedModel(model, use_buffers=use_buffers)
         for value in (0.0, 4.0):
             model.count.fill_(value)
             averaged.update_parameters(model)
-        assert averaged.module.count.item() == wanted
+        assert averaged.module.count.item() == expected
 
 
 def test_state_dict():

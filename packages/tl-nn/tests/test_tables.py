@@ -40,8 +40,8 @@ def test_bags(mode, reduce):
     layer = nn.EmbeddingBag(6, 3, mode=mode)
     index, offsets = [1, 2, 4, 5, 4], [0, 2]
     table = array(layer.weight)
-    wanted = [reduce(table[index[:2]], 0), reduce(table[index[2:]], 0)]
-    np.testing.assert_allclose(array(layer(tl.tensor(index), tl.tensor(offsets))), wanted, rtol=1e-6)
+    expected = [reduce(table[index[:2]], 0), reduce(table[index[2:]], 0)]
+    np.testing.assert_allclose(array(layer(tl.tensor(index), tl.tensor(offsets))), expected, rtol=1e-6)
     pairs = tl.tensor([[1, 2], [4, 5]])
     np.testing.assert_allclose(array(layer(pairs)), reduce(table[array(pairs)], 1), rtol=1e-6)
     assert repr(layer) == f"EmbeddingBag(6, 3, mode='{mode}')"
@@ -67,8 +67,8 @@ def test_distances():
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 4, 3))
     x, y = tl.tensor(a.tolist()), tl.tensor(b.tolist())
-    wanted = np.linalg.norm(a - b + 1e-6, axis=1)
-    np.testing.assert_allclose(array(nn.PairwiseDistance()(x, y)), wanted, rtol=1e-5)
+    expected = np.linalg.norm(a - b + 1e-6, axis=1)
+    np.testing.assert_allclose(array(nn.PairwiseDistance()(x, y)), expected, rtol=1e-5)
     assert tuple(nn.PairwiseDistance(p=1, keepdim=True)(x, y).shape) == (4, 1)
     cosines = (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
     np.testing.assert_allclose(array(nn.CosineSimilarity()(x, y)), cosines, rtol=1e-5)
@@ -115,14 +115,14 @@ def test_all_pairs(p):
     from scipy.spatial import distance
 
     points = np.random.default_rng(0).normal(size=(6, 3))
-    got = array(nn.functional.pdist(tl.tensor(points.tolist(), dtype=tl.float64), p))
+    result = array(nn.functional.pdist(tl.tensor(points.tolist(), dtype=tl.float64), p))
     if p == 0.0:
-        wanted = np.full(15, 3.0)
+        expected = np.full(15, 3.0)
     elif p == float("inf"):
-        wanted = distance.pdist(points, "chebyshev")
+        expected = distance.pdist(points, "chebyshev")
     else:
-        wanted = distance.pdist(points, "minkowski", p=p)
-    np.testing.assert_allclose(got, wanted, rtol=1e-9)
+        expected = distance.pdist(points, "minkowski", p=p)
+    np.testing.assert_allclose(result, expected, rtol=1e-9)
 
 
 def test_all_pairs_of_equal_points_have_no_gradient():
@@ -149,8 +149,8 @@ def test_gumbel_softmax():
 def test_linear_cross_entropy():
     loss = nn.LinearCrossEntropyLoss(4, 3, bias=True)
     x, target = tl.ones(2, 4), tl.tensor([0, 2])
-    wanted = nn.CrossEntropyLoss()(loss.linear(x), target)
-    assert loss(x, target).item() == pytest.approx(wanted.item())
+    expected = nn.CrossEntropyLoss()(loss.linear(x), target)
+    assert loss(x, target).item() == pytest.approx(expected.item())
     positions = nn.LinearCrossEntropyLoss(4, 3, out_features=(5,), reduction="none")
     assert tuple(positions(x, tl.zeros(2, 5, dtype=tl.int64)).shape) == (2, 5)
     assert list(positions.state_dict()) == ["linear.weight"]

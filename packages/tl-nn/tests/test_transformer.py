@@ -33,24 +33,24 @@ def attention(layer, query, key, value, hidden=None):
 
 @pytest.fixture
 def layer():
-    made = nn.MultiheadAttention(8, 2, batch_first=True).double()
+    result = nn.MultiheadAttention(8, 2, batch_first=True).double()
     with tl.no_grad():
-        made.in_proj_bias.copy_(sample(24, seed=5))
-    return made
+        result.in_proj_bias.copy_(sample(24, seed=5))
+    return result
 
 
 @pytest.mark.parametrize("need_weights", [True, False])
 def test_attention(layer, need_weights):
     query, memory = sample(3, 4, 8), sample(3, 5, 8, seed=1)
-    wanted, weights = attention(layer, query, memory, memory)
-    result, got = layer(query, memory, memory, need_weights=need_weights)
-    np.testing.assert_allclose(array(result), wanted, rtol=1e-8, atol=1e-10)
+    expected, weights = attention(layer, query, memory, memory)
+    result, output = layer(query, memory, memory, need_weights=need_weights)
+    np.testing.assert_allclose(array(result), expected, rtol=1e-8, atol=1e-10)
     if need_weights:
-        np.testing.assert_allclose(array(got), weights.mean(1), rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(array(output), weights.mean(1), rtol=1e-8, atol=1e-10)
         _, each = layer(query, memory, memory, average_attn_weights=False)
         np.testing.assert_allclose(array(each), weights, rtol=1e-8, atol=1e-10)
     else:
-        assert got is None
+        assert output is None
 
 
 @pytest.mark.parametrize("need_weights", [True, False])
@@ -58,10 +58,10 @@ def test_masks(layer, need_weights):
     x = sample(2, 4, 8)
     causal = np.triu(np.ones((4, 4), bool), 1)
     padded = np.array([[False] * 4, [False, False, False, True]])
-    wanted, _ = attention(layer, x, x, x, causal | padded[:, None, None])
+    expected, _ = attention(layer, x, x, x, causal | padded[:, None, None])
     masks = {"attn_mask": tl.tensor(causal.tolist()), "key_padding_mask": tl.tensor(padded.tolist())}
     result, _ = layer(x, x, x, need_weights=need_weights, **masks)
-    np.testing.assert_allclose(array(result), wanted, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(array(result), expected, rtol=1e-8, atol=1e-10)
     merged, kind = layer.merge_masks(masks["attn_mask"], masks["key_padding_mask"], x)
     assert kind == 2 and array(merged)[1, 0].tolist() == (causal | padded[1]).tolist()
     assert layer.merge_masks(None, None, x) == (None, None)
@@ -72,9 +72,9 @@ def test_the_order_of_dimensions(layer):
     other.load_state_dict(layer.state_dict())
     x = sample(3, 4, 8)
     turned = x.transpose(0, 1)
-    wanted = array(layer(x, x, x)[0])
-    np.testing.assert_allclose(array(other(turned, turned, turned)[0].transpose(0, 1)), wanted, rtol=1e-8)
-    np.testing.assert_allclose(array(layer(x[0], x[0], x[0])[0]), wanted[0], rtol=1e-8)
+    expected = array(layer(x, x, x)[0])
+    np.testing.assert_allclose(array(other(turned, turned, turned)[0].transpose(0, 1)), expected, rtol=1e-8)
+    np.testing.assert_allclose(array(layer(x[0], x[0], x[0])[0]), expected[0], rtol=1e-8)
 
 
 def test_sizes_of_their_own_and_learned_keys():
@@ -104,8 +104,8 @@ def test_encoder_layer(norm_first):
     x = sample(2, 4, 8)
 
     def attend(values):
-        given = tl.tensor(values.tolist(), dtype=tl.float64)
-        return attention(layer.self_attn, given, given, given)[0]
+        source = tl.tensor(values.tolist(), dtype=tl.float64)
+        return attention(layer.self_attn, source, source, source)[0]
 
     def network(values):
         inner = np.maximum(values @ array(layer.linear1.weight).T + array(layer.linear1.bias), 0)

@@ -12,10 +12,10 @@ FLAT = np.concatenate([grad.ravel() for grad in GRADS])
 
 
 def params():
-    made = [tl.zeros(grad.shape, dtype=tl.float64, requires_grad=True) for grad in GRADS]
-    for param, grad in zip(made, GRADS, strict=True):
+    result = [tl.zeros(grad.shape, dtype=tl.float64, requires_grad=True) for grad in GRADS]
+    for param, grad in zip(result, GRADS, strict=True):
         param.grad = tl.tensor(grad.tolist(), dtype=tl.float64)
-    return [*made, tl.zeros(1, requires_grad=True)]
+    return [*result, tl.zeros(1, requires_grad=True)]
 
 
 @pytest.mark.parametrize("order", [2.0, 1.0, 3.0, 0.0, float("inf"), float("-inf")])
