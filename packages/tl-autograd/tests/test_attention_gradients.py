@@ -54,26 +54,26 @@ def test_tiles_of_dropout_agree_with_the_whole_mask():
     q, k, v = (drawn(1, 2, n, 8, seed=n) for n in (150, 140, 140))
     g = drawn(1, 2, 150, 8, seed=1).detach()
     tl.manual_seed(3)
-    got = tl_autograd.grad(attention(q, k, v, dropout_p=0.25), (q, k, v), g)
+    result = tl_autograd.grad(attention(q, k, v, dropout_p=0.25), (q, k, v), g)
     tl.manual_seed(3)
     kept = tl.empty(1, 2, 150, 140, dtype=tl.bool).bernoulli_(0.75)
-    whole = ((q @ k.transpose(-1, -2) * 8**-0.5).softmax(-1) * kept / 0.75) @ v
-    for ours, other in zip(got, tl_autograd.grad(whole, (q, k, v), g), strict=True):
-        numpy.testing.assert_allclose(ours.numpy(), other.numpy(), atol=1e-12)
+    full = ((q @ k.transpose(-1, -2) * 8**-0.5).softmax(-1) * kept / 0.75) @ v
+    for output, other in zip(result, tl_autograd.grad(full, (q, k, v), g), strict=True):
+        numpy.testing.assert_allclose(output.numpy(), other.numpy(), atol=1e-12)
 
 
 def test_many_tiles_agree_with_operators():
     q, k, v = (drawn(1, 2, n, 8, seed=n) for n in (70, 140, 140))
     g = drawn(1, 2, 70, 8, seed=1).detach()
     attention(q, k, v, is_causal=True).backward(g)
-    got = [x.grad for x in (q, k, v)]
+    result = [x.grad for x in (q, k, v)]
     for x in (q, k, v):
         x.grad = None
     scores = q @ k.transpose(-1, -2) * 8**-0.5
-    seen = tl.arange(70).unsqueeze(1) >= tl.arange(140)
-    (scores.masked_fill(seen.logical_not(), -numpy.inf).softmax(-1) @ v).backward(g)
-    for ours, x in zip(got, (q, k, v), strict=True):
-        numpy.testing.assert_allclose(ours.numpy(), x.grad.numpy(), atol=1e-12)
+    records = tl.arange(70).unsqueeze(1) >= tl.arange(140)
+    (scores.masked_fill(records.logical_not(), -numpy.inf).softmax(-1) @ v).backward(g)
+    for output, x in zip(result, (q, k, v), strict=True):
+        numpy.testing.assert_allclose(output.numpy(), x.grad.numpy(), atol=1e-12)
 
 
 def gradients(q, k, v, g, seen, left, scale, mask=0):
@@ -96,16 +96,21 @@ def test_tiles_agree_with_the_closed_form(dtype, bound, queries, keys, size):
     )
     exact = [x.to(tl.float64).numpy() for x in (q, k, v, g)]
     causal = numpy.tril(numpy.ones((queries, keys))) > 0
-    for seen, dropout, scale in [(True, 0, 0.2), (causal, 0, 0.2), (causal, 0.25, 0.1), (True, 0.25, -0.3)]:
+    for records, dropout, scale in [
+        (True, 0, 0.2),
+        (causal, 0, 0.2),
+        (causal, 0.25, 0.1),
+        (True, 0.25, -0.3),
+    ]:
         inputs = [x.clone().requires_grad_() for x in (q, k, v)]
         tl.manual_seed(3)
-        y = attention(*inputs, dropout_p=dropout, is_causal=seen is causal, scale=scale)
-        got = tl_autograd.grad(y, inputs, g)
+        y = attention(*inputs, dropout_p=dropout, is_causal=records is causal, scale=scale)
+        result = tl_autograd.grad(y, inputs, g)
         tl.manual_seed(3)
         kept = tl.empty(2, 2, queries, keys, dtype=tl.bool).bernoulli_(1 - dropout).numpy() / (1 - dropout)
-        for ours, want in zip(got, gradients(*exact, seen, kept, scale)[:3], strict=True):
+        for output, want in zip(result, gradients(*exact, records, kept, scale)[:3], strict=True):
             numpy.testing.assert_allclose(
-                ours.to(tl.float64).numpy(), want, rtol=bound, atol=bound * abs(want).max()
+                output.to(tl.float64).numpy(), want, rtol=bound, atol=bound * abs(want).max()
             )
 
 
@@ -116,12 +121,12 @@ def test_gradients_of_a_mask(size, dtype, bound):
     q[..., 1:] *= size  # what the parts of a float have no room for
     mask = drawn(70, 150, seed=4).detach().to(tl.float32).requires_grad_()
     inputs = [x.requires_grad_() for x in (q, k, v)]
-    got = tl_autograd.grad(attention(*inputs, attn_mask=mask.to(q.dtype)), (*inputs, mask), g)
+    result = tl_autograd.grad(attention(*inputs, attn_mask=mask.to(q.dtype)), (*inputs, mask), g)
     exact = [x.detach().to(tl.float64).numpy() for x in (q, k, v, g, mask.to(q.dtype))]
     wants = gradients(*exact[:4], True, 1, 0.125, exact[4])
-    for ours, want in zip(got, wants, strict=True):
+    for output, want in zip(result, wants, strict=True):
         numpy.testing.assert_allclose(
-            ours.to(tl.float64).numpy(), want, rtol=bound, atol=bound * abs(want).max()
+            output.to(tl.float64).numpy(), want, rtol=bound, atol=bound * abs(want).max()
         )
 
 
@@ -130,10 +135,10 @@ def test_float32_gradients_of_any_size(scale):
     q, k, v, g = (drawn(1, 2, 70, 64, seed=i).detach().numpy() for i in range(4))
     g = abs(g)
     inputs = [tl.tensor(x.astype("float32")).requires_grad_() for x in (q, k, v)]
-    got = tl_autograd.grad(attention(*inputs), inputs, tl.tensor((g * scale).astype("float32")))
-    for ours, want in zip(got, gradients(q, k, v, g, True, 1, 0.125)[:3], strict=True):
-        ours = ours.to(tl.float64).numpy() / scale
-        numpy.testing.assert_allclose(ours, want, rtol=2e-5, atol=1e-6 * abs(want).max())
+    result = tl_autograd.grad(attention(*inputs), inputs, tl.tensor((g * scale).astype("float32")))
+    for output, want in zip(result, gradients(q, k, v, g, True, 1, 0.125)[:3], strict=True):
+        output = output.to(tl.float64).numpy() / scale
+        numpy.testing.assert_allclose(output, want, rtol=2e-5, atol=1e-6 * abs(want).max())
 
 
 def test_what_is_not_finite_stays_in_its_gradients():
@@ -141,18 +146,18 @@ def test_what_is_not_finite_stays_in_its_gradients():
     inputs = [x.requires_grad_() for x in (q, k, v)]
     finite = tl_autograd.grad(attention(*inputs), inputs, g)
     g[0, 1, 33, 5] = numpy.nan
-    got = tl_autograd.grad(attention(*inputs), inputs, g)
+    result = tl_autograd.grad(attention(*inputs), inputs, g)
     assert (
-        tl.isnan(got[2][0, 1, :, 5]).all()
-        and tl.isnan(got[1][0, 1]).all()
-        and tl.isnan(got[0][0, 1, 33]).all()
+        tl.isnan(result[2][0, 1, :, 5]).all()
+        and tl.isnan(result[1][0, 1]).all()
+        and tl.isnan(result[0][0, 1, 33]).all()
     )
-    got[2][0, 1, :, 5] = finite[2][0, 1, :, 5]
-    assert tl.equal(got[2], finite[2])
-    for ours, other in zip(got, finite, strict=True):
-        assert tl.equal(ours[:, ::2], other[:, ::2])
+    result[2][0, 1, :, 5] = finite[2][0, 1, :, 5]
+    assert tl.equal(result[2], finite[2])
+    for output, other in zip(result, finite, strict=True):
+        assert tl.equal(output[:, ::2], other[:, ::2])
     rows = tl.arange(70) != 33
-    assert tl.equal(got[0][0, 1][rows], finite[0][0, 1][rows])
+    assert tl.equal(result[0][0, 1][rows], finite[0][0, 1][rows])
 
 
 def recurrent(name, packed, biases=True):
@@ -213,9 +218,9 @@ def test_tangents_of_recurrent_layers(name):
     v, step = drawn(*x.shape, seed=7).detach(), 1e-6
     with forward_ad.dual_level():
         dual = forward_ad.make_dual(x.detach(), v)
-        got = forward_ad.unpack_dual(f(dual, *rest)[0]).tangent
+        result = forward_ad.unpack_dual(f(dual, *rest)[0]).tangent
     want = (f(x + step * v, *rest)[0] - f(x - step * v, *rest)[0]) / (2 * step)
-    numpy.testing.assert_allclose(got.detach().numpy(), want.detach().numpy(), atol=1e-8)
+    numpy.testing.assert_allclose(result.detach().numpy(), want.detach().numpy(), atol=1e-8)
 
 
 @pytest.mark.parametrize("dtype", [tl.float16, tl.bfloat16])
@@ -226,8 +231,8 @@ def test_recurrent_gradients_of_halves(name, dtype):
     twins = [x.detach().double().requires_grad_() for x in halves]
     want = tl_autograd.grad(f(*twins)[0].sum(), twins)
     for create_graph in (False, True):
-        got = tl_autograd.grad(f(*halves)[0].sum(), halves, create_graph=create_graph)
-        for one, other in zip(got, want, strict=True):
+        result = tl_autograd.grad(f(*halves)[0].sum(), halves, create_graph=create_graph)
+        for one, other in zip(result, want, strict=True):
             assert one.dtype == dtype
             numpy.testing.assert_allclose(one.detach().double().numpy(), other.numpy(), rtol=0.03, atol=0.03)
 

@@ -39,21 +39,21 @@ def test_gradients_and_random_numbers_agree(reentrant):
 
 
 def test_what_the_function_saves_dies_with_the_call():
-    seen = []
+    records = []
 
     def watched(x):
         middle = x.exp()
-        seen.append(weakref.ref(middle))
+        records.append(weakref.ref(middle))
         return middle.sin()
 
     x = tl.ones(3, requires_grad=True)
     y = cp.checkpoint(watched, x, use_reentrant=False)
     gc.collect()
-    assert seen[0]() is None
+    assert records[0]() is None
     y.sum().backward()
     want = (tl.ones(3).exp().cos() * tl.ones(3).exp()).tolist()
     assert x.grad.tolist() == pytest.approx(want)
-    assert len(seen) == 2
+    assert len(records) == 2
 
 
 def test_it_stops_early_unless_told_otherwise():
@@ -81,10 +81,10 @@ def test_nested_keyword_and_nested_structures():
     cp.checkpoint(
         lambda *, parts: inner(parts["x"][0]).exp(), parts={"x": [x]}, use_reentrant=False
     ).backward()
-    got = x.grad.item()
+    result = x.grad.item()
     x.grad = None
     (x.exp().sin() * 2).exp().backward()
-    assert got == pytest.approx(x.grad.item())
+    assert result == pytest.approx(x.grad.item())
 
 
 def test_grad_retained_and_second_order():
@@ -161,23 +161,23 @@ def test_wrong_calls():
 
 
 def test_context_managers_stand_around_both_runs():
-    told = []
+    names = []
 
     class Told:
         def __init__(self, name):
             self.name = name
 
         def __enter__(self):
-            told.append(self.name)
+            names.append(self.name)
 
         def __exit__(self, *exc):
             pass
 
     x = tl.ones(2, requires_grad=True)
     y = cp.checkpoint(tl.exp, x, use_reentrant=False, context_fn=lambda: (Told("first"), Told("second")))
-    assert told == ["first"]
+    assert names == ["first"]
     y.sum().backward()
-    assert told == ["first", "second"]
+    assert names == ["first", "second"]
 
 
 def test_saved_tensors_may_change_where_that_is_allowed():
@@ -210,8 +210,8 @@ def test_kept_results_are_not_computed_again():
         return (x.cos() @ x).sin().sum()
 
     (expected,) = _grad(f(x), x)
-    for given in (policy, [ops.aten.mm.default]):
-        assert _grad(_selective(f, x, given), x)[0].equal(expected)
+    for source in (policy, [ops.aten.mm.default]):
+        assert _grad(_selective(f, x, source), x)[0].equal(expected)
     assert [op for again, op in runs if not again] == [
         "aten.cos.default",
         "aten.mm.default",
@@ -261,8 +261,8 @@ def test_operators_with_several_results_and_policies_of_both_kinds():
 
 def test_gradients_inside_of_a_checkpoint_without_early_stop():
     def inner(x):
-        (found,) = tl_autograd.grad(x.sin().exp().sin(), x)
-        return x.sin() + found.detach()
+        (result,) = tl_autograd.grad(x.sin().exp().sin(), x)
+        return x.sin() + result.detach()
 
     def call(x):
         y = cp.checkpoint(inner, x, use_reentrant=False)
@@ -288,7 +288,7 @@ def test_a_second_run_that_saves_more():
 
 
 def test_what_needs_no_gradient_comes_back_as_it_is():
-    seen = []
+    records = []
 
     class Keep(tl_autograd.Function):
         @staticmethod
@@ -298,12 +298,12 @@ def test_what_needs_no_gradient_comes_back_as_it_is():
 
         @staticmethod
         def backward(ctx, g):
-            seen.extend(ctx.saved_tensors)
+            records.extend(ctx.saved_tensors)
             return g, None
 
     x, y = tl.ones(1, requires_grad=True), tl.ones(1)
     cp.checkpoint(Keep.apply, x, y, use_reentrant=False).backward()
-    assert seen[0] is y
+    assert records[0] is y
 
 
 def test_the_operators_of_both_runs_are_told_where_that_is_asked_for():
@@ -318,10 +318,10 @@ def test_the_operators_of_both_runs_are_told_where_that_is_asked_for():
             cp.checkpoint(f, x, use_reentrant=False, **options).backward()
         return str(caught.value)
 
-    told = failing(debug=True)
-    assert "because you passed `debug=True` to checkpoint" in told
-    assert "float32[1] = aten.exp.default(float32[1])" in told
-    again = told.partition("during recomputation")[2]  # which ends where all has been saved
+    message = failing(debug=True)
+    assert "because you passed `debug=True` to checkpoint" in message
+    assert "float32[1] = aten.exp.default(float32[1])" in message
+    again = message.partition("during recomputation")[2]  # which ends where all has been saved
     assert "aten.sin.default" in again and "aten.exp" not in again
     with cp.set_checkpoint_debug_enabled(True):
         assert "Operators executed" in failing()

@@ -68,17 +68,17 @@ def test_gradients_of_every_example(n, samples):
         x, w, b = tensors(n, kind, kernel, numbers, samples)
         gradients = func.grad(loss_of(f), argnums=(0, 1, 2))
         xs, ws = tl.stack([x, 0.5 * x, x + 1]), tl.stack([w, w - 1, 2 * w])
-        for dims, given in (
+        for dims, source in (
             ((0, None, None), (xs, w, b)),
             ((0, 0, None), (xs, ws, b)),
             ((None, 0, None), (x, ws, b)),
         ):
             each = [
-                gradients(*(t[i] if d == 0 else t for t, d in zip(given, dims, strict=True)))
+                gradients(*(t[i] if d == 0 else t for t, d in zip(source, dims, strict=True)))
                 for i in range(3)
             ]
-            whole = func.vmap(gradients, in_dims=dims)(*given)
-            close(whole, [tl.stack(g) for g in zip(*each, strict=True)])
+            full = func.vmap(gradients, in_dims=dims)(*source)
+            close(full, [tl.stack(g) for g in zip(*each, strict=True)])
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -91,12 +91,12 @@ def test_tangents(n):
         ahead, behind = (
             f(*(t + s * step * v for t, v in zip(primals, vectors, strict=True))) for s in (1, -1)
         )
-        wanted = (ahead - behind) / (2 * step)
+        expected = (ahead - behind) / (2 * step)
         _, pushed = func.jvp(f, tuple(primals), tuple(vectors))
-        close([pushed], [wanted], atol=1e-7)
+        close([pushed], [expected], atol=1e-7)
         batch = [tl.stack([v, 2 * v]) for v in vectors]
         many = func.vmap(lambda *v, f=f, p=primals: func.jvp(f, tuple(p), v)[1])(*batch)
-        close([many[0], many[1]], [wanted, 2 * wanted], atol=1e-6)
+        close([many[0], many[1]], [expected, 2 * expected], atol=1e-6)
         _, of_gradient = func.jvp(func.grad(loss_of(f), argnums=1), tuple(primals), tuple(vectors))
         g = func.grad(loss_of(f), argnums=1)
         up, down = (g(*(t + s * step * v for t, v in zip(primals, vectors, strict=True))) for s in (1, -1))
@@ -107,5 +107,5 @@ def test_tangents(n):
 def test_second_derivatives(n):
     for kind, kernel, numbers in cases(n):
         f = convolution(n, kind, numbers)
-        given = [t.requires_grad_() for t in tensors(n, kind, kernel, numbers, 1)]
-        assert gradgradcheck(lambda x, w, b, f=f: f(x, w, b).sin(), given, fast_mode=True)
+        source = [t.requires_grad_() for t in tensors(n, kind, kernel, numbers, 1)]
+        assert gradgradcheck(lambda x, w, b, f=f: f(x, w, b).sin(), source, fast_mode=True)

@@ -149,12 +149,12 @@ def test_a_recurrent_cell(functions: Any) -> None:
     tl.manual_seed(0)
     shapes = (3, 4), (15, 9), (1, 15), (3, 5), (3, 5)
     inputs = [tl.randn(*shape, dtype=tl.float64).requires_grad_() for shape in shapes]
-    for ours, expected in zip(functions.cell(*inputs), cell(*inputs), strict=True):
-        assert tl.allclose(ours, expected, rtol=1e-12)
-    grads, wanted = (
+    for result, expected in zip(functions.cell(*inputs), cell(*inputs), strict=True):
+        assert tl.allclose(result, expected, rtol=1e-12)
+    grads, reference = (
         tl_autograd.grad(sum((o * o).sum() for o in f(*inputs)), inputs) for f in (functions.cell, cell)
     )
-    for a, b in zip(grads, wanted, strict=True):
+    for a, b in zip(grads, reference, strict=True):
         assert tl.allclose(a, b, rtol=1e-10)
     assert gradcheck(functions.cell, inputs)
 

@@ -56,9 +56,9 @@ joined.register_autograd(_joined_backward, setup_context=_joined_setup)
 
 @pytest.fixture
 def lib() -> Iterator[Library]:
-    made = Library(NS, "FRAGMENT")
-    yield made
-    made._destroy()
+    result = Library(NS, "FRAGMENT")
+    yield result
+    result._destroy()
 
 
 def test_gradients_of_a_formula() -> None:

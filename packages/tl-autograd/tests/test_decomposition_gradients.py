@@ -132,9 +132,9 @@ def test_the_hessian_of_the_nuclear_norm_of_equal_values(shape, dtype):
     for x in (exact, near):
         x = x.requires_grad_()
         (g,) = tl_autograd.grad(linalg.matrix_norm(x, "nuc"), x, create_graph=True)
-        (got,) = tl_autograd.grad(g, x, direction)
+        (result,) = tl_autograd.grad(g, x, direction)
         want = hessian_by_differences(lambda a: linalg.matrix_norm(a, "nuc"), x.detach(), direction)
-        assert tl.allclose(got, want, atol=1e-6), (got, want)
+        assert tl.allclose(result, want, atol=1e-6), (result, want)
         with tl_autograd.forward_ad.dual_level():
             dual = tl_autograd.forward_ad.make_dual(x.detach(), direction)
             leaf = dual.requires_grad_() if not dual.requires_grad else dual
@@ -149,9 +149,9 @@ def test_the_hessian_of_an_extreme_value_beside_equal_others(order, dtype):
     x = tl.diag(tl.tensor(values)).to(dtype).requires_grad_()
     direction = tl.randn(4, 4, dtype=dtype, generator=tl.Generator().manual_seed(7))
     (g,) = tl_autograd.grad(linalg.matrix_norm(x, order), x, create_graph=True)
-    (got,) = tl_autograd.grad(g, x, direction)
+    (result,) = tl_autograd.grad(g, x, direction)
     want = hessian_by_differences(lambda a: linalg.matrix_norm(a, order), x.detach(), direction)
-    assert tl.allclose(got, want, atol=1e-6)
+    assert tl.allclose(result, want, atol=1e-6)
 
 
 @pytest.mark.parametrize("order", ["nuc", 2])
@@ -167,6 +167,8 @@ def test_norms_of_batches(order):
     x = drawn(2, 3, 3)
     each = tl_autograd.func.vmap(lambda a: linalg.matrix_norm(a, order))(x)
     assert tl.allclose(each, linalg.matrix_norm(x, order))
-    got = tl_autograd.func.vmap(tl_autograd.func.hessian(lambda a: linalg.matrix_norm(a, order)))(x.detach())
+    result = tl_autograd.func.vmap(tl_autograd.func.hessian(lambda a: linalg.matrix_norm(a, order)))(
+        x.detach()
+    )
     want = [tl_autograd.func.hessian(lambda a: linalg.matrix_norm(a, order))(a) for a in x.detach()]
-    assert tl.allclose(got, tl.stack(want))
+    assert tl.allclose(result, tl.stack(want))

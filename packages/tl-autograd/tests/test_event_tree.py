@@ -59,13 +59,13 @@ def test_memory_has_another_number_after_its_release():
     assert isinstance(allocation, tree.AllocationFields) and allocation.device == tl.device("cpu")
     assert (allocation.ptr, allocation.alloc_size, allocation.total_allocated) == (A, 64, 64)
     assert allocation.id == one.inputs[0].id == release.id != again.id == two.inputs[0].allocation_id
-    seen, number, several, plain, text = one.inputs
-    assert isinstance(seen, tree.TensorMetadata) and (seen.sizes, seen.dim) == ([2, 3], 2)
-    assert (seen.dtype, seen.layout, seen.storage_data_ptr) == (tl.float32, tl.strided, A)
-    assert number == 1.5 and several[0].id not in (seen.id, again.id) and plain == [1, 2] and text is None
+    records, number, several, plain, text = one.inputs
+    assert isinstance(records, tree.TensorMetadata) and (records.sizes, records.dim) == ([2, 3], 2)
+    assert (records.dtype, records.layout, records.storage_data_ptr) == (tl.float32, tl.strided, A)
+    assert number == 1.5 and several[0].id not in (records.id, again.id) and plain == [1, 2] and text is None
     assert two.inputs[1].id is None is two.inputs[1].storage_data_ptr
     *_, after = tree.build_tree([*events[:3], event(Kind.OPERATOR, "after", 4, 5, values=(tensor(A),))], 0)
-    assert after.extra_fields.inputs[0].id not in (seen.id, several[0].id)
+    assert after.extra_fields.inputs[0].id not in (records.id, several[0].id)
 
 
 def test_calls_of_python_functions_name_their_callers():

@@ -76,6 +76,6 @@ def test_the_gradient_of_energy_is_a_multiple_of_the_signal():
 
 
 def test_windows_and_frequencies_may_require_gradients():
-    for made in (fft.fftfreq(3, requires_grad=True), tl.hann_window(3, requires_grad=True),
+    for result in (fft.fftfreq(3, requires_grad=True), tl.hann_window(3, requires_grad=True),
                  signal.windows.nuttall(5, requires_grad=True)):  # fmt: skip
-        assert made.requires_grad and made.is_leaf
+        assert result.requires_grad and result.is_leaf

@@ -93,8 +93,8 @@ def test_products_with_the_transposed_jacobian():
     many = data(5, 2, 4)
     batched = func.vmap(back)(many)
     for i in range(5):
-        for whole, one in zip(batched, back(many[i]), strict=True):
-            same(whole[i], one)
+        for full, one in zip(batched, back(many[i]), strict=True):
+            same(full[i], one)
 
 
 def test_results_hold_no_more_than_plain_tensors():
@@ -402,8 +402,12 @@ def test_a_linear_approximation_runs_the_function_once():
     for seed in (2, 3):
         v, w = data(3, seed=seed), data(3, seed=seed + 10)
         expected = func.jvp(f, (x, y), (v, w))[1]
-        got = push(v, w)
-        same(got[0]["a"], expected[0]["a"]), same(got[0]["b"], expected[0]["b"]), same(got[1], expected[1])
+        result = push(v, w)
+        (
+            same(result[0]["a"], expected[0]["a"]),
+            same(result[0]["b"], expected[0]["b"]),
+            same(result[1], expected[1]),
+        )
     assert len(calls) == 3  # two of them jvp's own
     columns = func.vmap(lambda v: push(v, tl.zeros_like(v))[0]["a"])(tl.eye(3, dtype=tl.float64))
     same(columns.T, func.jacfwd(lambda x: f(x, y)[0]["a"])(x))
@@ -415,8 +419,8 @@ def test_a_linear_approximation_inside_of_gradients():
     def f(x):
         return (x.sin() * x).cumsum(0)
 
-    got = func.grad(lambda x: func.linearize(f, x)[1](v).sum())(x)
-    same(got, func.grad(lambda x: func.jvp(f, (x,), (v,))[1].sum())(x))
+    result = func.grad(lambda x: func.linearize(f, x)[1](v).sum())(x)
+    same(result, func.grad(lambda x: func.jvp(f, (x,), (v,))[1].sum())(x))
 
 
 def test_a_linear_approximation_through_a_function_with_a_rule_of_its_own():
@@ -461,9 +465,9 @@ def test_levels_see_operators_in_the_types_they_run_in():
     x, w, b = (t.to(tl.float32) for t in (data(3, 4, 5), data(6, 5), data(3, 6)))
     with lower_precision():
         each = [aten.linear(x[i], w, b[i]) for i in range(3)]
-        whole = func.vmap(aten.linear, in_dims=(0, None, 0))(x, w, b)
-        assert whole.dtype is tl.bfloat16
-        same(whole, tl.stack(each), 2e-2)
+        full = func.vmap(aten.linear, in_dims=(0, None, 0))(x, w, b)
+        assert full.dtype is tl.bfloat16
+        same(full, tl.stack(each), 2e-2)
         product = func.vmap(tl.addmm, in_dims=(0, 0, None))(b, x, w.T)
         assert product.dtype is tl.bfloat16
         value, tangent = func.jvp(lambda w: x[0] @ w.T, (w,), (w,))

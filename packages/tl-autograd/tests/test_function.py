@@ -72,7 +72,7 @@ def test_arguments_that_are_no_tensors():
 
 
 def test_several_outputs_and_materialized_gradients():
-    seen = []
+    records = []
 
     class Two(tl_autograd.Function):
         @staticmethod
@@ -82,16 +82,16 @@ def test_several_outputs_and_materialized_gradients():
 
         @staticmethod
         def backward(ctx, a, text, b):
-            seen.append((a, text, b))
+            records.append((a, text, b))
             return (0 if a is None else a * 2) + (0 if b is None else b * 3), None
 
     x = leaf(1.0)
     _, text, b = Two.apply(x, True)
     assert text == "text"
     b.backward()
-    assert seen[-1][0].item() == 0.0 and x.grad.item() == 3.0
+    assert records[-1][0].item() == 0.0 and x.grad.item() == 3.0
     Two.apply(x, False)[2].backward()
-    assert seen[-1][0] is None
+    assert records[-1][0] is None
 
 
 def test_dirty_inputs():
@@ -303,25 +303,27 @@ def test_nested_named_tuples():
 # ---- tangents that do not follow their primals
 
 
-def pushed(forward, jvp, x=None):
-    made = type("Made", (tl_autograd.Function,), {"forward": staticmethod(forward), "jvp": staticmethod(jvp)})
+def push(forward, jvp, x=None):
+    result = type(
+        "Made", (tl_autograd.Function,), {"forward": staticmethod(forward), "jvp": staticmethod(jvp)}
+    )
     x = tl.ones(3, dtype=tl.float64) if x is None else x
     with forward_ad.dual_level():
         dual = forward_ad.make_dual(x, tl.ones_like(x))
-        return forward_ad.unpack_dual(made.apply(dual)).tangent
+        return forward_ad.unpack_dual(result.apply(dual)).tangent
 
 
 def test_tangents_of_views_are_views():
     def narrow(ctx, x):
         return x.narrow(0, 0, 2)
 
-    assert pushed(narrow, lambda ctx, t: t.narrow(0, 0, 2)).tolist() == [1.0, 1.0]
+    assert push(narrow, lambda ctx, t: t.narrow(0, 0, 2)).tolist() == [1.0, 1.0]
     with pytest.raises(RuntimeError, match="jvp is not returning a view"):
-        pushed(narrow, lambda ctx, t: t.narrow(0, 0, 2).clone())
+        push(narrow, lambda ctx, t: t.narrow(0, 0, 2).clone())
     with pytest.raises(RuntimeError, match="jvp is not returning a view of the given"):
-        pushed(narrow, lambda ctx, t: t.narrow(0, 0, 2).clone().view(2))
+        push(narrow, lambda ctx, t: t.narrow(0, 0, 2).clone().view(2))
     with pytest.raises(RuntimeError, match="returning a view \\(or an input as-is\\)"):
-        pushed(lambda ctx, x: x, lambda ctx, t: t * 2)
+        push(lambda ctx, x: x, lambda ctx, t: t * 2)
 
 
 def test_tangents_of_written_tensors_are_written():
@@ -329,9 +331,9 @@ def test_tangents_of_written_tensors_are_written():
         ctx.mark_dirty(x)
         return x.mul_(2)
 
-    assert pushed(double, lambda ctx, t: t.mul_(2)).tolist() == [2.0, 2.0, 2.0]
+    assert push(double, lambda ctx, t: t.mul_(2)).tolist() == [2.0, 2.0, 2.0]
     with pytest.raises(RuntimeError, match="not modifying the forward mode gradients inplace"):
-        pushed(double, lambda ctx, t: t * 2)
+        push(double, lambda ctx, t: t * 2)
 
 
 def test_constants_have_no_tangent():
@@ -340,9 +342,9 @@ def test_constants_have_no_tangent():
         ctx.mark_non_differentiable(y)
         return y
 
-    assert pushed(constant, lambda ctx, t: None) is None
+    assert push(constant, lambda ctx, t: None) is None
     with pytest.raises(RuntimeError, match="return None at that position instead"):
-        pushed(constant, lambda ctx, t: t)
+        push(constant, lambda ctx, t: t)
 
 
 def test_defaults_of_forward_reach_setup_context():
@@ -369,7 +371,7 @@ def test_defaults_of_forward_reach_setup_context():
 
 @pytest.mark.parametrize("filled", [True, False])
 def test_outputs_without_a_gradient_may_stay_none(filled):
-    seen = []
+    records = []
 
     class Twice(tl_autograd.Function):
         @staticmethod
@@ -381,11 +383,11 @@ def test_outputs_without_a_gradient_may_stay_none(filled):
 
         @staticmethod
         def backward(ctx, g, of_constant):
-            seen.append(of_constant)
+            records.append(of_constant)
             return g
 
     Twice.apply(leaf(1.0))[0].backward()
-    assert (seen[0] is not None) == filled
+    assert (records[0] is not None) == filled
 
 
 class _Pass(tl_autograd.Function):

@@ -27,7 +27,7 @@ def test_levels_by_their_numbers():
     assert native.is_gradtrackingtensor(wrapped) and native.maybe_get_level(wrapped) == 2 == native.dlevel(
         wrapped
     )
-    assert [found.key().name for found in native.get_interpreter_stack()] == ["Vmap", "Grad"]
+    assert [result.key().name for result in native.get_interpreter_stack()] == ["Vmap", "Grad"]
     assert native.get_unwrapped(wrapped) is not None
     assert native._unwrap_for_grad(wrapped, inner).shape == (2,)
     with pytest.raises(RuntimeError, match="no Vmap"):

@@ -182,13 +182,13 @@ def test_what_changes_with_its_input_is_told():
 
 
 def test_the_forward_check_makes_every_input_dual_and_none_recorded():
-    seen = []
+    records = []
 
     class Twice(tl_autograd.Function):
         @staticmethod
         def forward(ctx, x, y):
             if tl_autograd.forward_ad._current_level >= 0:
-                seen.append(x.requires_grad or y.requires_grad)
+                records.append(x.requires_grad or y.requires_grad)
             return x * 2, y.clone()
 
         @staticmethod
@@ -197,7 +197,7 @@ def test_the_forward_check_makes_every_input_dual_and_none_recorded():
 
     x, y = (tl.rand(2, dtype=tl.float64, requires_grad=True) for _ in range(2))
     assert tl_autograd.gradcheck(Twice.apply, (x, y), check_forward_ad=True, check_backward_ad=False)
-    assert seen and not any(seen)
+    assert records and not any(records)
     assert tl_autograd.gradgradcheck(lambda a, b: (a * b).sin(), (x, y), check_fwd_over_rev=True)
 
 

@@ -137,7 +137,7 @@ CALLS = {
 }
 
 
-def used(result):
+def use(result):
     """Everything that a program does with a result."""
     for r in result if isinstance(result, (list, tuple)) else [result]:
         if not isinstance(r, Tensor):
@@ -176,7 +176,7 @@ def test_an_answer_or_an_error(kind, name):
         try:
             _, result = answered(kind, name, call)
             Handled.answer = Wrapper.answer = staticmethod(lambda func, args: tl.ones(4))
-            used(result)
+            use(result)
         except Exception as e:
             assert not isinstance(e, (SystemError, MemoryError, RecursionError)), (name, e)
         assert LEAF.is_leaf and LEAF.requires_grad and LEAF.grad_fn is None
@@ -226,10 +226,10 @@ def test_an_error_of_the_handler_comes_through(kind, error, monkeypatch):
 
 def test_handlers_within_handlers():
     """A mode within a mode: it answers itself, or asks the one below."""
-    seen = []
+    records = []
 
     def below(func, args):
-        seen.append("below")
+        records.append("below")
         return tl.ones(4, requires_grad=True)
 
     x = tl.ones(4, requires_grad=True)
@@ -241,4 +241,4 @@ def test_handlers_within_handlers():
                 continue
             y = x * 2
         assert y.grad_fn.next_functions[0][0].variable is x
-    assert seen == ["below"]
+    assert records == ["below"]

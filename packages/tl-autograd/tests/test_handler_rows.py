@@ -63,13 +63,13 @@ def run(function, leaves, mode):
 def row_case(name, call, dtype, low=0.5, high=1.5):
     leaves, op = Leaves(name, dtype, low, high), operator(name)
     call(op, leaves)
-    made = leaves.made
+    result = leaves.made
 
     def function():
-        leaves.given = iter(made)
+        leaves.given = iter(result)
         return call(op, leaves)
 
-    return function, made
+    return function, result
 
 
 def function_case(f, shapes):
@@ -96,13 +96,13 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_handlers_get_operators_that_others_know(name):
-    make, *given = CASES[name]
-    function, leaves = make(*given)
+    make, *source = CASES[name]
+    function, leaves = make(*source)
     mode = Names()
     results = run(function, leaves, mode)
     assert not mode.own()
-    for found, expected in zip(results, run(function, leaves, tl.enable_grad()), strict=True):
-        for a, b in zip(found, expected, strict=True):
+    for result, expected in zip(results, run(function, leaves, tl.enable_grad()), strict=True):
+        for a, b in zip(result, expected, strict=True):
             assert (a is None) == (b is None)
             if a is not None:
                 assert_close(a, b, rtol=1e-4, atol=1e-5)

@@ -22,11 +22,11 @@ def leaf(*values):
 def test_tensor_hooks_see_and_replace():
     x = leaf(1.0)
     y = x * 2
-    seen = []
-    y.register_hook(lambda g: seen.append(g.item()))
+    records = []
+    y.register_hook(lambda g: records.append(g.item()))
     handle = y.register_hook(lambda g: g * 10)
     (y * 3).backward(retain_graph=True)
-    assert seen == [3.0] and x.grad.item() == 60.0
+    assert records == [3.0] and x.grad.item() == 60.0
     handle.remove()
     x.grad = None
     (y * 3).backward()
@@ -56,11 +56,11 @@ def test_a_leaf_is_filled_before_older_nodes_run():
 
 def test_a_leaf_waits_for_all_its_uses():
     w, x = leaf(2.0), leaf(3.0)
-    seen = []
-    w.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.item()))
+    records = []
+    w.register_post_accumulate_grad_hook(lambda p: records.append(p.grad.item()))
     early = w * 5  # the oldest node, and the last that delivers
     (early * x * w).sum().backward()
-    assert seen == [60.0]
+    assert records == [60.0]
 
 
 class Cut(tl_autograd.Function):
@@ -88,25 +88,25 @@ def test_nodes_run_with_undefined_gradients():
     class Seen(Cut):
         @staticmethod
         def backward(ctx, g):
-            seen.append(g.item())
+            records.append(g.item())
             return g
 
-    x, seen = leaf(2.0), []
+    x, records = leaf(2.0), []
     Cut.apply(Seen.apply(x)).sum().backward()
-    assert seen == [0.0] and x.grad.item() == 0.0
+    assert records == [0.0] and x.grad.item() == 0.0
 
 
 def test_hooks_see_undefined_gradients():
     x = leaf(2.0)
     y = x * 2
-    seen = []
-    y.register_hook(lambda g: seen.append(g))
-    y.grad_fn.register_prehook(lambda grads: seen.append(grads))
-    y.grad_fn.register_hook(lambda inputs, outputs: seen.append((inputs, outputs)))
-    x.register_hook(lambda g: seen.append("leaf") if g is None else None)
-    x.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad))
+    records = []
+    y.register_hook(lambda g: records.append(g))
+    y.grad_fn.register_prehook(lambda grads: records.append(grads))
+    y.grad_fn.register_hook(lambda inputs, outputs: records.append((inputs, outputs)))
+    x.register_hook(lambda g: records.append("leaf") if g is None else None)
+    x.register_post_accumulate_grad_hook(lambda p: records.append(p.grad))
     Cut.apply(y).sum().backward()
-    assert seen == [None, (None,), ((None, None), (None,)), "leaf", None] and x.grad is None
+    assert records == [None, (None,), ((None, None), (None,)), "leaf", None] and x.grad is None
 
 
 def test_a_hook_may_give_what_was_undefined():
@@ -121,12 +121,12 @@ def test_nodes_of_several_threads_wait_for_each_other():
     x = leaf(2.0)
     for _ in range(100):
         y = x * 3
-    made = []
-    thread = threading.Thread(target=lambda: made.append(y * y))
+    result = []
+    thread = threading.Thread(target=lambda: result.append(y * y))
     thread.start()
     thread.join()
-    assert made[0].grad_fn._sequence_nr() < y.grad_fn._sequence_nr()
-    (made[0] + y).backward()
+    assert result[0].grad_fn._sequence_nr() < y.grad_fn._sequence_nr()
+    (result[0] + y).backward()
     assert x.grad.item() == 39.0
 
 
@@ -264,11 +264,11 @@ def test_edges_know_what_they_stand_for():
 
 
 def test_a_hook_that_comes_while_its_node_runs_sees_no_gradients():
-    seen = []
+    records = []
 
     def unpack(t):
         def hook(inputs, outputs):
-            seen.append((inputs[0].tolist(), outputs))
+            records.append((inputs[0].tolist(), outputs))
             return (inputs[0] / 2,)
 
         _C.current_node().register_hook(hook)
@@ -278,21 +278,23 @@ def test_a_hook_that_comes_while_its_node_runs_sees_no_gradients():
     with graph.saved_tensors_hooks(lambda t: t, unpack):
         y = x.exp().sum()
     y.backward()
-    assert seen == [([pytest.approx(math.e)] * 2, (None,))]
+    assert records == [([pytest.approx(math.e)] * 2, (None,))]
     assert x.grad.tolist() == pytest.approx([math.e / 2] * 2)
 
 
 def test_multi_grad_hooks():
     a, b = leaf(2.0), leaf(3.0)
     c, d = a * b, a * b
-    seen = []
-    handle = register_multi_grad_hook((a, b, c, d), lambda grads: seen.append([g is not None for g in grads]))
+    records = []
+    handle = register_multi_grad_hook(
+        (a, b, c, d), lambda grads: records.append([g is not None for g in grads])
+    )
     c.sum().backward(retain_graph=True)
     c.sum().backward(inputs=(a,), retain_graph=True)
-    assert seen == [[True, True, True, False], [True, False, True, False]]
+    assert records == [[True, True, True, False], [True, False, True, False]]
     handle.remove()
     c.sum().backward()
-    assert len(seen) == 2
+    assert len(records) == 2
     first = []
     register_multi_grad_hook((a, b), lambda g: first.append(1), mode="any")
     (a * b).sum().backward()
@@ -300,18 +302,18 @@ def test_multi_grad_hooks():
 
 
 def test_callbacks_at_the_end_of_a_backward():
-    engine, seen = tl_autograd.Variable._execution_engine, []
+    engine, records = tl_autograd.Variable._execution_engine, []
 
     def hook(grad):
         engine.queue_callback(
-            lambda: (seen.append("first"), engine.queue_callback(lambda: seen.append("last")))
+            lambda: (records.append("first"), engine.queue_callback(lambda: records.append("last")))
         )
-        seen.append("hook")
+        records.append("hook")
 
     x = tl.ones(2, requires_grad=True)
     x.register_hook(hook)
     (x * 2).sum().backward()
-    assert seen == ["hook", "first", "last"] and x.grad.tolist() == [2, 2]
+    assert records == ["hook", "first", "last"] and x.grad.tolist() == [2, 2]
     with pytest.raises(RuntimeError, match="only be installed during backward"):
         engine.queue_callback(lambda: None)
 
@@ -359,11 +361,11 @@ def test_hooks_after_accumulation_run_before_those_of_the_node():
 def test_the_node_that_runs():
     x = leaf(1.0)
     y = x * 2
-    found = []
-    y.register_hook(lambda g: found.append((_C.current_node() is y.grad_fn, _C.keeps_graph())))
+    result = []
+    y.register_hook(lambda g: result.append((_C.current_node() is y.grad_fn, _C.keeps_graph())))
     y.backward(retain_graph=True)
     y.backward()
-    assert found == [(True, True), (True, False)] and _C.current_node() is None
+    assert result == [(True, True), (True, False)] and _C.current_node() is None
     with pytest.raises(RuntimeError, match="no backward is running"):
         _C.keeps_graph()
     x.register_hook(lambda g: _C.will_run(accumulator))

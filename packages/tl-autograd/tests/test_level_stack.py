@@ -31,17 +31,17 @@ def test_the_innermost_level():
     assert level_stack.peek_interpreter_stack() is None
     with pytest.raises(AssertionError, match="no transform"):
         interpreter.retrieve_current_functorch_interpreter()
-    seen = []
+    records = []
 
     def f(x):
         top = level_stack.peek_interpreter_stack()
         assert isinstance(top, level_stack.CInterpreter)
-        seen.append((top.key(), top.level(), top.batchSize(), top.randomness()))
+        records.append((top.key(), top.level(), top.batchSize(), top.randomness()))
         return x
 
     func.vmap(f, randomness="different")(tl.ones(5))
     func.grad(lambda x: func.vmap(f, randomness="same")(x).sum())(tl.ones(3))
-    assert seen == [
+    assert records == [
         (TransformType.Vmap, 1, 5, RandomnessType.Different),
         (TransformType.Vmap, 2, 3, RandomnessType.Same),
     ]

@@ -37,7 +37,7 @@ class Probe:
     pass
 
 
-def collected(make):
+def collect(make):
     probe = Probe()
     alive = weakref.ref(probe)
     make(probe)
@@ -51,7 +51,7 @@ def test_a_hook_that_holds_its_tensor_is_collected():
         y = tl.ones(1, requires_grad=True) * 2
         y.register_hook(lambda g: (y, probe))
 
-    assert collected(make)
+    assert collect(make)
 
 
 def test_a_leaf_hook_that_holds_its_leaf_is_collected():
@@ -59,7 +59,7 @@ def test_a_leaf_hook_that_holds_its_leaf_is_collected():
         x = tl.ones(1, requires_grad=True)
         x.register_hook(lambda g: (x, probe))
 
-    assert collected(make)
+    assert collect(make)
 
 
 def test_a_context_that_holds_its_output_is_collected():
@@ -77,7 +77,7 @@ def test_a_context_that_holds_its_output_is_collected():
         y = F.apply(tl.ones(1, requires_grad=True), probe)
         y.grad_fn.output = y
 
-    assert collected(make)
+    assert collect(make)
 
 
 def test_saved_outputs_make_no_cycle():

@@ -37,8 +37,8 @@ def test_gradients(name):
     x, mask = inputs()
 
     def f(x):
-        made = FUNCTIONS[name](x, mask)
-        return tl.where(made.isfinite(), made, 0.0)
+        result = FUNCTIONS[name](x, mask)
+        return tl.where(result.isfinite(), result, 0.0)
 
     assert tl_autograd.gradcheck(f, x)
     if name not in ("amax", "amin", "median", "cumprod", "logaddexp"):
@@ -48,11 +48,11 @@ def test_gradients(name):
 def test_a_leaf_has_a_masked_gradient():
     data = tl.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
     mask = tl.tensor([[True, False, False], [False, True, False]])
-    for reduce, wanted in (("sum", 1.0), ("mean", 0.5)):
+    for reduce, expected in (("sum", 1.0), ("mean", 0.5)):
         x = masked_tensor(data, mask, requires_grad=True)
         getattr(x, reduce)().backward()
         assert masked.is_masked_tensor(x.grad) and tl.equal(x.grad.get_mask(), mask)
-        assert x.grad.to_tensor(0.0).tolist() == [[wanted, 0, 0], [0, wanted, 0]]
+        assert x.grad.to_tensor(0.0).tolist() == [[expected, 0, 0], [0, expected, 0]]
     x = masked_tensor(data, mask, requires_grad=True)
     (grad,) = tl_autograd.grad((x * x).sum(), x)
     assert grad.to_tensor(0.0).tolist() == [[0, 0, 0], [0, 8, 0]]

@@ -51,10 +51,10 @@ def test_renaming_is_in_the_graph():
 
 def test_names_are_off_in_the_backward_only():
     x = tl.ones(2, names=("N",), requires_grad=True)
-    seen = []
+    records = []
     y = x * 2
-    y.register_hook(lambda g: seen.append(g.names))
+    y.register_hook(lambda g: records.append(g.names))
     y.backward(tl.ones(2))
-    assert seen == [(None,)] and (x * 2).names == ("N",)
+    assert records == [(None,)] and (x * 2).names == ("N",)
     with pytest.raises(RuntimeError, match="not yet supported with named tensors"):
         x.view(2)

@@ -115,15 +115,15 @@ def test_grad_returns_nested_tensors():
 
 def test_hooks_get_nested_tensors():
     x = nested.nested_tensor([[1.0, 2.0], [3.0]], layout=tl.jagged, requires_grad=True)
-    seen = []
+    records = []
 
     def hook(g):
-        seen.append(g.is_nested and g.shape == x.shape)
+        records.append(g.is_nested and g.shape == x.shape)
         return g * 2
 
     x.register_hook(hook)
     x.sum().backward()
-    assert seen == [True] and x.grad.values().tolist() == [2, 2, 2]
+    assert records == [True] and x.grad.values().tolist() == [2, 2, 2]
 
 
 def test_vmap_takes_none():

@@ -126,14 +126,14 @@ def test_tangents_of_normalizations_of_both_orders(name):
     at = [tl.randn(*s, dtype=tl.float64, generator=generator) for s in (shape, parameters, parameters)]
     along = [tl.randn(*s, dtype=tl.float64, generator=generator) for s in (shape, parameters, parameters)]
     step = 1e-6
-    for chosen in ((0,), (1,), (2,), (0, 1, 2)):
+    for choice in ((0,), (1,), (2,), (0, 1, 2)):
         moved = [
-            [x + h * v if i in chosen else x for i, (x, v) in enumerate(zip(at, along))]
+            [x + h * v if i in choice else x for i, (x, v) in enumerate(zip(at, along))]
             for h in (step, -step)
         ]
         quotient = (f(*moved[0]) - f(*moved[1])) / (2 * step)
         tangent = func.jvp(
-            _in_some(f, at, chosen), tuple(at[i] for i in chosen), tuple(along[i] for i in chosen)
+            _in_some(f, at, choice), tuple(at[i] for i in choice), tuple(along[i] for i in choice)
         )[1]
         assert tl.allclose(tangent, quotient, rtol=1e-5, atol=1e-6)
     cubed = lambda x: (f(x, *at[1:]) ** 3).sum()  # noqa: E731

@@ -49,8 +49,8 @@ def test_products_count_the_dimensions_of_examples(product, shapes):
 
 
 def test_memory_that_is_made_for_each_example():
-    made = vmap(lambda t: t.new_empty_strided((0, 1, 4), (12, 4, 1)))(tl.ones(3))
-    assert made.shape == (3, 0, 1, 4) and made.stride() == (0, 12, 4, 1)
+    result = vmap(lambda t: t.new_empty_strided((0, 1, 4), (12, 4, 1)))(tl.ones(3))
+    assert result.shape == (3, 0, 1, 4) and result.stride() == (0, 12, 4, 1)
     with pytest.raises(RuntimeError, match="must have one or more dimensions"):
         vmap(tl.view_as_complex)(tl.ones(2))
     with pytest.raises(RuntimeError, match=r"preserve_format or torch.contiguous_format"):

@@ -28,10 +28,10 @@ def test_operators_of_forward_and_backward():
     steps = [e for e in prof.function_events if e.name == "step"]
     assert all({c.name for c in e.cpu_children} >= {"aten::mul", "aten::sum"} for e in steps)
     assert all(0 < e.self_cpu_time_total < e.cpu_time_total for e in steps)
-    whole = sum(e.cpu_time_total for e in prof.function_events if e.cpu_parent is None)
+    full = sum(e.cpu_time_total for e in prof.function_events if e.cpu_parent is None)
     assert (
         prof.self_cpu_time_total
-        == pytest.approx(whole)
+        == pytest.approx(full)
         == pytest.approx(prof.total_average().self_cpu_time_total)
     )
 
@@ -292,13 +292,15 @@ def test_operators_of_other_threads_are_recorded_if_wanted(everywhere):
         in_another_thread(late)
         tl.ones(2).sqrt()
     thread.join()
-    found = {e.name: e for e in prof.events()}
-    assert "aten::sqrt" in found
-    others = {"early", "aten::log", "LogBackward0", "torch::autograd::AccumulateGrad", "late", "aten::exp"}
-    assert set(found) & others == (others if everywhere else set())
+    result = {e.name: e for e in prof.events()}
+    assert "aten::sqrt" in result
+    rest = {"early", "aten::log", "LogBackward0", "torch::autograd::AccumulateGrad", "late", "aten::exp"}
+    assert set(result) & rest == (rest if everywhere else set())
     if everywhere:
-        assert len({found[name].thread for name in ("aten::sqrt", "aten::log", "aten::exp")}) == 3
-        assert found["aten::log"].cpu_parent.name == "early" and found["aten::exp"].cpu_parent.name == "late"
+        assert len({result[name].thread for name in ("aten::sqrt", "aten::log", "aten::exp")}) == 3
+        assert (
+            result["aten::log"].cpu_parent.name == "early" and result["aten::exp"].cpu_parent.name == "late"
+        )
     with profiler.profile() as prof:
         in_another_thread(late)
     assert not prof.events(), "the next profile is one of its own thread"
@@ -377,16 +379,18 @@ def test_sums_are_those_of_the_single_events(shapes, depth, flops, overloads):
     with profiler.profile(record_shapes=shapes, with_flops=flops, profile_memory=True, with_stack=depth > 0,
                           experimental_config=config) as prof:  # fmt: skip
         trains()
-    wanted = prof.events().key_averages(shapes, depth, overloads)
-    found = prof.key_averages(shapes, depth, overloads)
-    assert [[getattr(e, f) for f in FACTS] for e in found] == [[getattr(e, f) for f in FACTS] for e in wanted]
-    for one, other in zip(found, wanted, strict=True):
+    expected = prof.events().key_averages(shapes, depth, overloads)
+    result = prof.key_averages(shapes, depth, overloads)
+    assert [[getattr(e, f) for f in FACTS] for e in result] == [
+        [getattr(e, f) for f in FACTS] for e in expected
+    ]
+    for one, other in zip(result, expected, strict=True):
         assert [getattr(one, t) for t in TIMES] == pytest.approx([getattr(other, t) for t in TIMES], abs=1e-2)
         assert (one.cpu_parent is None) == (other.cpu_parent is None)
     assert prof.self_cpu_time_total == pytest.approx(prof.events().self_cpu_time_total)
     assert prof.total_average().count == prof.events().total_average().count
-    assert any(e.flops for e in found) == flops
-    tables = [each.table(top_level_events_only=True).splitlines() for each in (found, wanted)]
+    assert any(e.flops for e in result) == flops
+    tables = [each.table(top_level_events_only=True).splitlines() for each in (result, expected)]
     assert [line[:30] for line in tables[0]] == [line[:30] for line in tables[1]]
 
 

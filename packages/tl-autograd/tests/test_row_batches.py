@@ -31,7 +31,7 @@ class Slot:
     index: int
 
 
-def filled(shape, dtype, count=23):
+def fill(shape, dtype, count=23):
     """Small numbers in an order that looks random; of int64, which may be indices, some of 0, 1 and 2."""
     numbers = (
         tl.arange(tl.Size(shape).numel(), dtype=tl.int64) * 7919 % 10007 % (3 if dtype == "int64" else count)
@@ -141,7 +141,7 @@ def elementwise():
 
 def called(row, values):
     """The call as a function of its tensors, and the tensors."""
-    arguments, tensors = [as_given(tl, v, filled) for v in values], []
+    arguments, tensors = [as_given(tl, v, fill) for v in values], []
 
     def taken(value):
         """The value with its tensors taken out: each leaves its number."""
@@ -183,19 +183,19 @@ def same(a, b, exact):
         assert tl.allclose(a, b, rtol=1e-5, atol=1e-5, equal_nan=True), (a - b).abs().max()
 
 
-def looped(function, each, batched):
+def loop(function, each, batched):
     """What the examples give one after the other; only some of the tensors differ."""
     return [function(*(e[b if i in batched else 0] for i, e in enumerate(each))) for b in range(BATCH)]
 
 
 def check(function, each, batched, exact, dim=0):
     """A batch of some of the tensors against the loop."""
-    expected = looped(function, each, batched)
+    expected = loop(function, each, batched)
     dims = tuple(dim if i in batched else None for i in range(len(each)))
     tensors = [tl.stack(e, dim) if i in batched else e[0] for i, e in enumerate(each)]
-    got = func.vmap(function, in_dims=dims, out_dims=dim)(*tensors)
-    for i, whole in enumerate(got):
-        same(whole, tl.stack([e[i] for e in expected], dim), exact)
+    result = func.vmap(function, in_dims=dims, out_dims=dim)(*tensors)
+    for i, full in enumerate(result):
+        same(full, tl.stack([e[i] for e in expected], dim), exact)
 
 
 def check_levels(function, each, exact):
@@ -204,20 +204,20 @@ def check_levels(function, each, exact):
     inner = tuple(0 if i == n - 1 else None for i in range(n))
     outer = tuple(0 if i == 0 else None for i in range(n))
     tensors = [tl.stack(each[0]), *[e[0] for e in each[1:-1]], tl.stack(each[-1])]
-    got = func.vmap(func.vmap(function, in_dims=inner), in_dims=outer)(*tensors)
+    result = func.vmap(func.vmap(function, in_dims=inner), in_dims=outer)(*tensors)
     middle = [e[0] for e in each[1:-1]]
     expected = [[function(a, *middle, z) for z in each[-1]] for a in each[0]]
-    for i, whole in enumerate(got):
-        same(whole, tl.stack([tl.stack([e[i] for e in row]) for row in expected]), exact)
+    for i, full in enumerate(result):
+        same(full, tl.stack([tl.stack([e[i] for e in row]) for row in expected]), exact)
 
 
 def agreeing(function, tensors):
     """Examples of each tensor that the function takes: in another order where it does, else the same thrice."""
     each = [examples(x) for x in tensors]
     try:
-        looped(function, each, range(len(each)))
+        loop(function, each, range(len(each)))
         for k in range(len(each)):
-            looped(function, each, [k])
+            loop(function, each, [k])
         if len(each) > 1:
             [[function(a, *[e[0] for e in each[1:-1]], z) for z in each[-1]] for a in each[0]]
     except (RuntimeError, IndexError, ValueError):
@@ -241,7 +241,7 @@ LEFT_OUT = {
 }
 
 
-def asked(row):
+def request(row):
     """Whether a row has a rule that this file can ask: it takes tensors, gives tensors and writes none."""
     takes = any(a.is_tensor or a.is_tensor_list for a in row.args)
     fixed = row.random or row.base.endswith("_") or row.batch.startswith(("refuse", "loop"))
@@ -255,10 +255,10 @@ def without_channels(row, values):
 
 CALLS = {}
 for _row, _values in [*elementwise(), *listed()]:
-    if asked(_row) and not without_channels(_row, _values):
+    if request(_row) and not without_channels(_row, _values):
         CALLS.setdefault(_row.name, []).append(_values)
 for _name, _row in ROWS.items():
-    if _row.family == "view_copy" and asked(_row) and not _row.composite:  # with the arguments of the view
+    if _row.family == "view_copy" and request(_row) and not _row.composite:  # with the arguments of the view
         CALLS.setdefault(_name, []).extend(CALLS[_name.replace("_copy", "", 1)])
 
 
@@ -317,14 +317,14 @@ def small(values):
         lambda shape: shape and [*shape[:-1], 0],
     ):
         for which in (tensors[:1], tensors):
-            for others in (values, numbers):
-                call = [reshaped(v, change) if i in which else others[i] for i, v in enumerate(values)]
+            for rest in (values, numbers):
+                call = [reshape(v, change) if i in which else rest[i] for i, v in enumerate(values)]
                 if call not in less:
                     less.append(call)
     return less
 
 
-def reshaped(tensor, change):
+def reshape(tensor, change):
     return {kind: change(shape) for kind, shape in tensor.items() if kind != "values"}
 
 
@@ -352,6 +352,6 @@ def test_batches_of_small_examples(name):
 
 
 def test_every_rule_is_asked():
-    rules = {row.name for row in ROWS.values() if asked(row) and not row.composite}
+    rules = {row.name for row in ROWS.values() if request(row) and not row.composite}
     assert rules <= set(CALLS), sorted(rules - set(CALLS))
     assert set(ROWS) >= set(LEFT_OUT)

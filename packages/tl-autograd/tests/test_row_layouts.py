@@ -19,12 +19,12 @@ from test_tangents_of_gradients import as_call
 STEP = 1e-6
 
 
-def transposed(t):
+def transpose(t):
     order = tuple(reversed(range(t.dim())))
     return t.permute(order).contiguous().permute(order)
 
 
-def expanded(t):
+def expand(t):
     return t.reshape(-1)[:1].sum().expand(t.shape) if t.numel() else t
 
 
@@ -38,15 +38,15 @@ def with_gaps(t):
     return wide[..., 1]
 
 
-def negated(t):
+def negate(t):
     return with_conj_neg_bits(-t, neg=True)
 
 
-def conjugated(t):
-    return t.conj_physical().conj() if t.is_complex() else negated(t)
+def conjugate(t):
+    return t.conj_physical().conj() if t.is_complex() else negate(t)
 
 
-LAYOUTS = [transposed, expanded, expanded_rows, with_gaps, negated, conjugated]
+LAYOUTS = [transpose, expand, expanded_rows, with_gaps, negate, conjugate]
 
 
 def numbers(like, seed):
@@ -76,15 +76,15 @@ def check_gradients(function, leaves, layout):
     values, pushed = func.jvp(function, tuple(leaves), tuple(vectors))
     weights = tuple(layout(w) for w in numbers(values, 6))
     _, pull = func.vjp(function, *leaves)
-    wanted = product(weights, pushed)
-    assert product(pull(weights), vectors) == pytest.approx(wanted, rel=1e-8, abs=1e-8)
+    expected = product(weights, pushed)
+    assert product(pull(weights), vectors) == pytest.approx(expected, rel=1e-8, abs=1e-8)
     tensors = [x.clone().requires_grad_() for x in leaves]
     results = [(y, w) for y, w in zip(function(*tensors), weights, strict=True) if y.requires_grad]
     if not results:
         return
-    found = grad([y for y, _ in results], tensors, [w for _, w in results], allow_unused=True)
-    pairs = [(g, v) for g, v in zip(found, vectors, strict=True) if g is not None]
-    assert product(*zip(*pairs, strict=True)) == pytest.approx(wanted, rel=1e-8, abs=1e-8)
+    result = grad([y for y, _ in results], tensors, [w for _, w in results], allow_unused=True)
+    pairs = [(g, v) for g, v in zip(result, vectors, strict=True) if g is not None]
+    assert product(*zip(*pairs, strict=True)) == pytest.approx(expected, rel=1e-8, abs=1e-8)
 
 
 def check_layouts(function, leaves):
@@ -135,14 +135,14 @@ VIEWS = {
     "select": lambda a: a.view(6)[2:5],
     "split": lambda a: a.view(-1).split(4)[1],
     "a write": lambda a: (a * 1).view(-1).mul_(a.reshape(-1)),
-    "a write to a view": lambda a: written(a),
+    "a write to a view": lambda a: write(a),
     "matrix_exp": lambda a: tl.linalg.matrix_exp(a @ a.t()).reshape(-1),
     "pinv": lambda a: tl.linalg.pinv(a).reshape(-1),
     "cdist": lambda a: tl.cdist(a, 1 - a).reshape(-1),
 }
 
 
-def written(a):
+def write(a):
     b = a.clone()
     c = b.view(-1)
     c[1:3] *= a[0, :2]
@@ -154,33 +154,33 @@ def written(a):
 def test_views(name, layout):
     x = tl.tensor([[0.3, 1.0, 2.0], [0.7, 4.0, 5.5]], dtype=tl.float64)
     f, v = VIEWS[name], layout(tl.tensor([[0.5, 1.0, -2.0], [3.0, 0.25, 5.0]], dtype=tl.float64))
-    wanted = (f(x + STEP * v) - f(x - STEP * v)) / (2 * STEP)
+    expected = (f(x + STEP * v) - f(x - STEP * v)) / (2 * STEP)
     close = {"rtol": 1e-5, "atol": 1e-5}
-    assert tl.allclose(func.jvp(f, (x,), (v,))[1], wanted, **close)
-    assert tl.allclose(func.linearize(f, x)[1](v), wanted, **close)
-    batch = tl.stack([v, 2 * v]) if layout is not expanded else v.expand(2, 2, 3)
+    assert tl.allclose(func.jvp(f, (x,), (v,))[1], expected, **close)
+    assert tl.allclose(func.linearize(f, x)[1](v), expected, **close)
+    batch = tl.stack([v, 2 * v]) if layout is not expand else v.expand(2, 2, 3)
     each = func.vmap(lambda v: func.jvp(f, (x,), (v,))[1])(batch)
-    assert tl.allclose(each[0], wanted, **close)
+    assert tl.allclose(each[0], expected, **close)
     pairs = func.vmap(lambda x, v: func.jvp(f, (x,), (v,))[1])(tl.stack([x, x]), batch)
-    assert tl.allclose(pairs[0], wanted, **close)
-    jacobian = func.jacfwd(f)(x).reshape(wanted.numel(), 6)
-    assert tl.allclose(jacobian @ v.reshape(-1), wanted.reshape(-1), **close)
+    assert tl.allclose(pairs[0], expected, **close)
+    jacobian = func.jacfwd(f)(x).reshape(expected.numel(), 6)
+    assert tl.allclose(jacobian @ v.reshape(-1), expected.reshape(-1), **close)
     with forward_ad.dual_level():
-        found = forward_ad.unpack_dual(f(forward_ad.make_dual(x, v))).tangent
-        assert tl.allclose(found, wanted, **close)
+        result = forward_ad.unpack_dual(f(forward_ad.make_dual(x, v))).tangent
+        assert tl.allclose(result, expected, **close)
     _, inner = func.jvp(lambda x: func.jvp(f, (x,), (v,))[0], (x,), (v,))
-    assert tl.allclose(inner, wanted, **close)
+    assert tl.allclose(inner, expected, **close)
 
 
 def test_a_primal_within_other_memory():
     """The tangent is read by the primal's strides, from its own first element."""
-    whole = tl.arange(24.0, dtype=tl.float64).reshape(4, 6)
+    full = tl.arange(24.0, dtype=tl.float64).reshape(4, 6)
     v = tl.arange(6.0, dtype=tl.float64).reshape(3, 2).t()
-    for x in (whole[1, :6].view(2, 3), whole[:2, 1:4], whole[:3, :2].t(), whole[::2, ::2]):
+    for x in (full[1, :6].view(2, 3), full[:2, 1:4], full[:3, :2].t(), full[::2, ::2]):
         for f in (lambda a: a.reshape(-1) * 2, lambda a: (a * a).reshape(-1), lambda a: a.t()[1]):
-            wanted = (f(x + STEP * v) - f(x - STEP * v)) / (2 * STEP)
-            assert tl.allclose(func.jvp(f, (x,), (v,))[1], wanted, rtol=1e-5, atol=1e-5)
-    row = whole[1]
+            expected = (f(x + STEP * v) - f(x - STEP * v)) / (2 * STEP)
+            assert tl.allclose(func.jvp(f, (x,), (v,))[1], expected, rtol=1e-5, atol=1e-5)
+    row = full[1]
     _, t = func.jvp(lambda a: a.as_strided((2,), (2,), 7), (row,), (tl.arange(6.0, dtype=tl.float64),))
     assert t.tolist() == [1.0, 3.0]
 
@@ -189,8 +189,8 @@ def test_a_primal_whose_elements_share_memory():
     x = tl.tensor([1.0, 2.0], dtype=tl.float64).expand(3, 2)
     v = tl.arange(6.0, dtype=tl.float64).reshape(3, 2)
     for f in (lambda a: a.reshape(-1), lambda a: a.view(3, 1, 2), lambda a: a * a, lambda a: a[1]):
-        wanted = (f(x + STEP * v) - f(x - STEP * v)) / (2 * STEP)
-        assert tl.allclose(func.jvp(f, (x,), (v,))[1], wanted, rtol=1e-5, atol=1e-6)
+        expected = (f(x + STEP * v) - f(x - STEP * v)) / (2 * STEP)
+        assert tl.allclose(func.jvp(f, (x,), (v,))[1], expected, rtol=1e-5, atol=1e-6)
     with pytest.raises(RuntimeError, match="share memory"):
         func.jvp(lambda a: a.as_strided((2,), (1,)), (x,), (v,))
 
@@ -206,12 +206,12 @@ def test_writes_leave_tangents_of_others_alone():
         lambda a: tl.add(a, 0).exp_() * a,
         lambda a: (a - 0).zero_() + a * a,
     ):
-        wanted = (f(x + STEP * v) - f(x - STEP * v)) / (2 * STEP)
-        assert tl.allclose(func.jvp(f, (x,), (v,))[1], wanted, rtol=1e-5)
+        expected = (f(x + STEP * v) - f(x - STEP * v)) / (2 * STEP)
+        assert tl.allclose(func.jvp(f, (x,), (v,))[1], expected, rtol=1e-5)
         assert tl.equal(v, before)
         with forward_ad.dual_level():
-            found = forward_ad.unpack_dual(f(forward_ad.make_dual(x, v))).tangent
-            assert tl.allclose(found, wanted, rtol=1e-5) and tl.equal(v, before)
+            result = forward_ad.unpack_dual(f(forward_ad.make_dual(x, v))).tangent
+            assert tl.allclose(result, expected, rtol=1e-5) and tl.equal(v, before)
 
 
 def test_functions_with_a_rule_of_their_own():
@@ -228,7 +228,7 @@ def test_functions_with_a_rule_of_their_own():
 
         @staticmethod
         def jvp(ctx, t):
-            return transposed(t * 2)
+            return transpose(t * 2)
 
     x = tl.arange(6.0, dtype=tl.float64).reshape(2, 3)
     for layout in LAYOUTS:

@@ -57,11 +57,11 @@ def check_batch(function, leaves, writes=False):
     each = [examples(x) for x in leaves]
     expected = [function(*(e[b] for e in each)) for b in range(BATCH)]
     stacked = [tl.stack(e) for e in each]
-    for i, whole in enumerate(func.vmap(function)(*stacked)):
-        close(whole, tl.stack([e[i] for e in expected]))
+    for i, full in enumerate(func.vmap(function)(*stacked)):
+        close(full, tl.stack([e[i] for e in expected]))
     last = [s.movedim(0, -1) for s in stacked]
-    for i, whole in enumerate(func.vmap(function, in_dims=-1, out_dims=-1)(*last)):
-        close(whole, tl.stack([e[i] for e in expected], -1))
+    for i, full in enumerate(func.vmap(function, in_dims=-1, out_dims=-1)(*last)):
+        close(full, tl.stack([e[i] for e in expected], -1))
     if writes:  # refuses to write a batch into what has none
         return
     for k in range(len(leaves)):
@@ -71,10 +71,10 @@ def check_batch(function, leaves, writes=False):
 
 def check_one_batched(function, leaves, each, k):
     dims = tuple(0 if i == k else None for i in range(len(leaves)))
-    given = [tl.stack(each[k]) if i == k else x for i, x in enumerate(leaves)]
+    source = [tl.stack(each[k]) if i == k else x for i, x in enumerate(leaves)]
     expected = [function(*(each[k][b] if i == k else x for i, x in enumerate(leaves))) for b in range(BATCH)]
-    for i, whole in enumerate(func.vmap(function, in_dims=dims)(*given)):
-        close(whole, tl.stack([e[i] for e in expected]))
+    for i, full in enumerate(func.vmap(function, in_dims=dims)(*source)):
+        close(full, tl.stack([e[i] for e in expected]))
 
 
 def check_two_levels(function, leaves, each):
@@ -83,8 +83,8 @@ def check_two_levels(function, leaves, each):
         return
     outer = tuple(0 if i == 0 else None for i in range(len(leaves)))
     inner = tuple(0 if i == len(leaves) - 1 else None for i in range(len(leaves)))
-    given = [tl.stack(each[0]), *leaves[1:-1], tl.stack(each[-1])]
-    nested = func.vmap(func.vmap(function, in_dims=inner), in_dims=outer)(*given)
+    source = [tl.stack(each[0]), *leaves[1:-1], tl.stack(each[-1])]
+    nested = func.vmap(func.vmap(function, in_dims=inner), in_dims=outer)(*source)
     expected = [tl.stack([function(a, *leaves[1:-1], z)[0] for z in each[-1]]) for a in each[0]]
     close(nested[0], tl.stack(expected))
 
@@ -174,13 +174,13 @@ def same_as_loop(function, *given, dims=None):
     each = [function(*(x[i] if d == 0 else x for x, d in zip(given, dims, strict=True))) for i in range(n)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        whole = func.vmap(function, in_dims=dims)(*given)
+        full = func.vmap(function, in_dims=dims)(*given)
     expected = tl.stack(each)
-    assert whole.dtype is expected.dtype and whole.shape == expected.shape
+    assert full.dtype is expected.dtype and full.shape == expected.shape
     if expected.is_floating_point() or expected.is_complex():
-        assert tl.allclose(whole, expected, rtol=1e-5, atol=1e-6, equal_nan=True), (whole, expected)
+        assert tl.allclose(full, expected, rtol=1e-5, atol=1e-6, equal_nan=True), (full, expected)
     else:
-        assert tl.equal(whole, expected)
+        assert tl.equal(full, expected)
 
 
 def numbers(*shape, dtype=tl.float64, seed=0):

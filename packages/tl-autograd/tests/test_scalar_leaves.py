@@ -39,8 +39,8 @@ def recorded(name):
     with tl.no_grad():
         call(recorder, Leaves(name, tl.float64))
     for args, kwargs in recorder.calls:
-        given = dict(zip((a.name for a in row.args), args, strict=False)) | kwargs
-        yield {n: v.detach() if isinstance(v, tl.Tensor) else v for n, v in given.items()}
+        source = dict(zip((a.name for a in row.args), args, strict=False)) | kwargs
+        yield {n: v.detach() if isinstance(v, tl.Tensor) else v for n, v in source.items()}
 
 
 def spellings(row):
@@ -87,8 +87,11 @@ def check_followed(call, value):
     if not isinstance(result, tl.Tensor) or not result.requires_grad:
         assert want == 0 or math.isnan(want), "the leaf was taken for a plain number"
         return
-    (got,) = grad(result, leaf)
-    assert math.isclose(float(got), want, rel_tol=1e-4, abs_tol=1e-5) or math.isnan(want), (float(got), want)
+    (output,) = grad(result, leaf)
+    assert math.isclose(float(output), want, rel_tol=1e-4, abs_tol=1e-5) or math.isnan(want), (
+        float(output),
+        want,
+    )
 
 
 def names_of(row, kinds, given):
@@ -111,15 +114,15 @@ PUBLIC = [
 @pytest.mark.parametrize("name", WITH_NUMBERS)
 def test_leaf_for_a_number(name):
     row, tried = ROWS[name], 0
-    for given in recorded(name):
-        for argument in names_of(row, ("Scalar", "float", "Operand"), given):
-            value = given[argument]
+    for source in recorded(name):
+        for argument in names_of(row, ("Scalar", "float", "Operand"), source):
+            value = source[argument]
             if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
                 continue
             for how, call in spellings(row):
                 tried += 1
                 try:
-                    check_followed(lambda leaf, c=call, g=given, a=argument: c({**g, a: leaf}), float(value))
+                    check_followed(lambda leaf, c=call, g=source, a=argument: c({**g, a: leaf}), float(value))
                 except TypeError as error:
                     assert "must be" in str(error) or "invalid combination" in str(error), (how, error)
                 except RuntimeError as error:  # it is a tensor to another overload
@@ -132,12 +135,12 @@ def test_leaf_for_a_number(name):
 @pytest.mark.parametrize("name", PUBLIC)
 def test_leaf_for_a_tensor(name):
     row = ROWS[name]
-    for given in recorded(name):
-        for argument in names_of(row, ("Tensor", "Operand"), given):
-            if not isinstance(given[argument], tl.Tensor) or not given[argument].is_floating_point():
+    for source in recorded(name):
+        for argument in names_of(row, ("Tensor", "Operand"), source):
+            if not isinstance(source[argument], tl.Tensor) or not source[argument].is_floating_point():
                 continue
             for _, call in spellings(row):
-                with_leaf = lambda leaf, c=call, g=given, a=argument: c({**g, a: leaf})  # noqa: E731
+                with_leaf = lambda leaf, c=call, g=source, a=argument: c({**g, a: leaf})  # noqa: E731
                 try:
                     with_leaf(tl.tensor(0.9, dtype=tl.float64))
                 except ORDINARY:  # a shape that it does not take

@@ -138,19 +138,19 @@ def test_stored_elements_have_gradients(name, layout):
     x = A.clone().requires_grad_()
     y = all_elements(f(convert(x), D))
     w = tl.arange(1.0, 1.0 + y.numel(), dtype=tl.float64).reshape(y.shape)
-    (found,) = grad((y * w).sum(), x)
-    found = all_elements(found)
+    (result,) = grad((y * w).sum(), x)
+    result = all_elements(result)
     stored = all_elements(tl.ones_like(convert(A))) != 0
     step = 1e-6
     for i in range(4):
         for j in range(4):
             if not A[i, j]:
-                assert found[i, j] == 0 or bool(stored[i, j])
+                assert result[i, j] == 0 or bool(stored[i, j])
                 continue
             e = tl.zeros(4, 4, dtype=tl.float64)
             e[i, j] = step
             ahead, behind = (all_elements(f(convert(A + k * e), D)) for k in (1, -1))
-            assert float(found[i, j]) == pytest.approx(
+            assert float(result[i, j]) == pytest.approx(
                 float((w * (ahead - behind)).sum()) / (2 * step), rel=1e-5
             )
 
@@ -230,8 +230,8 @@ def test_what_is_made_of_values_stays_sparse():
     indices = tl.tensor([[0, 5, n - 1], [3, n - 2, 0]])
     s = tl.sparse_coo_tensor(indices, values, (n, n)).coalesce()
     v = tl.ones(n, requires_grad=True)
-    for made in (s, s * 2, -s, s.t(), (s + s) / 2, s.clone(), s.sin()):
-        y = (made @ v).sum()
+    for result in (s, s * 2, -s, s.t(), (s + s) / 2, s.clone(), s.sin()):
+        y = (result @ v).sum()
         g, h = grad(y, (values, v), retain_graph=True)
         assert g.shape == (3,) and h.shape == (n,) and g.abs().min() > 0
     csr = tl.sparse_csr_tensor(tl.tensor([0, 2, 3]), tl.tensor([0, n - 1, 5]), values, (2, n))
@@ -253,8 +253,8 @@ def test_batches_and_dense_dimensions(name):
     }[name]  # fmt: skip
     x = a.clone().requires_grad_()
     y = f(convert(x))
-    (found,) = grad((y * tl.arange(1.0, 1.0 + y.numel(), dtype=tl.float64).reshape(y.shape)).sum(), x)
-    assert found.layout is tl.strided and (found != 0).all()
+    (result,) = grad((y * tl.arange(1.0, 1.0 + y.numel(), dtype=tl.float64).reshape(y.shape)).sum(), x)
+    assert result.layout is tl.strided and (result != 0).all()
 
 
 @pytest.mark.parametrize("layout", ["coo", "csr"])
@@ -271,8 +271,8 @@ def test_written_sparse_tensors_have_their_new_history():
     s = x.to_sparse()
     s.mul_(3.0)
     s.sin_()
-    (found,) = grad((s @ D).sum(), x)
-    assert tl.allclose(found, 3.0 * (3.0 * A).cos() * D.sum(1))
+    (result,) = grad((s @ D).sum(), x)
+    assert tl.allclose(result, 3.0 * (3.0 * A).cos() * D.sum(1))
     with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
         A.to_sparse().requires_grad_().sin_()
 

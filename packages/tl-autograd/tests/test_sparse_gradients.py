@@ -40,9 +40,9 @@ def test_padding_is_left_out():
 
 
 def test_frequencies_are_refused():
-    made = tl.embedding(table(), tl.tensor([1]), -1, True, True)
+    result = tl.embedding(table(), tl.tensor([1]), -1, True, True)
     with pytest.raises(RuntimeError, match="scale_grad_by_freq not supported with sparse gradients"):
-        made.sum().backward()
+        result.sum().backward()
 
 
 @pytest.mark.parametrize("order", ["ss", "sd", "ds", "dd"])
@@ -100,11 +100,11 @@ def test_values_that_repeat_in_memory_are_copied_for_the_leaf():
 
 
 def test_hooks_and_assignment():
-    t, seen = table(), []
-    t.register_hook(lambda grad: seen.append(grad.is_sparse) or grad * 2)
-    t.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.is_sparse))
+    t, records = table(), []
+    t.register_hook(lambda grad: records.append(grad.is_sparse) or grad * 2)
+    t.register_post_accumulate_grad_hook(lambda leaf: records.append(leaf.grad.is_sparse))
     rows(t, [1]).sum().backward()
-    assert seen == [True, True] and t.grad._values().tolist() == [[2.0] * 3]
+    assert records == [True, True] and t.grad._values().tolist() == [[2.0] * 3]
     t.grad = tl.sparse_coo_tensor([[0]], tl.ones(1, 3), (5, 3))
     assert t.grad.is_sparse
     (grad,) = tl_autograd.grad(rows(t, [2]).sum(), t)
@@ -163,8 +163,8 @@ def test_products_of_matrices():
     g = tl.tensor([[1.0, 2.0], [3.0, 4.0]])
     assert dense.grad.tolist() == (s.detach().to_dense().t() @ g).tolist()
     assert s.grad.is_sparse
-    wanted = (g @ dense.detach().t()).sparse_mask(s.detach().coalesce()).to_dense()
-    assert s.grad.to_dense().tolist() == wanted.tolist()
+    expected = (g @ dense.detach().t()).sparse_mask(s.detach().coalesce()).to_dense()
+    assert s.grad.to_dense().tolist() == expected.tolist()
 
 
 def test_anomalies_are_found_in_what_is_stored():

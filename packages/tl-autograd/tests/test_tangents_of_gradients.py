@@ -58,16 +58,16 @@ def differences(loss, leaves, vectors):
 
 def check_tangents_of_gradients(function, leaves, create_graph=True):
     loss, vectors = weighted(function, leaves), directions(leaves)
-    wanted = differences(loss, leaves, vectors)
+    expected = differences(loss, leaves, vectors)
     with forward_ad.dual_level():
         duals = [
             forward_ad.make_dual(x.clone().requires_grad_(), v) for x, v in zip(leaves, vectors, strict=True)
         ]
-        found = [
+        result = [
             None if g is None else forward_ad.unpack_dual(g).tangent
             for g in gradients(loss, duals, create_graph)
         ]
-    for t, w in zip(found, wanted, strict=True):
+    for t, w in zip(result, expected, strict=True):
         if w is None:
             assert t is None
             continue
@@ -128,15 +128,15 @@ def test_hessians(name):
     def of_first(x):
         return loss(x, *leaves[1:])
 
-    wanted = functional.hessian(of_first, leaves[0])
+    expected = functional.hessian(of_first, leaves[0])
     forward = functional.hessian(of_first, leaves[0], vectorize=True, outer_jacobian_strategy="forward-mode")
-    assert tl.allclose(forward, wanted, rtol=1e-7, atol=1e-8)
-    assert tl.allclose(func.hessian(of_first)(leaves[0]), wanted, rtol=1e-7, atol=1e-8)
+    assert tl.allclose(forward, expected, rtol=1e-7, atol=1e-8)
+    assert tl.allclose(func.hessian(of_first)(leaves[0]), expected, rtol=1e-7, atol=1e-8)
     columns = tl.stack([
         differences(of_first, leaves[:1], [e.reshape(leaves[0].shape)])[0].reshape(-1)
         for e in tl.eye(leaves[0].numel(), dtype=tl.float64)
     ])  # fmt: skip
-    assert tl.allclose(wanted.reshape(columns.shape), columns, rtol=2e-4, atol=2e-5)
+    assert tl.allclose(expected.reshape(columns.shape), columns, rtol=2e-4, atol=2e-5)
 
 
 def test_what_hooks_pack_keeps_its_tangent():
@@ -152,8 +152,8 @@ def test_what_hooks_pack_keeps_its_tangent():
         with forward_ad.dual_level(), saved_tensors_hooks(pack, unpack):
             d = forward_ad.make_dual(x.clone().requires_grad_(), v)
             (g,) = grad((d.exp() * d).sum(), d, create_graph=True)
-            found = forward_ad.unpack_dual(g).tangent
-        assert tl.allclose(found, v * (2 + x) * x.exp())
+            result = forward_ad.unpack_dual(g).tangent
+        assert tl.allclose(result, v * (2 + x) * x.exp())
 
 
 def test_results_of_functions_that_are_saved():
@@ -191,11 +191,11 @@ def test_results_that_are_written(name):
     def loss(t):
         return getattr(t * 1, name)().sum()
 
-    (wanted,) = differences(loss, [x], [v])
+    (expected,) = differences(loss, [x], [v])
     with forward_ad.dual_level():
         d = forward_ad.make_dual(x.clone().requires_grad_(), v)
         (g,) = grad(loss(d), d, create_graph=True)
-        assert tl.allclose(forward_ad.unpack_dual(g).tangent, wanted, rtol=1e-5)
+        assert tl.allclose(forward_ad.unpack_dual(g).tangent, expected, rtol=1e-5)
 
 
 def test_tangents_end_with_their_level():
@@ -229,8 +229,8 @@ def test_single_values_where_others_repeat():
         return tl.outer(x, x) + 2 * tl.eye(3, dtype=tl.float64)
 
     for f in (lambda a: tl.linalg.matrix_norm(a, 2), lambda a: tl.linalg.eigvalsh(a)[-1]):  # 2 + |x|²
-        found = func.jacrev(func.jacrev(lambda x, f=f: f(matrix(x))))(x)
-        assert tl.allclose(found, 2 * tl.eye(3, dtype=tl.float64), atol=1e-8), found
+        result = func.jacrev(func.jacrev(lambda x, f=f: f(matrix(x))))(x)
+        assert tl.allclose(result, 2 * tl.eye(3, dtype=tl.float64), atol=1e-8), result
 
 
 def test_logcumsumexp_where_nothing_is_summed():
@@ -265,8 +265,8 @@ def test_tangents_of_logcumsumexp(dtype):
         for i in range(6):
             part = wide[:, : i + 1]
             shares = (part - tl.logcumsumexp(part, 1)[:, -1:]).exp()
-            wanted = (shares * v[:, : i + 1].to(wide.dtype)).sum(1)
+            expected = (shares * v[:, : i + 1].to(wide.dtype)).sum(1)
             tolerance = 1e-3 if dtype is tl.float32 else 1e-9
-            assert tl.allclose(tangent[:, i].to(wide.dtype), wanted, rtol=tolerance, atol=tolerance)
+            assert tl.allclose(tangent[:, i].to(wide.dtype), expected, rtol=tolerance, atol=tolerance)
         _, second = func.jvp(pull, (x, w), (v, g))
         assert not second.isnan().any()

@@ -34,7 +34,7 @@ def no_level_is_left():
 # ---- programs: steps that take what there is so far and a constant ------------------------------------------------
 
 
-def _written(x, c):
+def _write(x, c):
     y = x.clone()
     y[0] = x[1] * c
     y[1:].add_(x[:2])
@@ -52,7 +52,7 @@ def _split(x, c):
     return tl.cat([b * c, a])
 
 
-def _filled(x, c):
+def _fill(x, c):
     return tl.zeros_like(x).scatter_add(0, ORDER, x * c)
 
 
@@ -70,7 +70,7 @@ STEPS = {
     "where": lambda x, c: tl.where(MASK, x.cos(), x * c),
     "index": lambda x, c: x[ORDER] + c,
     "select": lambda x, c: x.index_select(0, ORDER) * x[0],
-    "scatter": _filled,
+    "scatter": _fill,
     "masked": lambda x, c: x.masked_fill(MASK, c) + x,
     "flip": lambda x, c: x.flip(0) * 0.7,
     "roll": lambda x, c: x.roll(1, 0) + x.mean(),
@@ -81,7 +81,7 @@ STEPS = {
     "layer_norm": lambda x, c: tl.layer_norm(x, (SIZE,), (x * c).cos()) * c,
     "group_norm": lambda x, c: tl.group_norm(tl.stack([x, x * c]).unsqueeze(0), 1, x[:2])[0, 0] * c,
     "cross entropy": lambda x, c: x * CROSS_ENTROPY(tl.stack([x, x * c]), ORDER[1:], None, 1, -100)[0],
-    "written": _written,
+    "written": _write,
     "view": _through_a_view,
     "in place": lambda x, c: x.clone().mul_(c).add_(0.1).cos_(),
     "complex": lambda x, c: tl.view_as_real(tl.complex(x, x * c).exp() * 0.1).sum(-1),
@@ -106,7 +106,7 @@ def _grad(f):
     return func.grad(lambda x: (f(x) * ROWS[0]).sum())
 
 
-def _pulled(y, x, v):
+def _pull(y, x, v):
     """The gradient by plain autograd; zeros where it is constant."""
     if not y.requires_grad:
         return tl.zeros_like(x)
@@ -114,7 +114,7 @@ def _pulled(y, x, v):
 
 
 def _plain_grad(f):
-    return lambda x: _pulled((f(x) * ROWS[0]).sum(), x, None)
+    return lambda x: _pull((f(x) * ROWS[0]).sum(), x, None)
 
 
 def _jvp(f):
@@ -129,7 +129,7 @@ def _plain_jvp(f):
     def g(x):
         y = f(x)
         u = tl.zeros_like(y).requires_grad_()
-        return _pulled(_pulled(y, x, u), u, ROWS[1])
+        return _pull(_pull(y, x, u), u, ROWS[1])
 
     return g
 
@@ -151,7 +151,7 @@ def _jacobian(f):
 
 
 def _plain_jacobian(f):
-    return lambda x: _pulled(f(x).sum(), x, None)
+    return lambda x: _pull(f(x).sum(), x, None)
 
 
 TRANSFORMS = {
@@ -180,11 +180,11 @@ def test_a_program_under_nested_transforms(seed):
     expected = plain(below[0])
     close(f(x), expected, steps, nest)
     # Recorded below all transforms, what they compute has a derivative as well.
-    got = f(below[1])
-    close(got, expected, steps, nest)
+    result = f(below[1])
+    close(result, expected, steps, nest)
     close(
-        _pulled(got.sum(), below[1], None),
-        _pulled(expected.sum(), below[0], None),
+        _pull(result.sum(), below[1], None),
+        _pull(expected.sum(), below[0], None),
         steps,
         [*nest, "backward"],
     )

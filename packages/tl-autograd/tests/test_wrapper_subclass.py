@@ -14,11 +14,11 @@ class Boxed(tl.Tensor):
 
     @staticmethod
     def __new__(cls, inner, requires_grad=False):
-        made = tl.Tensor._make_wrapper_subclass(
+        result = tl.Tensor._make_wrapper_subclass(
             cls, inner.size(), strides=inner.stride(), dtype=inner.dtype, requires_grad=requires_grad
         )
-        made.inner = inner
-        return made
+        result.inner = inner
+        return result
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
@@ -140,5 +140,5 @@ def test_functional_transforms():
 
     x = Boxed(tl.tensor([[1.0, 2.0], [3.0, 4.0]]))
     assert grad(lambda t: (t**2).sum())(x).inner.tolist() == [[2.0, 4.0], [6.0, 8.0]]
-    made = vmap(lambda row: row * 2)(x)
-    assert type(made) is Boxed and made.inner.tolist() == [[2.0, 4.0], [6.0, 8.0]]
+    result = vmap(lambda row: row * 2)(x)
+    assert type(result) is Boxed and result.inner.tolist() == [[2.0, 4.0], [6.0, 8.0]]
