@@ -144,14 +144,14 @@ def near(draw, schema: Schema, name: str) -> tuple[list, dict]:
         draw(altered(v, arg, kind) if i in other else as_it_is(v, kind))
         for i, (v, arg) in enumerate(zip(good, schema.args, strict=False))
     ]
-    given = [i for i, v in enumerate(values) if isinstance(v, tl.Tensor)]
-    if len(given) > 1 and draw(st.integers(0, 7)) == 0:  # the same memory twice
-        values[draw(st.sampled_from(given))] = values[draw(st.sampled_from(given))]
+    source = [i for i, v in enumerate(values) if isinstance(v, tl.Tensor)]
+    if len(source) > 1 and draw(st.integers(0, 7)) == 0:  # the same memory twice
+        values[draw(st.sampled_from(source))] = values[draw(st.sampled_from(source))]
     positional = [v for v, arg in zip(values, schema.args, strict=False) if not arg.keyword_only]
     keywords = {arg.name: v for v, arg in zip(values, schema.args, strict=False) if arg.keyword_only}
     for arg in schema.args[len(good) :]:  # out=
         fresh = tensors(draw(shapes), kind or "float32")
-        keywords[arg.name] = draw(fresh | st.sampled_from([values[i] for i in given]) if given else fresh)
+        keywords[arg.name] = draw(fresh | st.sampled_from([values[i] for i in source]) if source else fresh)
     return positional, keywords
 
 

@@ -33,8 +33,8 @@ def build(name: str, folder: Path, include: str | None = None, flags: tuple[str,
     target = folder / (name + str(sysconfig.get_config_var("EXT_SUFFIX")))
     command = [compiler, standard, "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", *flags]
     command += [f"-I{include or tl_core.get_include()}", f"-I{python}", str(source), "-o", str(target)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(command, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
     return target
 
 

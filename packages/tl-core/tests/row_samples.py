@@ -97,10 +97,10 @@ def _value(a: Arg, tensor: Callable[[], tl.Tensor], integer: int, several: list[
 
 @cache
 def _recorded() -> dict[str, list[list[Any]]]:
-    found: dict[str, list[list[Any]]] = {}
+    result: dict[str, list[list[Any]]] = {}
     for name, arguments in recorded():
-        found.setdefault(name, []).append(arguments)
-    return found
+        result.setdefault(name, []).append(arguments)
+    return result
 
 
 def candidates(row: Row) -> Iterator[Make]:

@@ -37,29 +37,29 @@ def filled(shape: list[int], dtype: str) -> tl.Tensor:
 
 def guessed(row: Row) -> list[Any]:
     """Arguments that many operators take."""
-    given: list[Any] = []
+    source: list[Any] = []
     for a in row.args:
         if a.keyword_only or a.default is not None:
             break
         if a.is_tensor_list:
-            given.append([filled([2, 3], "float32"), filled([2, 3], "float32")])
+            source.append([filled([2, 3], "float32"), filled([2, 3], "float32")])
         elif a.is_tensor:
-            given.append(filled([2, 3], "float32"))
+            source.append(filled([2, 3], "float32"))
         else:
-            given.append(None if a.optional else PLAIN.get(a.type))
-    return given
+            source.append(None if a.optional else PLAIN.get(a.type))
+    return source
 
 
 def calls() -> dict[str, list[list[Any]]]:
     """Arguments by the operator's name."""
-    found = defaultdict(list)
+    result = defaultdict(list)
     for name, arguments in recorded():
-        found[name].append([as_given(tl, a, filled) for a in arguments])
+        result[name].append([as_given(tl, a, filled) for a in arguments])
     for row in collect.rows():
         for _, schema in row.forms():
             if schema.name == row.name:
-                found[row.name].append(guessed(row))
-    return found
+                result[row.name].append(guessed(row))
+    return result
 
 
 def call(name: str, arguments: list[Any]) -> Any:
@@ -85,10 +85,10 @@ def shrunk_ones(arguments: list[Any]):
     indices += [(i, k) for i, a in lists for k, t in enumerate(a) if isinstance(t, tl.Tensor)]
     for i, k in indices:
         fresh = [copied(a) for a in arguments]
-        chosen = fresh[i] if k is None else fresh[i][k]
-        if chosen.numel() == 0 or chosen.layout is not tl.strided:
+        choice = fresh[i] if k is None else fresh[i][k]
+        if choice.numel() == 0 or choice.layout is not tl.strided:
             continue
-        chosen.untyped_storage().resize_(0)
+        choice.untyped_storage().resize_(0)
         yield fresh
 
 
@@ -102,20 +102,20 @@ def copied(value: Any) -> Any:
 def main() -> None:
     """Prints the name of each call before it is made, and whether it answered."""
     warnings.simplefilter("ignore")
-    asked = 0
+    count = 0
     for name, several in calls().items():
         for arguments in several:
             if isinstance(call(name, [copied(a) for a in arguments]), Exception):
                 continue
             for shrunk in shrunk_ones(arguments):
-                asked += 1
+                count += 1
                 print("call", name, flush=True)
                 end = call(name, shrunk)
                 if not isinstance(end, Exception):
                     print("answered", name)
                 elif "out of bounds for storage of size" not in str(end):
                     print("other", name, type(end).__name__, str(end)[:100])
-    print("asked", asked)
+    print("asked", count)
 
 
 if __name__ == "__main__":

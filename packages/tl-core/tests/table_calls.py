@@ -182,9 +182,9 @@ FITTING = {
 
 def outcome(operator: int, args: list[Value], n_rets: int, call: Any = op_call) -> str:
     """How a call ended: "" or the message of its TypeError."""
-    given = (Value * max(len(args), 1))(*args)
+    source = (Value * max(len(args), 1))(*args)
     rets = (Value * max(n_rets, 1))()
-    status = call(operator, given, len(args), rets, n_rets)
+    status = call(operator, source, len(args), rets, n_rets)
     if status == 0:
         for i in range(n_rets):
             value_release(rets[i])

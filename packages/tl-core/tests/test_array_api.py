@@ -84,8 +84,8 @@ def test_kinds_and_limits():
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_reductions_are_those_of_numpy(name, axis, keepdims):
     array = np.arange(24.0).reshape(2, 3, 4) % 7
-    made = getattr(xp, name)(tl.from_numpy(array), axis=axis, keepdims=keepdims)
-    assert np.allclose(made.numpy(), getattr(np, name)(array, axis=axis, keepdims=keepdims))
+    result = getattr(xp, name)(tl.from_numpy(array), axis=axis, keepdims=keepdims)
+    assert np.allclose(result.numpy(), getattr(np, name)(array, axis=axis, keepdims=keepdims))
 
 
 def test_reductions_of_integers_and_wrong_axes():
@@ -177,8 +177,8 @@ def test_made():
 )
 def test_complex_special_cases(name, x, real, imag):
     for dtype in (tl.complex64, tl.complex128):
-        made = getattr(xp, name)(tl.tensor([x], dtype=dtype)).item()
-        assert np.array_equal([made.real, made.imag], [real, imag], equal_nan=True)
+        result = getattr(xp, name)(tl.tensor([x], dtype=dtype)).item()
+        assert np.array_equal([result.real, result.imag], [real, imag], equal_nan=True)
 
 
 def test_complex_functions_elsewhere_are_tls_own():

@@ -50,25 +50,25 @@ def test_values(queries, keys, size, dtype):
         ({"attn_mask": tl.tensor(mask)}, numpy.where(mask, 0, -numpy.inf)),
         ({"attn_mask": typed(mask * 2.0)}, mask * 2.0),
     ]:
-        got = attention(q, k, v, **keywords).to(tl.float64).numpy()
+        result = attention(q, k, v, **keywords).to(tl.float64).numpy()
         want = expected(*exact, added, keywords.get("scale"))
-        numpy.testing.assert_allclose(got, want, atol=TOLERANCE[dtype], rtol=TOLERANCE[dtype])
+        numpy.testing.assert_allclose(result, want, atol=TOLERANCE[dtype], rtol=TOLERANCE[dtype])
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-36, 1e-40, 1e36])
 def test_float32_values_of_any_size(scale):
     q, k, v = (drawn(2, 70, 64, seed=i).astype("float32") for i in range(3))
     v = (numpy.abs(v) * scale).astype("float32")
-    got = attention(*map(tl.tensor, (q, k, v))).numpy()
+    result = attention(*map(tl.tensor, (q, k, v))).numpy()
     want = expected(*(x.astype("float64") for x in (q, k, v)))
-    numpy.testing.assert_allclose(got, want, rtol=1e-3 if scale == 1e-40 else 2e-6)
+    numpy.testing.assert_allclose(result, want, rtol=1e-3 if scale == 1e-40 else 2e-6)
 
 
 @pytest.mark.parametrize("small, large", [(1e-18, 1e18), (1e-34, 1e34)])
 def test_float32_factors_of_unlike_sizes(small, large):
     q, k, v = (drawn(2, 70, 64, seed=i) for i in range(3))
-    got = attention(*(tl.tensor(x.astype("float32")) for x in (q * small, k * large, v)))
-    numpy.testing.assert_allclose(got.numpy(), expected(q, k, v), atol=3e-6)
+    result = attention(*(tl.tensor(x.astype("float32")) for x in (q * small, k * large, v)))
+    numpy.testing.assert_allclose(result.numpy(), expected(q, k, v), atol=3e-6)
 
 
 @pytest.mark.parametrize("bits", [0x7F800000, 0xFF800000, 0x7FC00000, 0x7FFFFFFF, 0xFFFFFFFF])
@@ -76,18 +76,18 @@ def test_what_is_not_finite_stays_in_its_column(bits):
     q, k, v = (drawn(1, 70, 64, seed=i).astype("float32") for i in range(3))
     finite = attention(*map(tl.tensor, (q, k, v)))
     v.view("uint32")[0, 33, 5] = bits
-    got = attention(*map(tl.tensor, (q, k, v)))
-    assert numpy.array_equal(got[..., 5].numpy(), numpy.broadcast_to(v[0, 33, 5], (1, 70)), equal_nan=True)
-    got[..., 5] = finite[..., 5]
-    assert tl.equal(got, finite)
+    result = attention(*map(tl.tensor, (q, k, v)))
+    assert numpy.array_equal(result[..., 5].numpy(), numpy.broadcast_to(v[0, 33, 5], (1, 70)), equal_nan=True)
+    result[..., 5] = finite[..., 5]
+    assert tl.equal(result, finite)
 
 
 def test_layouts_scale_and_broadcasting():
     q, k, v = drawn(4, 6, 2, 8), drawn(4, 9, 2, 8, seed=1), drawn(4, 9, 2, 8, seed=2)
-    got = attention(*(tl.tensor(x).transpose(1, 2) for x in (q, k, v)), scale=0.3)
-    assert got.transpose(1, 2).is_contiguous()
+    result = attention(*(tl.tensor(x).transpose(1, 2) for x in (q, k, v)), scale=0.3)
+    assert result.transpose(1, 2).is_contiguous()
     want = expected(*(x.swapaxes(1, 2) for x in (q, k, v)), scale=0.3)
-    numpy.testing.assert_allclose(got.numpy(), want, atol=1e-12)
+    numpy.testing.assert_allclose(result.numpy(), want, atol=1e-12)
     q, k = drawn(5, 1, 3, 8), drawn(2, 4, 8)
     numpy.testing.assert_allclose(
         attention(tl.tensor(q), tl.tensor(k), tl.tensor(k)).numpy(), expected(q, k, k), atol=1e-12
@@ -98,9 +98,9 @@ def test_layouts_scale_and_broadcasting():
 
 def test_shared_heads():
     q, k = drawn(2, 6, 5, 8), drawn(2, 2, 7, 8, seed=1)
-    got = attention(*(tl.tensor(x) for x in (q, k, k)), enable_gqa=True)
+    result = attention(*(tl.tensor(x) for x in (q, k, k)), enable_gqa=True)
     wide = k.repeat(3, 1)
-    numpy.testing.assert_allclose(got.numpy(), expected(q, wide, wide), atol=1e-12)
+    numpy.testing.assert_allclose(result.numpy(), expected(q, wide, wide), atol=1e-12)
 
 
 def test_rows_that_see_nothing_are_zero():
@@ -114,10 +114,10 @@ def test_rows_that_the_least_numbers_hide_are_means(dtype):
     q, k, v = (tl.tensor(drawn(1, 100, 64, seed=i)).to(dtype) for i in range(3))
     mask = tl.full((100, 100), tl.finfo(dtype).min, dtype=dtype)
     mask[1:] = 0
-    got = attention(q, k, v, attn_mask=mask)
+    result = attention(q, k, v, attn_mask=mask)
     mean = v.to(tl.float64).numpy()[0].mean(0)
-    numpy.testing.assert_allclose(got.to(tl.float64)[0, 0].numpy(), mean, atol=4e-3)
-    assert tl.equal(got[0, 1:], attention(q, k, v, attn_mask=tl.zeros(100, 100, dtype=dtype))[0, 1:])
+    numpy.testing.assert_allclose(result.to(tl.float64)[0, 0].numpy(), mean, atol=4e-3)
+    assert tl.equal(result[0, 1:], attention(q, k, v, attn_mask=tl.zeros(100, 100, dtype=dtype))[0, 1:])
 
 
 @pytest.mark.parametrize(

@@ -130,11 +130,11 @@ def test_functions_that_say_their_type():
 
 
 def test_conversions():
-    given = {"a": [ones(tl.bfloat16, 1), "x"], "b": (ones(tl.float64, 1), 3)}
-    found = converted(given, tl.float32, "cpu")
-    assert found["a"][0].dtype == tl.float32 and found["a"][1] == "x"
-    assert found["b"][0].dtype == tl.float64 and found["b"][1] == 3
-    assert converted(given, tl.float32)["a"][0].dtype == tl.bfloat16
+    source = {"a": [ones(tl.bfloat16, 1), "x"], "b": (ones(tl.float64, 1), 3)}
+    result = converted(source, tl.float32, "cpu")
+    assert result["a"][0].dtype == tl.float32 and result["a"][1] == "x"
+    assert result["b"][0].dtype == tl.float64 and result["b"][1] == 3
+    assert converted(source, tl.float32)["a"][0].dtype == tl.bfloat16
 
 
 def test_a_snapshot():

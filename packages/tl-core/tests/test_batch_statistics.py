@@ -31,8 +31,8 @@ def test_parts_are_the_whole(shape):
 
 def test_equal_parts_by_their_count():
     x = tl.randn(8, 2)
-    found = [steps.batch_norm_stats(part, 0.0) for part in x.chunk(2)]
-    means, roots = (tl.stack(each) for each in zip(*found, strict=True))
+    result = [steps.batch_norm_stats(part, 0.0) for part in x.chunk(2)]
+    means, roots = (tl.stack(each) for each in zip(*result, strict=True))
     mean, root = steps.batch_norm_gather_stats(x, means, roots, None, None, 0.1, 0.0, 4)
     assert tl.allclose(mean, x.mean(0)) and tl.allclose(root, x.var(0, correction=0).rsqrt())
 

@@ -86,11 +86,11 @@ class TestNumpy:
         )
 
     def test_from_numpy_shares(self):
-        given = self.np.arange(6.0).reshape(2, 3).T
-        x = tl.from_numpy(given)
+        source = self.np.arange(6.0).reshape(2, 3).T
+        x = tl.from_numpy(source)
         assert (x.shape, x.stride(), x.dtype) == ((3, 2), (1, 3), tl.float64)
         x[0, 0] = 9
-        assert given[0, 0] == 9
+        assert source[0, 0] == 9
 
     @pytest.mark.parametrize(
         "name",
@@ -112,18 +112,18 @@ class TestNumpy:
         ],
     )
     def test_types_both_ways(self, name):
-        given = self.np.ones(2, dtype=name)
-        x = tl.from_numpy(given)
+        source = self.np.ones(2, dtype=name)
+        x = tl.from_numpy(source)
         assert x.dtype is getattr(tl, name)
-        assert x.numpy().dtype.type is given.dtype.type
-        assert x.numpy().tolist() == given.tolist()
+        assert x.numpy().dtype.type is source.dtype.type
+        assert x.numpy().tolist() == source.tolist()
 
     def test_numpy_shares(self):
         x = tl.ones(2, 3).t()
-        made = x.numpy()
-        made[0, 0] = 9
+        result = x.numpy()
+        result[0, 0] = 9
         assert x[0, 0] == 9
-        assert made.strides == (4, 12)
+        assert result.strides == (4, 12)
         assert tl.empty(0, 3).numpy().shape == (0, 3)
         assert self.np.asarray(tl.tensor(2)).shape == ()
 
@@ -133,15 +133,15 @@ class TestNumpy:
         assert self.np.array(x, copy=True).ctypes.data != x.data_ptr()
 
     def test_read_only_arrays(self):
-        given = self.np.arange(3)
-        given.flags.writeable = False
+        source = self.np.arange(3)
+        source.flags.writeable = False
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            x = tl.from_numpy(given)
+            x = tl.from_numpy(source)
         with pytest.raises(RuntimeError, match="read-only"):
             x += 1
         assert not x.numpy().flags.writeable
-        assert given.tolist() == [0, 1, 2]
+        assert source.tolist() == [0, 1, 2]
 
     def test_one_warning_of_a_read_only_array(self):
         program = (
@@ -154,8 +154,8 @@ class TestNumpy:
             "    for _ in range(3): tl.from_numpy(given)\n"
             "print(len(seen), seen[0].category.__name__, seen[0].message)\n"
         )
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-        assert done.stdout.startswith("1 UserWarning The given NumPy array is not writable")
+        process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        assert process.stdout.startswith("1 UserWarning The given NumPy array is not writable")
 
     @pytest.mark.parametrize("make", ["tensor", "as_tensor", "asarray", "from_numpy"])
     @pytest.mark.parametrize("dtype", ["i2", "i4", "f8", "c16"])

@@ -86,10 +86,10 @@ def test_layouts(name):
     x = (tl.arange(24).reshape(4, 6) - 11 + 1j).to(tl.complex32)
     f = getattr(tl, name)
     for t in (x, x.t(), x[::2, 1::3], x[0, 0], x[:0], x[:1].expand(3, 6), x.conj()):
-        got, want = f(t), f(t.to(tl.complex64))
-        assert got.shape == want.shape and got.is_complex() == want.is_complex()
-        assert got.dtype in (tl.bool, tl.float16, tl.complex32)
-        wide = got.to(want.dtype)
+        result, want = f(t), f(t.to(tl.complex64))
+        assert result.shape == want.shape and result.is_complex() == want.is_complex()
+        assert result.dtype in (tl.bool, tl.float16, tl.complex32)
+        wide = result.to(want.dtype)
         assert tl.allclose(wide, want, rtol=1e-3) if want.dtype != tl.bool else tl.equal(wide, want)
 
 

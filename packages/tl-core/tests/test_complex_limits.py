@@ -30,11 +30,11 @@ FUNCTIONS = [
 def test_they_are_those_of_the_standard(name, dtype, size):
     values = np.array(VALUES, dtype=dtype)
     x = tl.tensor(VALUES, dtype=getattr(tl, dtype))
-    got = tl.cat([getattr(tl, name)(part) for part in x.split(size)]).tolist()
+    result = tl.cat([getattr(tl, name)(part) for part in x.split(size)]).tolist()
     with np.errstate(all="ignore"):
-        wanted = getattr(np, {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh",
+        expected = getattr(np, {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh",
                               "atan": "arctan", "atanh": "arctanh"}.get(name, name))(values)  # fmt: skip
     tolerance = 1e-5 if dtype == "complex64" else 1e-13
-    for value, a, b in zip(VALUES, got, wanted.tolist(), strict=True):
+    for value, a, b in zip(VALUES, result, expected.tolist(), strict=True):
         for part, other in ((a.real, b.real), (a.imag, b.imag)):
             assert part == pytest.approx(other, rel=tolerance, abs=1e-300, nan_ok=True), (value, a, b)

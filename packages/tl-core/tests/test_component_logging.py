@@ -121,12 +121,12 @@ def test_the_variable_decides_over_the_function(monkeypatch):
 
 
 def in_a_process(program, **environment):
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], env={**os.environ, **environment}, capture_output=True, text=True,
         timeout=60, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
+    assert process.returncode == 0, process.stderr
+    return process.stdout + process.stderr
 
 
 def test_a_process_with_the_variable_logs_as_it_says(tmp_path):
@@ -143,7 +143,7 @@ def test_a_process_with_the_variable_logs_as_it_says(tmp_path):
 def test_a_process_without_it_does_not_load_logging():
     program = "import sys, tl_core; print('tl_core.base.component_logging' in sys.modules, 'logging' in sys.modules)"
     environment = {name: value for name, value in os.environ.items() if name != logs.LOGS}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )
-    assert done.stdout.split()[0] == "False"
+    assert process.stdout.split()[0] == "False"

@@ -190,9 +190,9 @@ def test_storages_are_set():
 )  # fmt: skip
 def test_random_numbers_go_to_a_copy(name, arguments):
     before = X.clone()
-    drawn = getattr(aten, name)(X, *arguments, generator=tl.Generator().manual_seed(3))
+    samples = getattr(aten, name)(X, *arguments, generator=tl.Generator().manual_seed(3))
     expected = getattr(X.clone(), f"{name}_")(*arguments, generator=tl.Generator().manual_seed(3))
-    assert tl.equal(drawn, expected) and tl.equal(X, before) and not tl.equal(drawn, before)
+    assert tl.equal(samples, expected) and tl.equal(X, before) and not tl.equal(samples, before)
 
 
 def test_sizes_change_in_a_copy():
@@ -234,7 +234,7 @@ def test_functions_are_operators_too():
 @pytest.mark.parametrize("kind", ["coo", "csr", "csc", "bsr", "bsc"])
 def test_sparse_tensors_of_their_parts(kind):
     dense = tl.tensor([[0.0, 2.0], [3.0, 0.0]])
-    given = (
+    source = (
         dense.to_sparse_coo()
         if kind == "coo"
         else getattr(dense, f"to_sparse_{kind}")(*[(1, 1)] * (kind[0] == "b"))
@@ -242,15 +242,15 @@ def test_sparse_tensors_of_their_parts(kind):
     names = {"coo": "", "csr": "crow col", "csc": "ccol row", "bsr": "crow col", "bsc": "ccol row"}[
         kind
     ].split()
-    parts = [getattr(given, f"{name}_indices")() for name in names] or [given.indices()]
+    parts = [getattr(source, f"{name}_indices")() for name in names] or [source.indices()]
     overload = "indices" if kind == "coo" else f"{names[0]}_{names[1]}_value"
     packet = getattr(aten, f"sparse_{kind}_tensor")
-    sized = getattr(packet, f"{overload}_size")(*parts, given.values(), [2, 2], dtype=tl.float64)
+    sized = getattr(packet, f"{overload}_size")(*parts, source.values(), [2, 2], dtype=tl.float64)
     assert sized.dtype is tl.float64 and sized.to_dense().tolist() == dense.tolist()
     assert (
-        getattr(packet, overload)(*parts, given.values(), layout=given.layout).to_dense().tolist()
+        getattr(packet, overload)(*parts, source.values(), layout=source.layout).to_dense().tolist()
         == dense.tolist()
     )
     if kind != "coo":
-        whole = aten.sparse_compressed_tensor(*parts, given.values(), [2, 2], layout=given.layout)
-        assert whole.layout is given.layout
+        full = aten.sparse_compressed_tensor(*parts, source.values(), [2, 2], layout=source.layout)
+        assert full.layout is source.layout

@@ -78,8 +78,8 @@ def test_values_come_from_defaults_programs_and_the_environment(settings):
 def test_containers_change_without_their_defaults(settings):
     settings.names.append("b")
     assert settings.names == ["a", "b"] and not settings._is_default("names")
-    taken = settings.to_dict()
-    taken["names"].append("c")
+    choice = settings.to_dict()
+    choice["names"].append("c")
     assert settings.names == ["a", "b"]
     lines = settings.codegen_config().splitlines()
     assert lines[0] == "settings_of_test.names = ['a', 'b']" and len(lines) == 3, (

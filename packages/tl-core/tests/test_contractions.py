@@ -85,9 +85,9 @@ def test_int8_in_int32(m, k, n):
     for a in layouts(m, k, "int8", rng):
         for b in layouts(k, n, "int8", rng):
             a, b = ((t * 13).to(tl.int8) for t in (a, b))
-            got, want = tl._int_mm(a, b), np.matmul(*(x.astype("int32") for x in arrays(a, b)))
-            assert got.dtype == tl.int32
-            np.testing.assert_array_equal(got.numpy(), want)
+            result, want = tl._int_mm(a, b), np.matmul(*(x.astype("int32") for x in arrays(a, b)))
+            assert result.dtype == tl.int32
+            np.testing.assert_array_equal(result.numpy(), want)
     low = tl.full((m, k), -128, dtype=tl.int8)
     out = tl.empty(m, m, dtype=tl.int32)
     assert tl._int_mm(low, low.t(), out=out) is out
@@ -132,10 +132,10 @@ def test_long_and_wide_halves(m, k, n):
 @pytest.mark.parametrize("dtype", ("bfloat16", "float32", "float64"))
 def test_rows_do_not_depend_on_their_number(dtype):
     a, b = make(dtype, (90, 700), (700, 50))
-    whole = a @ b
+    full = a @ b
     for rows in (1, 2, 9, 30):
         if dtype != "bfloat16":  # few rows are multiplied without pairs
-            assert r.same(a[:rows] @ b, whole[:rows])
+            assert r.same(a[:rows] @ b, full[:rows])
     transposed = b.t().contiguous().t()
     assert dtype == "bfloat16" or r.same(a[:1] @ transposed, (a @ transposed)[:1])
 
@@ -147,15 +147,15 @@ def test_skinny_products(dtype, k, n, turned):
     a, wide, x = make(dtype, (40, k), (k, n + 9), (40, n))
     b = wide.t().contiguous().t()[:, 4 : n + 4] if turned else wide[:, 4 : n + 4]
     aa, bb, xx = arrays(a, b, x)
-    whole, added = a @ b, tl.addmm(x, a, b, beta=3, alpha=0.5)
-    close(whole, aa @ bb, dtype)
+    full, added = a @ b, tl.addmm(x, a, b, beta=3, alpha=0.5)
+    close(full, aa @ bb, dtype)
     for rows in (1, 2, 3, 4, 5, 11, 16):
         for some in (a[:rows], a.t().contiguous().t()[:rows]):
-            got, sums = some @ b, tl.addmm(x[:rows], some, b, beta=3, alpha=0.5)
-            close(got, aa[:rows] @ bb, dtype)
+            result, sums = some @ b, tl.addmm(x[:rows], some, b, beta=3, alpha=0.5)
+            close(result, aa[:rows] @ bb, dtype)
             close(sums, 3 * xx[:rows] + 0.5 * (aa[:rows] @ bb), dtype)
             if dtype in r.FLOATS:  # as in test_rows_do_not_depend_on_their_number
-                assert r.same(got, whole[:rows]) and r.same(sums, added[:rows])
+                assert r.same(result, full[:rows]) and r.same(sums, added[:rows])
         out = tl.empty(n, rows, dtype=a.dtype).t()
         close(tl.mm(a[:rows], b, out=out), aa[:rows] @ bb, dtype)
 
@@ -275,8 +275,8 @@ def test_einsum_of_lists():
 @pytest.mark.parametrize("path", [[0, 1, 0, 1], [1, 2, 0, 1], [0, 2, 0, 1]])
 def test_einsum_path(path):
     tensors = make("float64", (2, 3), (3, 4), (4, 5))
-    got = ops.aten.einsum("ab,bc,cd->da", tensors, path=path)
-    close(got, np.einsum("ab,bc,cd->da", *arrays(*tensors)), "float64")
+    result = ops.aten.einsum("ab,bc,cd->da", tensors, path=path)
+    close(result, np.einsum("ab,bc,cd->da", *arrays(*tensors)), "float64")
 
 
 WRONG = [
@@ -312,17 +312,17 @@ def test_chains():
 
 
 def test_einsum_hands_the_operands_of_a_list_to_a_handler_one_by_one():
-    seen = []
+    records = []
 
     class Seen(tl.Tensor):
         @classmethod
         def __torch_function__(cls, func, types, args=(), kwargs=None):
-            seen.append((func, len(args)))
+            records.append((func, len(args)))
             return super().__torch_function__(func, types, args, kwargs or {})
 
     x = tl.ones(2, 2).as_subclass(Seen)
     for operands in ((x, x), ([x, x],), ((x, x),)):
         assert tl.einsum("ij,jk->ik", *operands).tolist() == [[2.0, 2.0]] * 2
-    assert [(func, n) for func, n in seen if func is tl.einsum] == [(tl.einsum, 3)] * 3
+    assert [(func, n) for func, n in records if func is tl.einsum] == [(tl.einsum, 3)] * 3
     with pytest.raises(ValueError, match="at least one operand"):
         tl.einsum("ij", [])

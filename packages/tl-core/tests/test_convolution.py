@@ -106,11 +106,11 @@ def test_forward(case, dtype):
     conv, how = FORWARD[len(size)], (stride, padding, dilation, groups)
     close(conv(x, w, None, *how), want, dtype)
     want = want + r.to_numpy(b).reshape(-1, *[1] * len(size))
-    got = conv(x, w, b, *how)
-    close(got, want, dtype)
-    assert got.dtype == x.dtype and got.is_contiguous()
+    result = conv(x, w, b, *how)
+    close(result, want, dtype)
+    assert result.dtype == x.dtype and result.is_contiguous()
     ghost = conv(x.to("meta"), w.to("meta"), b.to("meta"), *how)
-    assert (ghost.shape, ghost.stride(), ghost.dtype) == (got.shape, got.stride(), got.dtype)
+    assert (ghost.shape, ghost.stride(), ghost.dtype) == (result.shape, result.stride(), result.dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -160,9 +160,9 @@ def test_layouts(dtype):
     x = r.values(rng, (2, 18, 8, 20), dtype)
     want = convolved(*map(r.to_numpy, (x, w)), (8, 20), (1, 1), (1, 1), (1, 1), 1)
     last = x.contiguous(memory_format=tl.channels_last)
-    got = tl.conv2d(last, w, padding=1)
-    assert got.is_contiguous(memory_format=tl.channels_last)
-    close(got, want, dtype)
+    result = tl.conv2d(last, w, padding=1)
+    assert result.is_contiguous(memory_format=tl.channels_last)
+    close(result, want, dtype)
     gaps = tl.zeros(4, 18, 16, 60, dtype=x.dtype)[::2, :, ::2, ::3]
     gaps.copy_(x)
     close(tl.conv2d(gaps, w.transpose(2, 3).contiguous().transpose(2, 3), padding=1), want, dtype)
@@ -295,9 +295,9 @@ def test_sliding_blocks(size, kernel, dilation, padding, stride, dtype):
 @pytest.mark.parametrize("stride", [3, 2**62])
 def test_stride_of_a_single_position_means_nothing(stride):
     x, w = tl.rand(2, 3, 4, 8)[..., ::2], tl.rand(5, 3, 4, 4)
-    whole, once = tl.conv2d(x, w), tl.conv2d(x, w, stride=stride)
+    full, once = tl.conv2d(x, w), tl.conv2d(x, w, stride=stride)
     assert once.shape == (2, 5, 1, 1)
-    assert tl.equal(once, whole)
+    assert tl.equal(once, full)
     wide = tl.conv2d(tl.rand(1, 1, 2, 6), tl.rand(1, 1, 2, 6), stride=(stride, 1), padding=(0, 2))
     assert wide.shape == (1, 1, 1, 5)
     back = tl.conv_transpose2d(once, w, stride=stride)
@@ -360,8 +360,8 @@ def test_taps_further_apart_than_their_weights():
 
 
 def test_a_kernel_beyond_the_input_is_said_by_its_sizes():
-    said = r"input size per channel: \(3 x 4\)\. Kernel size: \(5 x 3\)\. Kernel size can't be greater"
-    with pytest.raises(RuntimeError, match=said):
+    message = r"input size per channel: \(3 x 4\)\. Kernel size: \(5 x 3\)\. Kernel size can't be greater"
+    with pytest.raises(RuntimeError, match=message):
         tl.conv2d(tl.ones(1, 1, 3, 4), tl.ones(1, 1, 5, 2), dilation=(1, 2))
 
 

@@ -100,11 +100,11 @@ OF_NUMBERS = {
 @pytest.mark.parametrize("name", OF_NUMBERS)
 def test_overloads_for_numbers(name):
     packet, overload = name.split(".")
-    arguments, wanted = OF_NUMBERS[name]
+    arguments, expected = OF_NUMBERS[name]
     op = getattr(getattr(aten, packet), overload)
     assert "Scalar" in str(op._schema) or packet.startswith("clamp")
-    made = op(*arguments)
-    assert made.tolist() == wanted
+    result = op(*arguments)
+    assert result.tolist() == expected
     assert getattr(getattr(aten, packet), overload) is op
 
 
@@ -139,19 +139,19 @@ def norm_inputs():
 
 def test_batch_norms_of_graphs():
     x, w, b, mean, var = norm_inputs()
-    wanted = aten.native_batch_norm(x, w, b, mean.clone(), var.clone(), True, 0.1, 1e-5)
+    expected = aten.native_batch_norm(x, w, b, mean.clone(), var.clone(), True, 0.1, 1e-5)
     updated = mean.clone(), var.clone()
-    made = aten._native_batch_norm_legit.default(x, w, b, *updated, True, 0.1, 1e-5)
-    for a, e in zip(made, wanted, strict=True):
+    result = aten._native_batch_norm_legit.default(x, w, b, *updated, True, 0.1, 1e-5)
+    for a, e in zip(result, expected, strict=True):
         assert_close(a, e)
     pure = aten._native_batch_norm_legit_functional.default(x, w, b, mean, var, True, 0.1, 1e-5)
     with_update = aten._batch_norm_with_update_functional.default(x, w, b, mean, var, 0.1, 1e-5)
     for other in (pure, with_update):
-        assert_close(other[0], wanted[0])
+        assert_close(other[0], expected[0])
         assert_close(other[-2:], updated)
     assert mean.tolist() == [0.0, 1.0]  # not written
     alone = aten._native_batch_norm_legit.no_stats(x, w, b, True, 0.1, 1e-5)
-    assert_close(alone[0], wanted[0])
+    assert_close(alone[0], expected[0])
     assert aten._batch_norm_with_update.default(x, w, b, mean.clone(), var.clone(), 0.1, 1e-5)[3].shape == (
         0,
     )
@@ -159,27 +159,27 @@ def test_batch_norms_of_graphs():
 
 def test_batch_norms_of_running_statistics():
     x, w, b, mean, var = norm_inputs()
-    wanted = (x - mean[:, None]) * (var[:, None] + 1e-5).rsqrt() * w[:, None] + b[:, None]
-    made = aten._native_batch_norm_legit_no_training.default(x, w, b, mean, var, 0.1, 1e-5)
-    assert_close(made[0], wanted)
-    assert_close(aten._batch_norm_no_update.default(x, w, b, mean, var, 0.1, 1e-5)[0], wanted)
+    expected = (x - mean[:, None]) * (var[:, None] + 1e-5).rsqrt() * w[:, None] + b[:, None]
+    result = aten._native_batch_norm_legit_no_training.default(x, w, b, mean, var, 0.1, 1e-5)
+    assert_close(result[0], expected)
+    assert_close(aten._batch_norm_no_update.default(x, w, b, mean, var, 0.1, 1e-5)[0], expected)
 
 
 # ---- distances, indices, segments
 @pytest.mark.parametrize("p", [1.0, 1.5, 2.0])
 def test_distances_and_their_gradients(p):
     x, y = tl.arange(6.0).reshape(2, 3), tl.tensor([[0.5, -1.0, 2.0], [3.0, 3.0, 1.0]])
-    made = aten._cdist_forward.default(x, y, p, None)
-    wanted = (x[:, None] - y).abs().pow(p).sum(-1).pow(1 / p)
-    assert_close(made, wanted)
+    result = aten._cdist_forward.default(x, y, p, None)
+    expected = (x[:, None] - y).abs().pow(p).sum(-1).pow(1 / p)
+    assert_close(result, expected)
     rows = tl.cat([x, y])
     pairs = aten._pdist_forward.default(rows, p)
     assert_close(pairs, tl.pdist(rows, p))
     step = 1e-3
     moved = x.clone()
     moved[0, 1] += step
-    quotient = (aten._cdist_forward.default(moved, y, p, 2).sum() - made.sum()) / step
-    gradient = aten._cdist_backward.default(tl.ones(2, 2), x, y, p, made)
+    quotient = (aten._cdist_forward.default(moved, y, p, 2).sum() - result.sum()) / step
+    gradient = aten._cdist_backward.default(tl.ones(2, 2), x, y, p, result)
     assert_close(gradient[0, 1], quotient, rtol=1e-2, atol=1e-2)
     moved = rows.clone()
     moved[2, 0] += step
@@ -206,8 +206,8 @@ def test_masked_indices():
 
 
 def test_chunks_of_several():
-    made = aten._chunk_cat.default([tl.arange(3.0), tl.tensor([10.0, 11.0, 12.0, 13.0])], 0, 2)
-    assert made.tolist() == [[0.0, 1.0, 10.0, 11.0], [2.0, 0.0, 12.0, 13.0]]
+    result = aten._chunk_cat.default([tl.arange(3.0), tl.tensor([10.0, 11.0, 12.0, 13.0])], 0, 2)
+    assert result.tolist() == [[0.0, 1.0, 10.0, 11.0], [2.0, 0.0, 12.0, 13.0]]
     with pytest.raises(RuntimeError, match="positive num_chunks, got 0"):
         aten._chunk_cat.default([tl.ones(2)], 0, 0)
     with pytest.raises(RuntimeError, match="non-empty"):
@@ -229,18 +229,18 @@ REDUCED = {
 @pytest.mark.parametrize("reduce", REDUCED)
 @pytest.mark.parametrize("how", [{"lengths": tl.tensor([2, 0, 3])}, {"offsets": tl.tensor([0, 2, 2, 5])}])
 def test_segments(reduce, how):
-    wanted, gradient = REDUCED[reduce]
-    made = aten.segment_reduce.default(DATA, reduce, **how)
-    assert_close(made, tl.tensor(wanted), equal_nan=True)
-    back = aten._segment_reduce_backward.default(tl.ones(3), made, DATA, reduce, **how)
+    expected, gradient = REDUCED[reduce]
+    result = aten.segment_reduce.default(DATA, reduce, **how)
+    assert_close(result, tl.tensor(expected), equal_nan=True)
+    back = aten._segment_reduce_backward.default(tl.ones(3), result, DATA, reduce, **how)
     assert_close(back, tl.tensor(gradient))
 
 
 def test_segments_of_rows_and_what_they_begin_with():
     rows = tl.stack([DATA, DATA + 1])
     lengths = tl.tensor([[2, 3], [4, 1]])
-    made = aten.segment_reduce.default(rows, "max", lengths=lengths, axis=1)
-    assert made.tolist() == [[2.0, 4.0], [5.0, 5.0]]
+    result = aten.segment_reduce.default(rows, "max", lengths=lengths, axis=1)
+    assert result.tolist() == [[2.0, 4.0], [5.0, 5.0]]
     assert aten.segment_reduce.default(DATA[:0], "sum", lengths=tl.tensor([0]), initial=3).tolist() == [3.0]
 
 
@@ -276,8 +276,8 @@ def test_lists_and_gradients():
     g, w = aten._prelu_kernel_backward.default(tl.ones(2), tl.tensor([-2.0, 3.0]), tl.tensor(0.5))
     assert g.tolist() == [0.5, 1.0] and w.tolist() == [-2.0, 0.0]
     assert aten.trace_backward.default(tl.tensor(2.0), [2, 3]).tolist() == [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0]]
-    made = aten._trilinear.default(tl.ones(2, 3), tl.ones(3), tl.ones(2), [], [0], [1], [1])
-    assert made.tolist() == [3.0, 3.0]
+    result = aten._trilinear.default(tl.ones(2, 3), tl.ones(3), tl.ones(2), [], [0], [1], [1])
+    assert result.tolist() == [3.0, 3.0]
     assert aten.sym_is_contiguous.default(tl.ones(2, 3)) and not aten.sym_is_contiguous.default(
         tl.ones(2, 3).t()
     )
@@ -319,8 +319,8 @@ SPARSE = {
 @pytest.mark.parametrize("name", SPARSE)
 def test_operators_of_sparse_tensors(name):
     packet, _, overload = name.partition(".")
-    found, expected = SPARSE[name](getattr(getattr(aten, packet), overload or "default"))
-    assert_close(found.to_dense() if found.layout is not tl.strided else found, expected)
+    result, expected = SPARSE[name](getattr(getattr(aten, packet), overload or "default"))
+    assert_close(result.to_dense() if result.layout is not tl.strided else result, expected)
 
 
 def test_checks_of_the_parts_of_sparse_tensors():

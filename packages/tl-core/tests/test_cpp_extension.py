@@ -125,10 +125,10 @@ def test_setuptools_builds_an_extension(tmp_path: Path) -> None:
         "      cmdclass={'build_ext': BuildExtension.with_options(no_python_abi_suffix=True)})\n"
     )
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, check=False, env=dict(os.environ)
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     assert (tmp_path / "tl_test_built.so").exists()
     code = "import tl_core, tl_test_built; print(tl_test_built.answer())"
     run = subprocess.run(

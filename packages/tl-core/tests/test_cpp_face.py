@@ -338,8 +338,8 @@ def test_every_functional_row_has_a_function() -> None:
     rows = collect.rows()
     text = cpp_functions.functions_hpp(rows)
     assert text == cpp_functions.functions_hpp(rows)
-    wanted = {row.base for row in rows} - cpp_functions.BY_HAND - cpp_functions.KEYWORDS
-    absent = {b for b in wanted if f",{b}," not in text and f"({b}," not in text}
+    expected = {row.base for row in rows} - cpp_functions.BY_HAND - cpp_functions.KEYWORDS
+    absent = {b for b in expected if f",{b}," not in text and f"({b}," not in text}
     assert {b for b in absent if not b.startswith("_")} == set()
 
 

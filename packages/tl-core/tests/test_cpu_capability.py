@@ -14,8 +14,8 @@ LEVELS = ("DEFAULT", "AVX2", "AVX512")
 def capability(**variables):
     environment = {k: v for k, v in os.environ.items() if not k.endswith("_CPU_CAPABILITY")} | variables
     command = [sys.executable, "-c", "import tl_core; print(tl_core.cpu_capability())"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return done.stdout.strip(), done.stderr
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return process.stdout.strip(), process.stderr
 
 
 def at_most(level):
@@ -36,6 +36,6 @@ def test_the_lower_of_both_counts():
 
 @pytest.mark.parametrize("text", ["avx", "AVX3", "sse", "avx2 "])
 def test_what_is_no_level_is_said_and_ignored(text):
-    found, said = capability(TL_CPU_CAPABILITY=text)
-    assert found == capability()[0] == tl.cpu_capability() or "TL_CPU_CAPABILITY" in os.environ
-    assert said == f'tl: TL_CPU_CAPABILITY must be default, avx2 or avx512; ignoring "{text}"\n'
+    result, message = capability(TL_CPU_CAPABILITY=text)
+    assert result == capability()[0] == tl.cpu_capability() or "TL_CPU_CAPABILITY" in os.environ
+    assert message == f'tl: TL_CPU_CAPABILITY must be default, avx2 or avx512; ignoring "{text}"\n'

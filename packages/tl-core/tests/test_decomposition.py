@@ -61,9 +61,9 @@ def test_qr_has_the_signs_of_lapack(field):
 @pytest.mark.parametrize("shape", [(6, 4), (4, 6), (5, 5)])
 def test_geqrf_is_lapacks(shape, field):
     a = drawn(shape, field)
-    ours, tau = tl.geqrf(tl.from_numpy(a))
+    result, tau = tl.geqrf(tl.from_numpy(a))
     (expected, expected_tau), _ = scipy_linalg.qr(a, mode="raw")
-    close(ours, np.ascontiguousarray(expected))
+    close(result, np.ascontiguousarray(expected))
     close(tau, expected_tau)
 
 
@@ -85,14 +85,14 @@ def test_householder_product_of_fewer_vectors(field):
     a = drawn((2, 7, 5), field)
     vectors, tau = tl.geqrf(tl.from_numpy(a))
     for k in (0, 1, 3, 5):
-        ours = linalg.householder_product(vectors, tau[..., :k].contiguous())
+        result = linalg.householder_product(vectors, tau[..., :k].contiguous())
         for i in range(2):
             q = np.eye(7, dtype=field)
             for j in range(k):
                 v = np.zeros(7, field)
                 v[j], v[j + 1 :] = 1, vectors[i].numpy()[j + 1 :, j]
                 q = q @ (np.eye(7, dtype=field) - tau[i, j].item() * np.outer(v, v.conj()))
-            close(ours[i], np.asarray(q[:, :5], field))
+            close(result[i], np.asarray(q[:, :5], field))
     assert tl.equal(tl.orgqr(vectors, tau), linalg.householder_product(vectors, tau))
 
 
@@ -146,8 +146,8 @@ def test_a_matrix_without_an_inverse_is_refused():
 def test_matrix_exp(field, size):
     a = np.asarray(drawn((3, 5, 5), field) * size / 5, field)
     expected = scipy_linalg.expm(a.astype(np.complex128 if np.iscomplexobj(a) else np.float64)).astype(field)
-    ours = linalg.matrix_exp(tl.from_numpy(a)).numpy()
-    for one, other in zip(ours, expected, strict=True):
+    result = linalg.matrix_exp(tl.from_numpy(a)).numpy()
+    for one, other in zip(result, expected, strict=True):
         assert (
             np.abs(one - other).max()
             <= (2000 if field in (np.float64, np.complex128) else 2)

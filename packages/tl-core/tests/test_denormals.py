@@ -45,21 +45,21 @@ def test_helpers_of_a_call_follow_their_caller(flushing):
 
 
 def test_other_threads_keep_theirs():
-    ready, asked, seen = threading.Event(), threading.Event(), []
+    ready, request, records = threading.Event(), threading.Event(), []
 
     def work():
         ready.set()
-        asked.wait(10)
-        seen.append(products().item())
+        request.wait(10)
+        records.append(products().item())
 
     thread = threading.Thread(target=work)
     thread.start()
     ready.wait(10)
     tl.set_flush_denormal(True)
-    asked.set()
+    request.set()
     thread.join()
     tl.set_flush_denormal(False)
-    assert seen == [SMALL]
+    assert records == [SMALL]
 
 
 def test_only_a_bool_is_taken():

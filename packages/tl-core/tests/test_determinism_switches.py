@@ -65,14 +65,14 @@ def test_integers_hold_the_largest(dtype: tl.dtype) -> None:
 )
 def test_floats_hold_nan(dtype: tl.dtype) -> None:
     tl.use_deterministic_algorithms(True)
-    made = [
+    result = [
         tl.empty(3, dtype=dtype),
         tl.empty(1, 3, 2, 2, dtype=dtype, memory_format=tl.channels_last),
         tl.empty_strided((2, 2), (1, 3), dtype=dtype),
         tl.empty_permuted((2, 3), (1, 0), dtype=dtype),
         tl.empty_like(tl.zeros(4, dtype=dtype)),
     ]
-    assert all(bool(t.isnan().all()) for t in made)
+    assert all(bool(t.isnan().all()) for t in result)
 
 
 def test_what_is_written_stays() -> None:

@@ -103,11 +103,11 @@ def test_a_context_decides_where_new_tensors_go():
 def test_the_default_is_the_threads():
     tl.set_default_device("meta")
     try:
-        seen = []
-        other = threading.Thread(target=lambda: seen.append(tl.ones(1).device.type))
+        records = []
+        other = threading.Thread(target=lambda: records.append(tl.ones(1).device.type))
         other.start()
         other.join()
-        assert seen == ["cpu"]
+        assert records == ["cpu"]
         assert tl.ones(1).is_meta
     finally:
         tl.set_default_device(None)

@@ -137,8 +137,8 @@ def test_other_namespaces():
     assert packets.mkldnn._is_mkldnn_acl_supported() is False
     handle = packets.profiler._record_function_enter("range")
     assert isinstance(handle, tl.Tensor) and packets.profiler._record_function_exit(handle) is None
-    whole = tl.arange(10.0)
-    assert tl.equal(whole[2:8:2].slice_inverse(whole, 0, 2, 8, 2), whole)
+    full = tl.arange(10.0)
+    assert tl.equal(full[2:8:2].slice_inverse(full, 0, 2, 8, 2), full)
 
 
 def test_samples_have_no_rewards():

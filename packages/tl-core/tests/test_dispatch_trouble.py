@@ -62,12 +62,12 @@ class Boxed(tl.Tensor):
 
     @staticmethod
     def __new__(cls, inner):
-        made = tl.Tensor._make_wrapper_subclass(
+        result = tl.Tensor._make_wrapper_subclass(
             cls, inner.size(), strides=inner.stride(), storage_offset=inner.storage_offset(), dtype=inner.dtype,
             device=inner.device,
         )  # fmt: skip
-        made.inner = inner
-        return made
+        result.inner = inner
+        return result
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
@@ -108,8 +108,8 @@ def argument(draw, pool):
 
 def call(draw, pool):
     name, x = draw.choice(NAMES), draw.choice(pool)
-    made = getattr(x, name)(*[argument(draw, pool) for _ in range(draw.choice([0, 0, 1, 1, 1, 2, 3]))])
-    for t in made if isinstance(made, (tuple, list)) else [made]:
+    result = getattr(x, name)(*[argument(draw, pool) for _ in range(draw.choice([0, 0, 1, 1, 1, 2, 3]))])
+    for t in result if isinstance(result, (tuple, list)) else [result]:
         if isinstance(t, tl.Tensor):
             pool.append(t)
             repr(t)

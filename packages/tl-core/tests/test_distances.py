@@ -24,40 +24,40 @@ def reference(a, b, p):
 @pytest.mark.parametrize("sizes", [(5, 7), (70, 40)])
 def test_distances_of_two_collections(p, sizes):
     a, b = drawn(sizes[0], 3), drawn(sizes[1], 3) + 1
-    found = tl.cdist(tl.from_numpy(a), tl.from_numpy(b), p=p)
-    np.testing.assert_allclose(found.numpy(), reference(a, b, p), rtol=1e-12)
+    result = tl.cdist(tl.from_numpy(a), tl.from_numpy(b), p=p)
+    np.testing.assert_allclose(result.numpy(), reference(a, b, p), rtol=1e-12)
 
 
 @pytest.mark.parametrize("mode", [USE, NEVER, None])
 def test_batches_are_broadcast(mode):
     a, b = drawn(2, 1, 30, 4), drawn(3, 20, 4) + 2
-    found = tl.cdist(tl.from_numpy(a), tl.from_numpy(b), compute_mode=mode)
-    assert found.shape == (2, 3, 30, 20)
+    result = tl.cdist(tl.from_numpy(a), tl.from_numpy(b), compute_mode=mode)
+    assert result.shape == (2, 3, 30, 20)
     for i in range(2):
         for j in range(3):
-            np.testing.assert_allclose(found[i, j].numpy(), distance.cdist(a[i, 0], b[j]), rtol=1e-10)
+            np.testing.assert_allclose(result[i, j].numpy(), distance.cdist(a[i, 0], b[j]), rtol=1e-10)
 
 
 def test_many_differences_are_made_in_parts():
     a, b = drawn(301, 40), drawn(302, 40)
-    found = tl.cdist(tl.from_numpy(a), tl.from_numpy(b), p=1)
-    np.testing.assert_allclose(found.numpy(), reference(a, b, 1), rtol=1e-12)
+    result = tl.cdist(tl.from_numpy(a), tl.from_numpy(b), p=1)
+    np.testing.assert_allclose(result.numpy(), reference(a, b, 1), rtol=1e-12)
 
 
 @pytest.mark.parametrize("p", [0.5, 1, 2, 3, float("inf")])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_distances_of_narrow_types(p, dtype):
     a, b = (tl.from_numpy(drawn(n, 19)).to(getattr(tl, dtype)) for n in (90, 85))
-    wanted = reference(a.double().numpy(), b.double().numpy(), p)
-    got = tl.cdist(a, b, p, NEVER).double().numpy()
-    np.testing.assert_allclose(got, wanted, rtol=1e-5 if dtype == "float32" else 1e-2)
+    expected = reference(a.double().numpy(), b.double().numpy(), p)
+    result = tl.cdist(a, b, p, NEVER).double().numpy()
+    np.testing.assert_allclose(result, expected, rtol=1e-5 if dtype == "float32" else 1e-2)
 
 
 @pytest.mark.parametrize("p", [0, 0.5, 1, 2, 3, float("inf")])
 def test_distances_within_one_collection(p):
     a = drawn(150, 5)
-    wanted = reference(a, a, p)[np.triu_indices(150, 1)]
-    np.testing.assert_allclose(tl.pdist(tl.from_numpy(a), p).numpy(), wanted, rtol=1e-12)
+    expected = reference(a, a, p)[np.triu_indices(150, 1)]
+    np.testing.assert_allclose(tl.pdist(tl.from_numpy(a), p).numpy(), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("mode", [USE, NEVER])

@@ -12,9 +12,9 @@ import tl_core as tl
 
 def test_tensors_share_memory_through_capsules():
     x = tl.arange(6).reshape(2, 3).t()
-    made = tl.from_dlpack(x)
-    assert (made.shape, made.stride(), made.data_ptr()) == (x.shape, x.stride(), x.data_ptr())
-    made[0, 0] = 9
+    result = tl.from_dlpack(x)
+    assert (result.shape, result.stride(), result.data_ptr()) == (x.shape, x.stride(), x.data_ptr())
+    result[0, 0] = 9
     assert x[0, 0] == 9
 
 
@@ -41,9 +41,9 @@ def test_tensors_share_memory_through_capsules():
 def test_every_type_and_both_versions(name):
     x = tl.ones(3, dtype=getattr(tl, name))
     for capsule in (tl.to_dlpack(x), x.__dlpack__(max_version=(1, 0)), x.__dlpack__(max_version=(2, 5))):
-        made = tl.from_dlpack(capsule)
-        assert made.dtype is x.dtype
-        assert made.tolist() == x.tolist()
+        result = tl.from_dlpack(capsule)
+        assert result.dtype is x.dtype
+        assert result.tolist() == x.tolist()
 
 
 def test_shapes():
@@ -65,14 +65,14 @@ def test_a_capsule_is_read_once():
 def test_an_unread_capsule_lets_go():
     x = tl.ones(1000)
     x.tag = 1
-    seen = weakref.ref(x)
+    records = weakref.ref(x)
     capsule = x.__dlpack__()
     del x
     gc.collect()
-    assert seen() is not None
+    assert records() is not None
     del capsule
     gc.collect()
-    assert seen() is None
+    assert records() is None
 
 
 def test_copies():

@@ -106,9 +106,9 @@ def test_the_inverse_error_function_inverts():
 
 @pytest.mark.parametrize("base", [2, 10])
 def test_powers_of_the_base_have_whole_logarithms(base):
-    whole = range(23)
-    powers = tl.tensor([float(base**n) for n in whole], dtype=tl.float64)
-    assert getattr(tl, f"log{base}")(powers).tolist() == [float(n) for n in whole]
+    full = range(23)
+    powers = tl.tensor([float(base**n) for n in full], dtype=tl.float64)
+    assert getattr(tl, f"log{base}")(powers).tolist() == [float(n) for n in full]
 
 
 def at_edge(name, x):

@@ -34,11 +34,11 @@ def test_edges_of_functions_of_one_number(name, dtype):
     x = np.array(EDGES * 3, dtype=dtype)
     with np.errstate(all="ignore"):
         want = UNARY[name](x)
-    got = getattr(tl, name)(tl.from_numpy(x)).numpy()
-    np.testing.assert_allclose(got, want, rtol=2e-6 if dtype == "float32" else 1e-14)
+    result = getattr(tl, name)(tl.from_numpy(x)).numpy()
+    np.testing.assert_allclose(result, want, rtol=2e-6 if dtype == "float32" else 1e-14)
     zero = want == 0
     if name not in ("angle", "round", "erfinv"):
-        np.testing.assert_array_equal(np.signbit(got[zero]), np.signbit(want[zero]))
+        np.testing.assert_array_equal(np.signbit(result[zero]), np.signbit(want[zero]))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -49,8 +49,8 @@ def test_edges_of_functions_of_two_numbers(name, dtype):
         want = BINARY[name](x, y)
     if name == "heaviside":
         want = np.where(np.isnan(x), 0, want)  # the reference answers 0 for NaN
-    got = getattr(tl, name)(tl.from_numpy(x), tl.from_numpy(y)).numpy()
-    np.testing.assert_allclose(got, want, rtol=2e-6 if dtype == "float32" else 1e-14)
+    result = getattr(tl, name)(tl.from_numpy(x), tl.from_numpy(y)).numpy()
+    np.testing.assert_allclose(result, want, rtol=2e-6 if dtype == "float32" else 1e-14)
 
 
 def test_float_remainders_are_exact():
@@ -249,10 +249,10 @@ def test_gelu_of_every_bfloat16():
     x = tl.tensor(np.arange(65536, dtype=np.uint16).view(np.int16)).view(tl.bfloat16)
     x = x[tl.isfinite(x) & (x.abs() > 1e-30)]
     exact = x.double().numpy() * special.ndtr(x.double().numpy())
-    seen = tl.nn_functions.gelu(x).double().numpy()
+    records = tl.nn_functions.gelu(x).double().numpy()
     shown = np.abs(exact) > 1e-37  # what is smaller has fewer bits
-    assert (np.abs(seen - exact)[shown] <= np.abs(exact)[shown] * 2.0**-8).all()
-    assert (np.abs(seen)[~shown] <= 1e-37).all()
+    assert (np.abs(records - exact)[shown] <= np.abs(exact)[shown] * 2.0**-8).all()
+    assert (np.abs(records)[~shown] <= 1e-37).all()
 
 
 def test_rrelu_of_negative_elements():
@@ -306,19 +306,19 @@ FLOATS = {
 def test_floats_are_close_in_ulps(name):
     rng = np.random.default_rng(2)
     turns = np.arange(1, 20_000) * (math.pi / 2)
-    drawn = rng.integers(0, 2**32, 100_000, dtype=np.uint32).view(np.float32)
+    samples = rng.integers(0, 2**32, 100_000, dtype=np.uint32).view(np.float32)
     near = np.concatenate([rng.uniform(-10, 10, 50_000), rng.uniform(-1, 1, 50_000), turns])
-    x = np.concatenate([drawn, near.astype(np.float32)])
+    x = np.concatenate([samples, near.astype(np.float32)])
     functions = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "erfc": special.erfc,
                  "erfinv": special.erfinv, "rsqrt": lambda x: 1 / np.sqrt(x)}  # fmt: skip
     with np.errstate(all="ignore"):
         want = functions.get(name, getattr(np, name, None))(x.astype(np.float64))
-        got = getattr(tl, name)(tl.from_numpy(x)).numpy()
+        result = getattr(tl, name)(tl.from_numpy(x)).numpy()
         rounded = want.astype(np.float32)
-        units = np.abs(got - want) / np.spacing(np.abs(rounded))
+        units = np.abs(result - want) / np.spacing(np.abs(rounded))
     finite = np.isfinite(rounded)
     assert units[finite].max() <= FLOATS[name]
-    np.testing.assert_array_equal(got[~finite], rounded[~finite])
+    np.testing.assert_array_equal(result[~finite], rounded[~finite])
 
 
 @pytest.mark.parametrize("power", [lambda x, y: x**y, tl.float_power, lambda x, y: x.clone().pow_(y)])

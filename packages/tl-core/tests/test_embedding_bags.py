@@ -57,14 +57,14 @@ def assert_rounded(got, want):
 @pytest.mark.parametrize("skipped", [-1, 3])
 def test_bags(dtype, width, mode, skipped):
     table, ends, indices = drawn_bags(width, 9, width, dtype)
-    got = bags(table, indices, ends, mode, skipped=skipped)
+    result = bags(table, indices, ends, mode, skipped=skipped)
     out, sizes, winners = reduced(table.double().numpy(), ends, indices, mode, skipped)
-    assert got[0].dtype == dtype
-    assert_rounded(got[0], out)
+    assert result[0].dtype == dtype
+    assert_rounded(result[0], out)
     if mode == MAX:
-        np.testing.assert_array_equal(got[3].numpy(), winners)
+        np.testing.assert_array_equal(result[3].numpy(), winners)
     else:
-        np.testing.assert_array_equal(got[2].numpy(), sizes)
+        np.testing.assert_array_equal(result[2].numpy(), sizes)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -87,12 +87,12 @@ def test_the_first_of_equal_rows_wins_and_a_nan_stays_first():
 def test_a_table_on_meta_takes_indices_on_the_cpu():
     table, indices = tl.empty(10, 3, device="meta"), tl.tensor([1, 2])
     offsets = tl.tensor([0, 1])
-    for got in (
+    for result in (
         ops.aten._embedding_bag(table, indices, offsets)[0],
         tl.embedding(table, indices),
         tl.index_select(table, 0, indices),
     ):
-        assert got.is_meta and got.shape == (2, 3)
+        assert result.is_meta and result.shape == (2, 3)
     with pytest.raises(RuntimeError, match="two devices, cpu and meta"):
         tl.embedding(tl.ones(10, 3), indices.to("meta"))
     with pytest.raises(RuntimeError, match="two devices"):

@@ -241,9 +241,9 @@ for name in (b"one", b"two", b"one", b"", None, b"three", b"four"):
     show(name)
 """
     program = program.format(folder=str(Path(__file__).parent))
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stderr == ""
-    assert done.stdout.splitlines() == [
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert process.stderr == ""
+    assert process.stdout.splitlines() == [
         "14 0 ",
         "15 0 ",
         "-1 2 slot_key: 'one' has a key already",

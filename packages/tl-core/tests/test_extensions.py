@@ -56,8 +56,8 @@ assert known < whole, (known, whole)
 ones = tl.ones(5000, dtype=tl.float64)
 print(plain_c.cube(ones * 2).sum().item(), plain_c.checked_sum(ones))
 """
-    done = in_fresh_process(tmp_path, program)
-    assert (done.stdout, done.stderr) == ("40000.0 5000.0\n", "")
+    process = in_fresh_process(tmp_path, program)
+    assert (process.stdout, process.stderr) == ("40000.0 5000.0\n", "")
 
 
 def test_an_extension_of_another_draft_is_refused(tmp_path):
@@ -202,9 +202,9 @@ def test_everything_else_runs_by_copying(x):
         lambda t: tl.where(t > 2, t, 0),
         lambda t: t.t(),
     ):
-        made = f(x)
-        assert made.device == x.device
-        assert made.tolist() == f(host).tolist()
+        result = f(x)
+        assert result.device == x.device
+        assert result.tolist() == f(host).tolist()
     values, indices = x.max(1)
     assert (values.tolist(), indices.tolist(), indices.device) == ([2.0, 4.0], [1, 1], x.device)
 
@@ -245,9 +245,9 @@ def test_random_numbers_are_the_cpus(x):
         tl.manual_seed(3)
         expected = draw("cpu")
         tl.manual_seed(3)
-        made = draw("toy")
-        assert made.device == x.device
-        assert made.tolist() == expected.tolist()
+        result = draw("toy")
+        assert result.device == x.device
+        assert result.tolist() == expected.tolist()
 
 
 def test_gradients_live_on_the_device(x):
@@ -260,8 +260,12 @@ def test_gradients_live_on_the_device(x):
 
 
 def test_pickles_and_copies_stay_on_the_device(x):
-    for made in (pickle.loads(pickle.dumps(x.t())), copy.deepcopy(x.t())):
-        assert (made.device, made.stride(), made.tolist()) == (x.device, (1, 2), [[1.0, 3.0], [2.0, 4.0]])
+    for result in (pickle.loads(pickle.dumps(x.t())), copy.deepcopy(x.t())):
+        assert (result.device, result.stride(), result.tolist()) == (
+            x.device,
+            (1, 2),
+            [[1.0, 3.0], [2.0, 4.0]],
+        )
 
 
 def test_devices_do_not_mix(x):
@@ -286,8 +290,8 @@ def test_what_the_device_cannot_do_is_said(x):
 def test_the_devices_memory_comes_back(hpp):
     gc.collect()
     live = hpp.statistics()[0]
-    made = [tl.ones(100, device="toy").exp() for _ in range(5)]
+    result = [tl.ones(100, device="toy").exp() for _ in range(5)]
     assert hpp.statistics()[0] == live + 5 * 400
-    del made
+    del result
     gc.collect()
     assert hpp.statistics()[0] == live

@@ -140,8 +140,8 @@ def test_more_chunks_than_can_be_listed():
 
 
 def test_a_slice_further_apart_than_the_tensor_is_wide():
-    written = aten.slice_scatter(tl.zeros(3, dtype=tl.int64), tl.ones(1, dtype=tl.int64), 0, 1, 3, FAR * 4)
-    assert written.tolist() == [0, 1, 0]
+    text = aten.slice_scatter(tl.zeros(3, dtype=tl.int64), tl.ones(1, dtype=tl.int64), 0, 1, 3, FAR * 4)
+    assert text.tolist() == [0, 1, 0]
 
 
 def test_the_weights_derivative_with_padding_wider_than_memory():

@@ -76,15 +76,15 @@ def _state():
 
 def test_settings_tell_calls_apart(mode):
     x = tl.tensor([1, 2], dtype=tl.int32)
-    found = [(x + 1.0).dtype]
+    result = [(x + 1.0).dtype]
     before = tl.get_default_dtype()
     try:
         tl.set_default_dtype(tl.float64)
-        found.append((x + 1.0).dtype)
+        result.append((x + 1.0).dtype)
     finally:
         tl.set_default_dtype(before)
-    found.append((x + 1.0).dtype)
-    assert found == [tl.float32, tl.float64, tl.float32]
+    result.append((x + 1.0).dtype)
+    assert result == [tl.float32, tl.float64, tl.float32]
     with tl.inference_mode():
         assert (x + 1.0).is_inference()
     assert not (x + 1.0).is_inference()

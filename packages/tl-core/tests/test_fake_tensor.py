@@ -207,9 +207,9 @@ def test_modes_of_programs_stand_above():
             self.kinds.append((func, type(out)))
             return out
 
-    with Seen() as seen, FakeTensorMode():
+    with Seen() as records, FakeTensorMode():
         tl.ones(2)
-    assert seen.kinds == [(aten.ones.default, FakeTensor)]
+    assert records.kinds == [(aten.ones.default, FakeTensor)]
 
 
 # ---- what depends on elements
@@ -355,9 +355,9 @@ def test_cross_references():
 def test_meta_converter():
     x = tl.ones(2, 3).t()
     convert = MetaConverter()
-    made = convert(x)
-    assert made.is_meta and convert(x) is made and convert(3) == 3
-    assert_metadata_eq(assert_eq, x, made)
+    result = convert(x)
+    assert result.is_meta and convert(x) is result and convert(3) == 3
+    assert_metadata_eq(assert_eq, x, result)
     with pytest.raises(AssertionError, match="!="):
         assert_metadata_eq(assert_eq, x, tl.ones(1))
     assert convert(x, callback=lambda make: make() + 1).shape == x.shape

@@ -89,9 +89,9 @@ def test_one_dimension_as_scipy(name, norm):
     x = input_of(name, 3, 6, 5)
     for n in (None, 1, 4, 5, 6, 9, 40):
         for dim in (-1, 0, 1):
-            got = getattr(fft, name)(tl.from_numpy(x), n, dim, norm)
+            result = getattr(fft, name)(tl.from_numpy(x), n, dim, norm)
             expected = getattr(scipy.fft, name)(x, n, dim, norm)
-            np.testing.assert_allclose(got.resolve_conj().numpy(), expected, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(result.resolve_conj().numpy(), expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -102,18 +102,18 @@ def test_several_dimensions_as_scipy(name, norm):
     if name in MANY:
         sizes += [(None, None), ((4,), None), ((4, 7, 2), None), ((4, 5), (2, 0)), (None, (1,))]
     for s, dim in sizes:
-        taken = (
+        choice = (
             None
             if s is None
             else tuple(x.shape[d] if n == -1 else n for n, d in zip(s, dim or (), strict=False))
         )
         if s and dim is None:
-            taken = s
+            choice = s
         if s and -1 in s and name.startswith(("irfft", "hfft")):
-            taken = (taken[0], 2 * (x.shape[dim[1]] - 1))
-        got = getattr(fft, name)(tl.from_numpy(x), s=s, dim=dim, norm=norm)
-        expected = getattr(scipy.fft, name)(x, taken, dim, norm)
-        np.testing.assert_allclose(got.resolve_conj().numpy(), expected, rtol=1e-12, atol=1e-12)
+            choice = (choice[0], 2 * (x.shape[dim[1]] - 1))
+        result = getattr(fft, name)(tl.from_numpy(x), s=s, dim=dim, norm=norm)
+        expected = getattr(scipy.fft, name)(x, choice, dim, norm)
+        np.testing.assert_allclose(result.resolve_conj().numpy(), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_two_dimensions_are_the_last_ones_by_default():
@@ -151,10 +151,10 @@ def test_halves_are_refused(dtype):
 def test_real_input_has_a_whole_spectrum_that_mirrors_itself():
     for n in (1, 2, 7, 8, 100, 997):
         x = signal(3, n, dtype=np.float64)
-        got = fft.fft(tl.from_numpy(x))
-        np.testing.assert_allclose(got.numpy(), np.fft.fft(x), rtol=1e-11, atol=1e-11)
-        mirrored = tl.cat([got[:, :1], got[:, 1:].flip(1)], 1)
-        assert mirrored.conj().equal(got)
+        result = fft.fft(tl.from_numpy(x))
+        np.testing.assert_allclose(result.numpy(), np.fft.fft(x), rtol=1e-11, atol=1e-11)
+        mirrored = tl.cat([result[:, :1], result[:, 1:].flip(1)], 1)
+        assert mirrored.conj().equal(result)
         np.testing.assert_allclose(
             fft.ifft(tl.from_numpy(x)).resolve_conj().numpy(), np.fft.ifft(x), rtol=1e-11, atol=1e-11
         )
@@ -306,8 +306,8 @@ def test_many_threads_make_plans_at_once():
 
     def work(order):
         for n in order:
-            got = fft.fft(tl.arange(n, dtype=tl.float64)).numpy()
-            if not np.allclose(got, expected[n], rtol=1e-9, atol=1e-8):
+            result = fft.fft(tl.arange(n, dtype=tl.float64)).numpy()
+            if not np.allclose(result, expected[n], rtol=1e-9, atol=1e-8):
                 failed.append(n)
 
     threads = [threading.Thread(target=work, args=(lengths[i:] + lengths[:i],)) for i in range(0, 80, 20)]
@@ -342,10 +342,10 @@ def test_nan_and_inf_stay_in_their_signal():
     clean = fft.fft(x)
     x[3, 4] = complex(math.nan, 0)
     x[7, 1] = complex(math.inf, 0)
-    got = fft.fft(x)
-    assert not got[3].isfinite().any() and not got[7].isfinite().any()
-    others = [i for i in range(20) if i not in (3, 7)]
-    assert got[others].equal(clean[others])
+    result = fft.fft(x)
+    assert not result[3].isfinite().any() and not result[7].isfinite().any()
+    rest = [i for i in range(20) if i not in (3, 7)]
+    assert result[rest].equal(clean[rest])
 
 
 EVERY_LENGTH = """

@@ -84,8 +84,8 @@ with open({str(tmp_path / "file")!r}, "wb") as file:
     except OSError as error:
         print(error.errno)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert int(done.stdout) == errno.EFBIG
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(process.stdout) == errno.EFBIG
 
 
 @pytest.mark.parametrize("size", [0, 5 * 2**20])
@@ -138,9 +138,9 @@ def test_a_file_shortened_meanwhile(writer, tmp_path):
             os.truncate(name, rng.choice([0, 1, size // 2, size - 1]))
             longest = max(longest, time.monotonic() - begin)
             os.truncate(name, size)
-        whole, cut = map(int, reader.stdout.read().split())
+        full, cut = map(int, reader.stdout.read().split())
     assert reader.returncode == 0
-    assert whole + cut > 0
+    assert full + cut > 0
     assert longest < 10  # the system takes a lease away after 45 seconds
 
 

@@ -105,9 +105,9 @@ def test_every_code_is_the_number_of_its_definition(format):
 
 
 def test_every_code_of_e8m0_is_a_power_of_two():
-    wanted = 2.0 ** (np.arange(256.0) - 127)
-    wanted[255] = np.nan
-    same(all_codes("float8_e8m0fnu").double().numpy(), wanted)
+    expected = 2.0 ** (np.arange(256.0) - 127)
+    expected[255] = np.nan
+    same(all_codes("float8_e8m0fnu").double().numpy(), expected)
 
 
 @of_format
@@ -134,9 +134,9 @@ def test_e8m0_takes_the_nearest_power_of_two():
         exponent -= size < 2.0**exponent
     # Halfway up; what lies between the smallest number and the next goes up as well.
     up = np.where(exponent < -126, (size > 2.0**-127) & (exponent == -127), size >= 1.5 * 2.0**exponent)
-    wanted = np.clip(exponent, -127, 128) + 127 + up
-    wanted = np.where(np.isfinite(x), np.minimum(wanted, 255), 255)
-    assert np.array_equal(codes_of(tl.from_numpy(x).to(tl.float8_e8m0fnu)), wanted.astype(np.uint8))
+    expected = np.clip(exponent, -127, 128) + 127 + up
+    expected = np.where(np.isfinite(x), np.minimum(expected, 255), 255)
+    assert np.array_equal(codes_of(tl.from_numpy(x).to(tl.float8_e8m0fnu)), expected.astype(np.uint8))
 
 
 @of_name
@@ -161,15 +161,15 @@ def test_integers_and_bools(name):
         ones = tl.ones(3, dtype=kind).to(dtype)
         assert ones.tolist() == [1, 1, 1]
         assert ones.to(kind).tolist() == [1, 1, 1]
-    whole = tl.tensor([-4, -2, 1, 2, 8], dtype=tl.int64)
-    wanted = whole.abs() if name == "float8_e8m0fnu" else whole
-    assert whole.to(dtype).to(tl.int32).tolist() == wanted.tolist()
+    full = tl.tensor([-4, -2, 1, 2, 8], dtype=tl.int64)
+    expected = full.abs() if name == "float8_e8m0fnu" else full
+    assert full.to(dtype).to(tl.int32).tolist() == expected.tolist()
 
 
 def test_between_float8_types():
     x = all_codes("float8_e5m2")
-    wanted = FORMATS[0].encoded(x.float().numpy())
-    assert np.array_equal(codes_of(x.to(tl.float8_e4m3fn)), wanted)
+    expected = FORMATS[0].encoded(x.float().numpy())
+    assert np.array_equal(codes_of(x.to(tl.float8_e4m3fn)), expected)
 
 
 @pytest.mark.parametrize(
@@ -326,16 +326,16 @@ def test_scaled_products():
     a, b = matrices()
     exact = a.double().numpy() @ b.double().numpy()
     two, three = tl.tensor(2.0), tl.tensor(3.0)
-    made = tl._scaled_mm(a, b, two, three, out_dtype=tl.float32)
-    assert np.allclose(made.numpy(), 6 * exact, rtol=1e-5, atol=1e-5)
+    result = tl._scaled_mm(a, b, two, three, out_dtype=tl.float32)
+    assert np.allclose(result.numpy(), 6 * exact, rtol=1e-5, atol=1e-5)
     assert tl._scaled_mm(a, b, two, three).dtype is a.dtype
     bias = tl.tensor([1.0, 2.0, 3.0], dtype=tl.bfloat16)
-    made = tl._scaled_mm(a, b, two, three, bias=bias, out_dtype=tl.bfloat16)
-    assert made.dtype is tl.bfloat16
-    assert np.allclose(made.float().numpy(), 6 * exact + [1, 2, 3], rtol=1e-2, atol=1e-2)
+    result = tl._scaled_mm(a, b, two, three, bias=bias, out_dtype=tl.bfloat16)
+    assert result.dtype is tl.bfloat16
+    assert np.allclose(result.float().numpy(), 6 * exact + [1, 2, 3], rtol=1e-2, atol=1e-2)
     rows, columns = tl.tensor([[1.0], [2.0], [3.0], [4.0]]), tl.tensor([[1.0, 10.0, 100.0]])
-    made = tl._scaled_mm(a, b, rows, columns, out_dtype=tl.float32)
-    assert np.allclose(made.numpy(), exact * rows.numpy() * columns.numpy(), rtol=1e-5, atol=1e-3)
+    result = tl._scaled_mm(a, b, rows, columns, out_dtype=tl.float32)
+    assert np.allclose(result.numpy(), exact * rows.numpy() * columns.numpy(), rtol=1e-5, atol=1e-3)
     empty = tl._scaled_mm(a[:0], b, two, three, out_dtype=tl.float32)
     assert empty.shape == (0, 3)
 
@@ -353,10 +353,10 @@ def test_scaled_products():
 )
 def test_scaled_products_that_are_refused(change, error, says):
     a, b = matrices()
-    given = {"self": a, "mat2": b, "scale_a": tl.tensor(1.0), "scale_b": tl.tensor(1.0), "bias": None}
-    given |= {name: of(given[name]) for name, of in change.items()}
+    source = {"self": a, "mat2": b, "scale_a": tl.tensor(1.0), "scale_b": tl.tensor(1.0), "bias": None}
+    source |= {name: of(source[name]) for name, of in change.items()}
     with pytest.raises(error, match=says):
-        tl._scaled_mm(*given.values(), out_dtype=tl.float32)
+        tl._scaled_mm(*source.values(), out_dtype=tl.float32)
 
 
 @pytest.mark.parametrize(

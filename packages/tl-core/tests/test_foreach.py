@@ -64,9 +64,9 @@ def check(got, wanted):
 
 def both(name, wanted, *args, most=2.0):
     """The form that makes tensors, and the one in place."""
-    given = arrays(most=most)
-    check(getattr(_C, f"_foreach_{name}")(tensors(given), *args), wanted)
-    lists = tensors(given)
+    source = arrays(most=most)
+    check(getattr(_C, f"_foreach_{name}")(tensors(source), *args), wanted)
+    lists = tensors(source)
     assert getattr(_C, f"_foreach_{name}_")(lists, *args) is None
     check(lists, wanted)
 
@@ -92,37 +92,37 @@ def test_one_tensor_for_all(name):
 
 
 def test_alpha():
-    wanted = [a - 3 * b for a, b in zip(arrays(), arrays(1), strict=True)]
-    check(_C._foreach_sub(tensors(arrays()), tensors(arrays(1)), alpha=3), wanted)
+    expected = [a - 3 * b for a, b in zip(arrays(), arrays(1), strict=True)]
+    check(_C._foreach_sub(tensors(arrays()), tensors(arrays(1)), alpha=3), expected)
 
 
 def test_ternary():
-    given = list(zip(arrays(), arrays(1), arrays(2), strict=True))
+    source = list(zip(arrays(), arrays(1), arrays(2), strict=True))
     second, third = tensors(arrays(1)), tensors(arrays(2))
-    both("addcmul", [a + 0.5 * b * c for a, b, c in given], second, third, 0.5)
-    both("addcdiv", [a + b / c for a, b, c in given], second, third)
-    both("lerp", [a + c * (b - a) for a, b, c in given], second, third)
-    both("lerp", [a + 0.25 * (b - a) for a, b, c in given], second, 0.25)
+    both("addcmul", [a + 0.5 * b * c for a, b, c in source], second, third, 0.5)
+    both("addcdiv", [a + b / c for a, b, c in source], second, third)
+    both("lerp", [a + c * (b - a) for a, b, c in source], second, third)
+    both("lerp", [a + 0.25 * (b - a) for a, b, c in source], second, 0.25)
 
 
 def test_others():
-    given = arrays()
-    check(_C._foreach_pow(2.0, tensors(given)), [2.0**a for a in given])
-    check(_C._foreach_max(tensors(given)), [a.max() for a in given])
-    lists = tensors(given)
+    source = arrays()
+    check(_C._foreach_pow(2.0, tensors(source)), [2.0**a for a in source])
+    check(_C._foreach_max(tensors(source)), [a.max() for a in source])
+    lists = tensors(source)
     copies = _C._foreach_clone(lists)
     _C._foreach_copy_(copies, tensors(arrays(1)))
     check(copies, arrays(1))
-    check(lists, given)
+    check(lists, source)
     _C._foreach_zero_(lists)
-    check(lists, [0 * a for a in given])
+    check(lists, [0 * a for a in source])
 
 
 def test_lengths_must_agree():
-    given = tensors(arrays())
+    source = tensors(arrays())
     with pytest.raises(RuntimeError, match="must have the same number of tensors, got 3 and 2"):
-        _C._foreach_add(given, given[:2])
+        _C._foreach_add(source, source[:2])
     with pytest.raises(RuntimeError, match="same number of elements as scalar list"):
-        _C._foreach_add(given, [1.0, 2.0])
+        _C._foreach_add(source, [1.0, 2.0])
     with pytest.raises(RuntimeError, match="must have at least one tensor"):
         _C._foreach_exp([])

@@ -47,15 +47,15 @@ def forked(function):
 
 
 def run(program, timeout=120):
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", PREAMBLE + program],
         capture_output=True,
         text=True,
         timeout=timeout,
         check=False,
     )
-    assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
-    return done.stdout
+    assert process.returncode == 0 and not process.stderr, process.stdout + process.stderr
+    return process.stdout
 
 
 NAMES = [

@@ -49,12 +49,12 @@ def test_callbacks_follow_each_other(early):
     if early:
         future.set_result(5)
     chained = future.then(lambda done: done.value() * 2).then(lambda done: done.value() + 1)
-    seen: list[int] = []
-    future.add_done_callback(lambda done: seen.append(done.value()))
+    records: list[int] = []
+    future.add_done_callback(lambda done: records.append(done.value()))
     if not early:
-        assert not chained.done() and seen == []
+        assert not chained.done() and records == []
         future.set_result(5)
-    assert chained.value() == 11 and seen == [5]
+    assert chained.value() == 11 and records == [5]
 
 
 def test_a_callback_that_fails_stops_nobody(caplog):

@@ -16,9 +16,9 @@ def test_steps_of_a_generator(decorator, inside):
 
     @decorator
     def steps():
-        seen = [tl.is_grad_enabled(), (yield tl.is_grad_enabled())]
+        records = [tl.is_grad_enabled(), (yield tl.is_grad_enabled())]
         try:
-            yield seen
+            yield records
         except KeyError:
             yield tl.is_grad_enabled()
         return "end"
@@ -37,19 +37,19 @@ def test_steps_of_a_generator(decorator, inside):
 
 
 def test_a_generator_that_is_closed():
-    seen = []
+    records = []
 
     @tl.no_grad()
     def steps():
         try:
             yield
         finally:
-            seen.append(tl.is_grad_enabled())
+            records.append(tl.is_grad_enabled())
 
     running = steps()
     next(running)
     running.close()
-    assert seen == [False] and tl.is_grad_enabled()
+    assert records == [False] and tl.is_grad_enabled()
 
 
 def test_a_generator_that_raises():
@@ -85,5 +85,5 @@ def test_decorated_classes():
             def __init__(self):
                 self.inside = tl.is_grad_enabled()
 
-    made = Made()
-    assert not made.inside and tl.is_grad_enabled()
+    result = Made()
+    assert not result.inside and tl.is_grad_enabled()

@@ -35,11 +35,11 @@ def test_layer_norm():
     rstd = 1 / np.sqrt(x.var((1, 2), keepdims=True) + 1e-5)
     x_hat = (x - mean) * rstd
     grad, xt, m, r, wt, bt = tensors(g, x, mean, rstd, w, b)
-    made = aten.native_layer_norm_backward.default(grad, xt, [2, 4], m, r, wt, bt, [True] * 3)
-    for found, expected in zip(
-        made, (normalized_gradient(g * w, x_hat, rstd, (1, 2)), (g * x_hat).sum(0), g.sum(0)), strict=True
+    output = aten.native_layer_norm_backward.default(grad, xt, [2, 4], m, r, wt, bt, [True] * 3)
+    for result, expected in zip(
+        output, (normalized_gradient(g * w, x_hat, rstd, (1, 2)), (g * x_hat).sum(0), g.sum(0)), strict=True
     ):
-        same(found, expected)
+        same(result, expected)
     assert aten.native_layer_norm_backward.default(grad, xt, [2, 4], m, r, wt, bt, [False, True, False])[
         ::2
     ] == (
@@ -54,13 +54,13 @@ def test_group_norm():
     mean, rstd = parts.mean(2), 1 / np.sqrt(parts.var(2) + 1e-5)
     x_hat = ((parts - mean[..., None]) * rstd[..., None]).reshape(x.shape)
     grad, xt, m, r, wt = tensors(g, x, mean, rstd, w)
-    made = aten.native_group_norm_backward.default(grad, xt, m, r, wt, 2, 4, 5, 2, [True] * 3)
+    result = aten.native_group_norm_backward.default(grad, xt, m, r, wt, 2, 4, 5, 2, [True] * 3)
     inner = normalized_gradient(
         (g * w[:, None]).reshape(2, 2, 10), x_hat.reshape(2, 2, 10), rstd[..., None], (2,)
     )
-    same(made[0], inner.reshape(x.shape))
-    same(made[1], (g * x_hat).sum((0, 2)))
-    same(made[2], g.sum((0, 2)))
+    same(result[0], inner.reshape(x.shape))
+    same(result[1], (g * x_hat).sum((0, 2)))
+    same(result[2], g.sum((0, 2)))
 
 
 @pytest.mark.parametrize("train", [True, False])
@@ -71,11 +71,11 @@ def test_batch_norm(train):
     rstd = 1 / np.sqrt(var + 1e-5)
     x_hat = (x - mean[:, None]) * rstd[:, None]
     grad, xt, wt, rm, rv, m, r = tensors(g, x, w, running_mean, running_var, mean, rstd)
-    made = aten.native_batch_norm_backward.default(grad, xt, wt, rm, rv, m, r, train, 1e-5, [True] * 3)
+    result = aten.native_batch_norm_backward.default(grad, xt, wt, rm, rv, m, r, train, 1e-5, [True] * 3)
     fixed = g * w[:, None] * rstd[:, None]
-    same(made[0], normalized_gradient(g * w[:, None], x_hat, rstd[:, None], (0, 2)) if train else fixed)
-    same(made[1], (g * x_hat).sum((0, 2)))
-    same(made[2], g.sum((0, 2)))
+    same(result[0], normalized_gradient(g * w[:, None], x_hat, rstd[:, None], (0, 2)) if train else fixed)
+    same(result[1], (g * x_hat).sum((0, 2)))
+    same(result[2], g.sum((0, 2)))
 
 
 def test_negative_log_likelihood():
@@ -83,10 +83,10 @@ def test_negative_log_likelihood():
     expected = np.zeros((3, 3))
     expected[[0, 1], [2, 0]] = -weight[[2, 0]] / weight[[2, 0]].sum()  # class 1 is ignored
     scores, w, total = tensors(of(3, 3), weight, np.array(4.0))
-    found = aten.nll_loss_backward.default(
+    result = aten.nll_loss_backward.default(
         tl.ones((), dtype=tl.float64), scores, tl.tensor(target.tolist()), w, 1, 1, total
     )
-    same(found, expected)
+    same(result, expected)
 
 
 @pytest.mark.parametrize(("name", "mode"), [("reflection", "reflect"), ("replication", "edge")])
@@ -122,10 +122,10 @@ def test_attention(causal):
     same(found_sums, sums)
     gp = g @ v.swapaxes(2, 3)
     gs = p * (gp - (gp * p).sum(-1, keepdims=True)) * 0.5
-    made = aten._scaled_dot_product_flash_attention_for_cpu_backward.default(
+    output = aten._scaled_dot_product_flash_attention_for_cpu_backward.default(
         grad, query, key, value, out, found_sums, 0.0, causal
     )
-    for found, expected in zip(made, (gs @ k, gs.swapaxes(2, 3) @ q, p.swapaxes(2, 3) @ g), strict=True):
-        same(found, expected)
+    for result, expected in zip(output, (gs @ k, gs.swapaxes(2, 3) @ q, p.swapaxes(2, 3) @ g), strict=True):
+        same(result, expected)
     with pytest.raises(NotImplementedError, match="dropout"):
         aten._scaled_dot_product_flash_attention_for_cpu.default(query, key, value, 0.5)

@@ -33,7 +33,7 @@ def test_linear(sizes, outside, mode, align, dtype):
     rng = np.random.default_rng(0)
     x = rng.standard_normal((2, 3, *sizes)).astype(dtype)
     points = rng.uniform(-2, 2, (2, 2, *sizes[1:], len(sizes))).astype(dtype)
-    got = tl.grid_sampler(tl.from_numpy(x), tl.from_numpy(points), 0, OUTSIDE[outside], align).numpy()
+    result = tl.grid_sampler(tl.from_numpy(x), tl.from_numpy(points), 0, OUTSIDE[outside], align).numpy()
     mode = mode or ("mirror" if align else "reflect")
     for n, c in np.ndindex(2, 3):
         where = positions(points[n].astype(np.float64), sizes, align)
@@ -41,15 +41,15 @@ def test_linear(sizes, outside, mode, align, dtype):
         if mode == "constant":  # scipy cuts off half an element before the border
             image, where = np.pad(image, 1), where + 1
         expected = ndimage.map_coordinates(image, where, order=1, mode=mode)
-        np.testing.assert_allclose(got[n, c], expected, atol=1e-4 if dtype == np.float32 else 1e-10)
+        np.testing.assert_allclose(result[n, c], expected, atol=1e-4 if dtype == np.float32 else 1e-10)
 
 
 def test_nearest():
     rng = np.random.default_rng(1)
     x, points = rng.standard_normal((1, 2, 6, 5)), rng.uniform(-1, 1, (1, 4, 4, 2))
-    got = tl.grid_sampler(tl.from_numpy(x), tl.from_numpy(points), 1, 0, True).numpy()
+    result = tl.grid_sampler(tl.from_numpy(x), tl.from_numpy(points), 1, 0, True).numpy()
     rows, columns = np.rint(positions(points[0], (6, 5), True)).astype(int)
-    np.testing.assert_array_equal(got[0], x[0][:, rows, columns])
+    np.testing.assert_array_equal(result[0], x[0][:, rows, columns])
 
 
 @pytest.mark.parametrize("sizes", [(9, 11), (4, 5, 6)])
@@ -62,11 +62,11 @@ def test_many_points_and_channels(sizes, dtype):
         rng.uniform(-1.3, 1.3, (2, *[7] * len(sizes), len(sizes))),
     )
     x, points = x.astype(dtype), points.astype(dtype)
-    got = tl.grid_sampler(tl.from_numpy(x), tl.from_numpy(points), 0, OUTSIDE["border"], True).numpy()
+    result = tl.grid_sampler(tl.from_numpy(x), tl.from_numpy(points), 0, OUTSIDE["border"], True).numpy()
     for n, c in np.ndindex(2, 19):
         where = positions(points[n].astype(np.float64), sizes, True)
         expected = ndimage.map_coordinates(x[n, c].astype(np.float64), where, order=1, mode="nearest")
-        np.testing.assert_allclose(got[n, c], expected, atol=1e-4 if dtype == np.float32 else 1e-10)
+        np.testing.assert_allclose(result[n, c], expected, atol=1e-4 if dtype == np.float32 else 1e-10)
 
 
 @pytest.mark.parametrize("method", METHODS.values())
@@ -98,21 +98,21 @@ def test_derivative(sizes, outside, method):
     x = tl.from_numpy(rng.standard_normal((2, 5, *sizes)))
     y = rng.standard_normal((2, 5, *[9] * d))
     rest = (method, outside, False, [0] * d)
-    got = aten._grid_sample_derivative(tl.from_numpy(y), x, tl.from_numpy(points), *rest).numpy()
+    result = aten._grid_sample_derivative(tl.from_numpy(y), x, tl.from_numpy(points), *rest).numpy()
     for k in range(d):
         step = 1e-6 * np.eye(d)[k]
         after, before = (
             aten._grid_sample(x, tl.from_numpy(points + s), *rest).numpy() for s in (step, -step)
         )
-        np.testing.assert_allclose(got[..., k], ((after - before) / 2e-6 * y).sum(1), rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(result[..., k], ((after - before) / 2e-6 * y).sum(1), rtol=1e-4, atol=1e-6)
 
 
 def test_what_is_not_read_does_not_count():
     """An element beside the one that a point at the border reads."""
     x = tl.tensor([[[[1.0, float("inf"), float("nan"), 2.0]]]])
     points = tl.tensor([[[[-1.1, 0.0], [1.1, 0.0], [-3.0, 0.0]]]])
-    got = tl.grid_sampler(x, points, 0, OUTSIDE["zeros"], False)
-    np.testing.assert_allclose(got.flatten().numpy(), [0.3, 0.6, 0], rtol=1e-5)
+    result = tl.grid_sampler(x, points, 0, OUTSIDE["zeros"], False)
+    np.testing.assert_allclose(result.flatten().numpy(), [0.3, 0.6, 0], rtol=1e-5)
     back = aten._grid_sample_adjoint(tl.ones(1, 1, 1, 3), points, x.shape, 0, 0, False, [0, 0])
     np.testing.assert_allclose(back.flatten().numpy(), [0.3, 0, 0, 0.3], rtol=1e-5)
 
@@ -136,8 +136,10 @@ def test_cubic(outside, padding, align):
     rows, columns = positions(points[0], (9, 8), align)
     for (i, j), value in np.ndenumerate(wide):
         expected += value * cubic(rows - (i - 6)) * cubic(columns - (j - 6))
-    got = tl.grid_sampler(tl.from_numpy(image[None, None]), tl.from_numpy(points), 2, OUTSIDE[outside], align)
-    np.testing.assert_allclose(got[0, 0].numpy(), expected, atol=1e-10)
+    result = tl.grid_sampler(
+        tl.from_numpy(image[None, None]), tl.from_numpy(points), 2, OUTSIDE[outside], align
+    )
+    np.testing.assert_allclose(result[0, 0].numpy(), expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("method", METHODS.values())
@@ -146,8 +148,8 @@ def test_cubic(outside, padding, align):
 def test_nan_stands_for_minus_one(method, outside, align):
     image, nan = tl.arange(1.0, 13.0).reshape(1, 1, 3, 4), float("nan")
     first, second = [[0.25, nan], [nan, -0.5], [nan, nan]], [[0.25, -1.0], [-1.0, -0.5], [-1.0, -1.0]]
-    got, want = (tl.grid_sampler(image, tl.tensor([[p]]), method, outside, align) for p in (first, second))
-    assert got.tolist() == want.tolist()
+    result, want = (tl.grid_sampler(image, tl.tensor([[p]]), method, outside, align) for p in (first, second))
+    assert result.tolist() == want.tolist()
 
 
 @pytest.mark.parametrize("strange", [float("inf"), -1e30, 1e9])
@@ -185,16 +187,16 @@ def test_affine_grid(size, align):
     ends = [np.zeros(1) if m == 1 else np.linspace(-1, 1, m) * (1 if align else (m - 1) / m) for m in size]
     mesh = np.stack([*np.meshgrid(*ends, indexing="ij")[::-1], np.ones(size)], -1)
     expected = np.einsum("bij,...j->b...i", theta, mesh)
-    got = tl.affine_grid_generator(tl.from_numpy(theta), (2, 1, *size), align).numpy()
-    np.testing.assert_allclose(got, expected, atol=1e-12)
+    result = tl.affine_grid_generator(tl.from_numpy(theta), (2, 1, *size), align).numpy()
+    np.testing.assert_allclose(result, expected, atol=1e-12)
 
 
 def test_pixel_shuffle():
     x = np.arange(2 * 18 * 2 * 4).reshape(2, 18, 2, 4)
     expected = x.reshape(2, 2, 3, 3, 2, 4).transpose(0, 1, 4, 2, 5, 3).reshape(2, 2, 6, 12)
-    got = tl.pixel_shuffle(tl.from_numpy(x), 3)
-    np.testing.assert_array_equal(got.numpy(), expected)
-    np.testing.assert_array_equal(tl.pixel_unshuffle(got, 3).numpy(), x)
+    result = tl.pixel_shuffle(tl.from_numpy(x), 3)
+    np.testing.assert_array_equal(result.numpy(), expected)
+    np.testing.assert_array_equal(tl.pixel_unshuffle(result, 3).numpy(), x)
 
 
 def test_channel_shuffle():

@@ -91,8 +91,8 @@ def test_lerp(weight, dtype):
     x, y = half(X, dtype), half(Y, dtype)
     a, b, w = rounded(X, dtype), rounded(Y, dtype), np.float32(weight)
     want = a + w * (b - a) if weight < 0.5 else b - (b - a) * (np.float32(1) - w)
-    for got in (tl.lerp(x, y, weight), tl._foreach_lerp([x], [y], weight)[0], x.clone().lerp_(y, weight)):
-        check(got, want, dtype)
+    for result in (tl.lerp(x, y, weight), tl._foreach_lerp([x], [y], weight)[0], x.clone().lerp_(y, weight)):
+        check(result, want, dtype)
 
 
 # ---- the sweep: every elementwise row that takes numbers -----------------------------------------------------------
@@ -270,8 +270,8 @@ def test_the_signs_of_zeros_of_activations():
 def test_numbers_in_tensors_are_wrapped_before_small_integers_compute(name):
     x = tl.tensor([1, 7, 100], dtype=tl.uint8)
     for wide in (300, 259):
-        got = getattr(tl, name)(x, tl.tensor(wide))
-        assert got.tolist() == getattr(tl, name)(x, tl.tensor(wide % 256, dtype=tl.uint8)).tolist()
+        result = getattr(tl, name)(x, tl.tensor(wide))
+        assert result.tolist() == getattr(tl, name)(x, tl.tensor(wide % 256, dtype=tl.uint8)).tolist()
 
 
 # ---- the sweep of what is no elementwise row, or reaches one by another name ----------------------------------------
@@ -347,9 +347,9 @@ def test_factors_of_an_outer_product_are_of_the_tensors_type(number, dtype):
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
 def test_a_reflected_quotient_of_tensors_has_the_type_of_the_reciprocal(dtype):
-    whole, x = tl.tensor([3, 4]), tl.tensor([1.0, 2.0], dtype=dtype)
-    assert whole.__rtruediv__(x).dtype is tl.float32 and (x / whole).dtype is dtype
-    assert whole.__rtruediv__(x).tolist() == (whole.reciprocal() * x).tolist()
-    assert whole.__rtruediv__(2).tolist() == (2 / whole).tolist()
+    full, x = tl.tensor([3, 4]), tl.tensor([1.0, 2.0], dtype=dtype)
+    assert full.__rtruediv__(x).dtype is tl.float32 and (x / full).dtype is dtype
+    assert full.__rtruediv__(x).tolist() == (full.reciprocal() * x).tolist()
+    assert full.__rtruediv__(2).tolist() == (2 / full).tolist()
     with pytest.raises(TypeError):
-        whole.__rtruediv__("a") / 1
+        full.__rtruediv__("a") / 1

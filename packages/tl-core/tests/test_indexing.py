@@ -117,20 +117,20 @@ def without_integers(array, index):
     if not any(is_array) or any(i.dtype == bool and i.ndim != 1 for i in index if isinstance(i, np.ndarray)):
         return array, index
     own = [
-        int(i) if whole else slice(None) for i, whole in zip(index, is_integer, strict=True) if i is not None
+        int(i) if full else slice(None) for i, full in zip(index, is_integer, strict=True) if i is not None
     ]
-    return array[(*own, ...)], tuple(i for i, whole in zip(index, is_integer, strict=True) if not whole)
+    return array[(*own, ...)], tuple(i for i, full in zip(index, is_integer, strict=True) if not full)
 
 
 def check_read(array, tensor, index):
     note(f"{array.shape} {tensor.stride()} {index}")
     first, rest = without_integers(array, index)
-    got, want = tensor[of_tensors(index)], first[rest]
-    assert tuple(got.shape) == want.shape
-    np.testing.assert_array_equal(got.numpy(), want)
+    result, want = tensor[of_tensors(index)], first[rest]
+    assert tuple(result.shape) == want.shape
+    np.testing.assert_array_equal(result.numpy(), want)
     ghost = ghost_of(tensor)[of_tensors(index)]
-    assert (ghost.shape, ghost.dtype, ghost.stride()) == (got.shape, got.dtype, got.stride())
-    return got
+    assert (ghost.shape, ghost.dtype, ghost.stride()) == (result.shape, result.dtype, result.stride())
+    return result
 
 
 def ghost_of(tensor):
@@ -142,8 +142,8 @@ def ghost_of(tensor):
 @given(st.data())
 def test_basic_reading_gives_a_view(data):
     array, tensor = data.draw(tensors())
-    got = check_read(array, tensor, data.draw(basic_indices(array.shape)))
-    assert tl._C._is_alias_of(got, tensor)
+    result = check_read(array, tensor, data.draw(basic_indices(array.shape)))
+    assert tl._C._is_alias_of(result, tensor)
 
 
 @MANY
@@ -201,10 +201,10 @@ def test_adding_at_positions(data):
     want = np.zeros(size)
     np.add.at(want, np.array(positions, dtype=int), 1.5)
     index = tl.tensor(positions, dtype=tl.int64)
-    got = tl.zeros(size, dtype=tl.float64).index_put_(
+    result = tl.zeros(size, dtype=tl.float64).index_put_(
         (index,), tl.full((len(positions),), 1.5, dtype=tl.float64), accumulate=True
     )
-    np.testing.assert_array_equal(got.numpy(), want)
+    np.testing.assert_array_equal(result.numpy(), want)
 
 
 @MANY
@@ -218,9 +218,9 @@ def test_gather_and_scatter(data):
     x, i = tl.from_numpy(array), tl.from_numpy(index)
     np.testing.assert_array_equal(x.gather(dim, i).numpy(), np.take_along_axis(array, index, dim))
     order = np.argsort(index, dim, kind="stable")
-    written = np.zeros_like(array)
-    np.put_along_axis(written, order, array, dim)
-    np.testing.assert_array_equal(tl.zeros_like(x).scatter(dim, tl.from_numpy(order), x).numpy(), written)
+    text = np.zeros_like(array)
+    np.put_along_axis(text, order, array, dim)
+    np.testing.assert_array_equal(tl.zeros_like(x).scatter(dim, tl.from_numpy(order), x).numpy(), text)
 
 
 @pytest.mark.parametrize(
@@ -268,11 +268,11 @@ def test_scatter_refuses_an_index_outside_and_leaves_its_input_alone():
 def test_combined_bfloat16_round_to_even_and_keep_nan(reduce):
     numbers = [1.0, -2.5, 0.0, 3e38, 2.0**-130, float("inf"), float("-inf"), float("nan"), 1.0078125, 257.0]
     x, y = (t.reshape(-1) for t in tl.meshgrid(*[tl.tensor(numbers, dtype=tl.bfloat16)] * 2, indexing="ij"))
-    got = x.scatter_reduce(0, tl.arange(x.numel()), y, reduce)
+    result = x.scatter_reduce(0, tl.arange(x.numel()), y, reduce)
     combine = {"sum": tl.add, "prod": tl.mul, "amax": tl.maximum, "amin": tl.minimum}[reduce]
     want = combine(x.float(), y.float()).to(tl.bfloat16)
-    assert tl.equal(got.isnan(), want.isnan())
-    assert tl.equal(got.nan_to_num(), want.nan_to_num())
+    assert tl.equal(result.isnan(), want.isnan())
+    assert tl.equal(result.nan_to_num(), want.nan_to_num())
 
 
 def test_positions_in_tensors_without_elements():

@@ -88,13 +88,13 @@ def test_convolutions_round_the_exact_sum_once(case, signed, zeros):
     for relu in (False, True):
         want = np.clip(np.rint(y) + out_zero, out_zero if relu else low, low + 255)
         for layout in (integers, integers.transpose(1, -1).contiguous().transpose(1, -1)):
-            got = tl._int8_convolution(
+            result = tl._int8_convolution(
                 layout, 0.02, zero, *packed(w, groups), tensor(scales, tl.float32),
                 tensor(w_zero, tl.int32) if zeros else None, tensor(bias, tl.float32), kernel, stride, padding,
                 dilation, groups, 0.4, out_zero, relu,
             )  # fmt: skip
-            assert got.shape == want.shape
-            assert np.array_equal(got.numpy().astype(np.int64), want)
+            assert result.shape == want.shape
+            assert np.array_equal(result.numpy().astype(np.int64), want)
         # Without a scale, the exact sum is scaled and shifted in one rounding.
         exact = sums.astype(np.float32) * unit.astype(np.float64).reshape(column) + bias.astype(
             np.float64

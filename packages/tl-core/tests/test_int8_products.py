@@ -67,11 +67,11 @@ def test_int8_linear_rounds_the_exact_sum_once(m, n, k, signed, zeros):
     y = (sums.astype(np.float32) + bias / unit) * (unit / np.float32(0.05))
     for relu in (False, True):
         want = np.clip(np.rint(y) + out_zero, out_zero if relu else low, low + 255)
-        got = tl._int8_linear(
+        result = tl._int8_linear(
             tensor(x, tl.int8 if signed else tl.uint8), 0.02, zero, *packed(w), tensor(scales, tl.float32),
             tensor(w_zero, tl.int32) if zeros else None, tensor(bias, tl.float32), 0.05, out_zero, relu,
         )  # fmt: skip
-        assert np.array_equal(got.numpy().astype(np.int64), want)
+        assert np.array_equal(result.numpy().astype(np.int64), want)
         floats = tl._int8_linear(
             tensor(x, tl.int8 if signed else tl.uint8), 0.02, zero, *packed(w), tensor(scales, tl.float32),
             tensor(w_zero, tl.int32) if zeros else None, tensor(bias, tl.float32), None, None, relu,
@@ -88,7 +88,7 @@ def test_dynamic_linear_adds_the_bias_to_the_exact_sum(m, n, k, reduce_range):
     x = rng.standard_normal((m, k)).astype(np.float32)
     w, scales = integers(rng, -128, 127, n, k), rng.uniform(0.001, 0.01, n).astype(np.float32)
     bias = rng.standard_normal(n).astype(np.float32)
-    got = tl._int8_linear_dynamic(
+    result = tl._int8_linear_dynamic(
         tensor(x, tl.float32),
         *packed(w),
         tensor(scales, tl.float32),
@@ -111,7 +111,7 @@ def test_dynamic_linear_adds_the_bias_to_the_exact_sum(m, n, k, reduce_range):
     )
     sums = (quantized - zero) @ w.T
     want = exact_fma(sums.astype(np.float32), scales * scale, np.broadcast_to(bias, (m, n)))
-    assert np.array_equal(got.numpy(), want)
+    assert np.array_equal(result.numpy(), want)
 
 
 @pytest.mark.parametrize(("m", "n", "k"), SIZES)
@@ -129,8 +129,8 @@ def test_int_mm_is_exact(m, n, k):
 def test_more_terms_than_int32_holds():
     k = 66_000
     x, w = tl.full((1, k), 255, dtype=tl.uint8), tl.full((1, k), -128, dtype=tl.int8)
-    got = tl._int8_linear(x, 1.0, 0, *tl._pack_int8(w), tl.ones(1), None, None, 2.0**24, 200)
-    assert int(got) == 200 + round(-255 * 128 * k / 2**24)
+    result = tl._int8_linear(x, 1.0, 0, *tl._pack_int8(w), tl.ones(1), None, None, 2.0**24, 200)
+    assert int(result) == 200 + round(-255 * 128 * k / 2**24)
     y = tl._int8_linear_dynamic(tl.ones(1, k), *tl._pack_int8(w), tl.ones(1), reduce_range=False)
     assert float(y) == pytest.approx(-128.0 * k, rel=1e-6)
 

@@ -106,8 +106,8 @@ def answer(callee: Callee, make: row_samples.Make, k: int, names: dict[str, str]
     tl.manual_seed(0)
     values = make()
     own = values[: len(values) - len(callee.args)] + values[len(values) - len(callee.args) :][:k]
-    given = dict(zip((a.name for a in callee.args), values[-len(callee.args) :] if callee.args else []))
-    keywords = {shown: given[name] for name, shown in names.items()}
+    source = dict(zip((a.name for a in callee.args), values[-len(callee.args) :] if callee.args else []))
+    keywords = {shown: source[name] for name, shown in names.items()}
     if backwards:
         keywords = dict(reversed(keywords.items()))
     try:

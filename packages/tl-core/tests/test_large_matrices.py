@@ -70,8 +70,8 @@ def test_eigh(kind, dtype):
     wide = a.astype(np.complex128)
     assert size(wide @ vectors - vectors * values) <= bound(a, 10)
     want = np.linalg.eigvalsh(wide)
-    for got in (values, tl.linalg.eigvalsh(tl.from_numpy(a)).numpy()):
-        assert np.abs(got - want).max() <= bound(a, 4)
+    for result in (values, tl.linalg.eigvalsh(tl.from_numpy(a)).numpy()):
+        assert np.abs(result - want).max() <= bound(a, 4)
 
 
 @of_dtype
@@ -103,7 +103,7 @@ def test_eig(dtype):
     )
     assert abs(values.astype(np.complex128).sum() - np.trace(wide)) <= bound(a, 10 * np.sqrt(ORDER))
     alone = tl.linalg.eigvals(tl.from_numpy(a)).numpy()
-    for got in (values, alone):
-        distance = np.abs(got[:, None] - np.linalg.eigvals(wide)[None])
+    for result in (values, alone):
+        distance = np.abs(result[:, None] - np.linalg.eigvals(wide)[None])
         assert np.array_equal(np.sort(distance.argmin(1)), np.arange(ORDER))
         assert distance.min(1).max() <= bound(a, 30)

@@ -27,9 +27,9 @@ NS = "_test_library"
 
 @pytest.fixture
 def lib() -> Iterator[Library]:
-    made = Library(NS, "FRAGMENT")
-    yield made
-    made._destroy()
+    result = Library(NS, "FRAGMENT")
+    yield result
+    result._destroy()
 
 
 def raises(kind: type[Exception], text: str) -> Any:
@@ -134,15 +134,15 @@ def test_every_kind_of_argument_comes_to_the_function(lib: Library) -> None:
         "f(Tensor x, Tensor? y, Tensor[] xs, Tensor?[] ys, int i, float f, bool b, str s, ScalarType t, Device d, "
         "Layout l, MemoryFormat m, int[] is, float[] fs, bool[] bs, Scalar n, str[] strings, Any o) -> int"
     )
-    seen: list[Any] = []
-    lib.impl("f", lambda *args: seen.extend(args) or len(args), "CPU")
+    records: list[Any] = []
+    lib.impl("f", lambda *args: records.extend(args) or len(args), "CPU")
     x, anything = tl.ones(2), object()
-    given = (x, None, [x, x], [None, x], 3, 1.5, True, "text", tl.int8, tl.device("cpu"), tl.strided,
+    source = (x, None, [x, x], [None, x], 3, 1.5, True, "text", tl.int8, tl.device("cpu"), tl.strided,
              tl.contiguous_format, [1, 2], [0.5], [True, False], 2 + 1j, ["a", "b"], anything)  # fmt: skip
-    assert getattr(tl.ops, NS).f(*given) == 18
-    assert seen[0] is x and seen[2][1] is x and seen[-1] is anything
-    assert [type(s) for s in seen] == [type(g) for g in given]
-    assert seen[4:] == list(given[4:])
+    assert getattr(tl.ops, NS).f(*source) == 18
+    assert records[0] is x and records[2][1] is x and records[-1] is anything
+    assert [type(s) for s in records] == [type(g) for g in source]
+    assert records[4:] == list(source[4:])
 
 
 def test_more_results_than_a_call_can_have(lib: Library) -> None:
@@ -160,9 +160,9 @@ def test_more_results_than_a_call_can_have(lib: Library) -> None:
 def test_a_result_comes_back_as_it_was_made(lib: Library, kind: str, made: Any) -> None:
     lib.define(f"f() -> {kind}")
     lib.impl("f", lambda: made, "CompositeExplicitAutograd")
-    got = getattr(tl.ops, NS).f()
-    assert type(got) is type(made)
-    assert got is made if isinstance(made, tl.Tensor) else str(got) == str(made)
+    result = getattr(tl.ops, NS).f()
+    assert type(result) is type(made)
+    assert result is made if isinstance(made, tl.Tensor) else str(result) == str(made)
 
 
 @pytest.mark.parametrize(
@@ -564,17 +564,17 @@ def test_a_function_for_all_operators_while_its_key_is_included() -> None:
 
 
 def test_functions_of_several_keys_pass_calls_on() -> None:
-    seen = []
+    records = []
 
     def above(keys: DispatchKeySet, op: Any, *args: Any, **kwargs: Any) -> Any:
-        seen.append("above")
-        if "below" in seen:
+        records.append("above")
+        if "below" in records:
             with excluded(MODE, WRAPPER):
                 return op(*args, **kwargs)
         return op.redispatch(keys.remove(MODE), *args, **kwargs)
 
     def below(op: Any, *args: Any, **kwargs: Any) -> Any:
-        seen.append("below")
+        records.append("below")
         return args[0] - args[1]  # a call of its own, which meets both
 
     with library._scoped_library("_", "IMPL") as everywhere:
@@ -582,9 +582,9 @@ def test_functions_of_several_keys_pass_calls_on() -> None:
         everywhere.fallback(below, WRAPPER)
         x = tl.ones(1)
         with included(MODE, WRAPPER):
-            made = x + x
-    assert made.item() == 0.0
-    assert seen == ["above", "below", "above"]
+            result = x + x
+    assert result.item() == 0.0
+    assert records == ["above", "below", "above"]
     with library._scoped_library("_", "IMPL") as everywhere:
         everywhere.fallback(library.fallthrough_kernel, MODE)
         with included(MODE):

@@ -123,14 +123,14 @@ def test_least_squares(field, batch, n):
     a, b = drawn(*batch, n + 3, n, dtype=field), drawn(*batch, n + 3, 2, dtype=field)
     expected = np.linalg.pinv(a.numpy()) @ b.numpy()
     for driver in ("gels", "gelsy", "gelsd", "gelss"):
-        found = linalg.lstsq(a, b, driver=driver)
-        close(found.solution, expected, 2000)
+        result = linalg.lstsq(a, b, driver=driver)
+        close(result.solution, expected, 2000)
         if driver != "gelsy":
-            close(found.residuals, (np.abs(a.numpy() @ expected - b.numpy()) ** 2).sum(-2), 2000)
+            close(result.residuals, (np.abs(a.numpy() @ expected - b.numpy()) ** 2).sum(-2), 2000)
         if driver != "gels":
-            assert found.rank.dtype == tl.int64 and (found.rank == n).all()
+            assert result.rank.dtype == tl.int64 and (result.rank == n).all()
         if driver in ("gelsd", "gelss"):
-            close(found.singular_values, np.linalg.svd(a.numpy(), compute_uv=False))
+            close(result.singular_values, np.linalg.svd(a.numpy(), compute_uv=False))
     close(linalg.pinv(a), np.linalg.pinv(a.numpy()), 2000)
     close(
         linalg.pinv(definite(*batch, n=n, dtype=field), hermitian=True),
@@ -270,21 +270,23 @@ def run(code, env):
 
 
 def test_without_lapack_an_error_says_what_to_install():
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", ABSENT], capture_output=True, text=True, check=True, env=without_name()
     )
-    assert done.stdout.startswith("30.0 30.0\nlinalg.eigh: needs LAPACK, and none was found; install it with")
+    assert process.stdout.startswith(
+        "30.0 30.0\nlinalg.eigh: needs LAPACK, and none was found; install it with"
+    )
 
 
 def test_a_path_that_the_user_sets_comes_first():
     code = "import tl_core as tl; tl.linalg.eigh(tl.eye(2))"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         env=without_name() | {"TL_LAPACK": "/nowhere.so"},
     )
-    assert done.returncode and "LAPACK cannot be loaded: /nowhere.so" in done.stderr
+    assert process.returncode and "LAPACK cannot be loaded: /nowhere.so" in process.stderr
 
 
 def test_low_rank_is_found():
@@ -313,8 +315,8 @@ def test_functions_made_of_products():
     b = drawn(2, 3, dtype=tl.float64, seed=1)
     close(linalg.tensorsolve(t, b), np.linalg.tensorsolve(t.numpy(), b.numpy()))
     close(linalg.tensorsolve(t.permute(2, 0, 1), b, dims=(0,)), np.linalg.tensorsolve(t.numpy(), b.numpy()))
-    found = linalg.solve_ex(a, drawn(2, 3, 2, dtype=tl.float64))
-    close(a @ found.result, drawn(2, 3, 2, dtype=tl.float64))
+    result = linalg.solve_ex(a, drawn(2, 3, 2, dtype=tl.float64))
+    close(a @ result.result, drawn(2, 3, 2, dtype=tl.float64))
     assert linalg.solve_ex(tl.zeros(2, 2), tl.ones(2)).info.item() == 1
 
 

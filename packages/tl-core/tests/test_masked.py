@@ -62,10 +62,10 @@ def test_reductions(name, dim):
         expected = REDUCTIONS[name](a, dim)
         numpy.testing.assert_allclose(function(x, **how).numpy(), expected, rtol=1e-12)
     assert function(x, **how, keepdim=True).shape == tuple(1 if d == dim else n for d, n in enumerate(SHAPE))
-    whole = tl.ones(SHAPE, dtype=tl.bool)
-    assert tl.equal(function(x, dim=dim), function(x, dim=dim, mask=whole)) or name in ("var", "std", "mean")
+    full = tl.ones(SHAPE, dtype=tl.bool)
+    assert tl.equal(function(x, dim=dim), function(x, dim=dim, mask=full)) or name in ("var", "std", "mean")
     numpy.testing.assert_allclose(
-        function(x, dim=dim).numpy(), function(x, dim=dim, mask=whole).numpy(), rtol=1e-12
+        function(x, dim=dim).numpy(), function(x, dim=dim, mask=full).numpy(), rtol=1e-12
     )
     assert function(x.float(), **how).dtype == tl.float32
     assert function(x, **how, dtype=tl.float32).dtype == tl.float32
@@ -112,11 +112,11 @@ def test_along_a_dimension():
     e = numpy.exp(a)
     counts = mask.numpy()
     p = (e / e.sum(1, keepdims=True)).filled(0)
-    made = masked.softmax(x, 1, mask=mask).numpy()
-    numpy.testing.assert_allclose(made[1:], p[1:], rtol=1e-12)
+    result = masked.softmax(x, 1, mask=mask).numpy()
+    numpy.testing.assert_allclose(result[1:], p[1:], rtol=1e-12)
     numpy.testing.assert_allclose(masked.log_softmax(x, 1, mask=mask).exp().numpy()[1:], p[1:], rtol=1e-12)
     numpy.testing.assert_allclose(masked.softmin(-x, 1, mask=mask).numpy()[1:], p[1:], rtol=1e-12)
-    assert numpy.isnan(made[0]).all()
+    assert numpy.isnan(result[0]).all()
     numpy.testing.assert_allclose(masked.cumsum(x, 1, mask=mask).numpy(), numpy.cumsum(a.filled(0), 1))
     numpy.testing.assert_allclose(masked.cumprod(x, 1, mask=mask).numpy(), numpy.cumprod(a.filled(1), 1))
     normal = masked.normalize(x, 2.0, 1, mask=mask).numpy()
@@ -209,10 +209,10 @@ def test_unary(name):
     more = {"clamp": (-0.5, 0.5), "clip": (-0.5, 0.5), "pow": (2.0,)}.get(name.rstrip("_"), ())
     function = getattr(tl, name, None) or getattr(tl.Tensor, name)
     m = masked_tensor(x, mask)
-    made = function(m, *more)
-    wanted = function(x.clone(), *more)
-    assert tl.equal(made.get_mask(), mask) and (made is m or not name.endswith("_"))
-    assert tl.equal(made.get_data().nan_to_num(), wanted.nan_to_num())
+    result = function(m, *more)
+    expected = function(x.clone(), *more)
+    assert tl.equal(result.get_mask(), mask) and (result is m or not name.endswith("_"))
+    assert tl.equal(result.get_data().nan_to_num(), expected.nan_to_num())
 
 
 @pytest.mark.parametrize("name", [*binary.BINARY_NAMES, *binary.INPLACE_BINARY_NAMES])
@@ -222,10 +222,10 @@ def test_binary(name):
     if "bitwise" in name or "shift" in name:
         x, y = (x * 10).long(), y.abs().long()
     function = getattr(tl, name, None) or getattr(tl.Tensor, name)
-    wanted = function(x.clone(), y).nan_to_num()
+    expected = function(x.clone(), y).nan_to_num()
     for other in (masked_tensor(y, mask), y):
-        made = function(masked_tensor(x, mask), other)
-        assert tl.equal(made.get_mask(), mask) and tl.equal(made.get_data().nan_to_num(), wanted)
+        result = function(masked_tensor(x, mask), other)
+        assert tl.equal(result.get_mask(), mask) and tl.equal(result.get_data().nan_to_num(), expected)
     with pytest.raises(ValueError, match=r"Input masks must match\."):
         function(masked_tensor(x, mask), masked_tensor(y, ~mask))
 
@@ -246,12 +246,12 @@ def test_reductions_of_masked_tensors(dim):
     x, mask, a = pair()
     m = masked_tensor(x, mask)
     how = () if dim is None else (dim,)
-    for name, wanted in (
+    for name, expected in (
         ("sum", a.sum(dim)), ("mean", a.mean(dim)), ("amax", a.max(dim)), ("amin", a.min(dim)), ("prod", a.prod(dim)),
         ("norm", None), ("all", None),
     ):  # fmt: skip
-        if wanted is not None:
-            assert_masked(getattr(m, name)(*how), wanted)
+        if expected is not None:
+            assert_masked(getattr(m, name)(*how), expected)
     assert_masked(m.norm(dim=dim), numpy.sqrt((a * a).sum(dim)))
     assert_masked((m > -10).all(*how), (a > -10).all(dim))
     assert m.sum(1, keepdim=True).shape == (4, 1) and m.var(0).get_mask().tolist() == mask.any(0).tolist()
@@ -281,10 +281,10 @@ def test_views_and_selections():
 
 def test_softmax():
     x, mask, a = pair()
-    made = tl.softmax(masked_tensor(x, mask), 1)
+    result = tl.softmax(masked_tensor(x, mask), 1)
     e = numpy.ma.exp(a)
     numpy.testing.assert_allclose(
-        made.to_tensor(0.0).numpy()[1:], (e / e.sum(1, keepdims=True)).filled(0)[1:]
+        result.to_tensor(0.0).numpy()[1:], (e / e.sum(1, keepdims=True)).filled(0)[1:]
     )
 
 

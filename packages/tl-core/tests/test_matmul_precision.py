@@ -24,10 +24,10 @@ def precision(request):
 
 
 def with_all_bits(a, b):
-    chosen = tl.get_float32_matmul_precision()
+    choice = tl.get_float32_matmul_precision()
     tl.set_float32_matmul_precision("highest")
     product = a @ b
-    tl.set_float32_matmul_precision(chosen)
+    tl.set_float32_matmul_precision(choice)
     return product
 
 
@@ -51,19 +51,19 @@ def test_error_is_that_of_the_bits(precision, m, k, n):
 def test_addmm_and_batches(precision):
     c, a, b = tl.randn(40, 150), tl.randn(3, 40, 120), tl.randn(3, 120, 150)
     bound = 2.0 ** (1 - BITS[precision])
-    for got, want in (
+    for result, want in (
         (tl.addmm(c, a[0], b[0], beta=2, alpha=-3), 2 * c.double() - 3 * (a[0].double() @ b[0].double())),
         (a @ b, a.double() @ b.double()),
     ):
-        np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=0, atol=bound * 3 * 120)
+        np.testing.assert_allclose(result.numpy(), want.numpy(), rtol=0, atol=bound * 3 * 120)
 
 
 def test_many_rows_do_not_depend_on_their_number(precision):
     a, b = tl.randn(600, 700), tl.randn(700, 200)
-    whole = a @ b
+    full = a @ b
     for rows in (16, 31, 32, 33, 100, 513):
-        assert r.same(a[:rows] @ b, whole[:rows])
-    assert r.same((a[:40] @ b.t().contiguous().t()), whole[:40])
+        assert r.same(a[:rows] @ b, full[:rows])
+    assert r.same((a[:40] @ b.t().contiguous().t()), full[:40])
 
 
 def test_skinny_products_have_all_bits(precision):
@@ -88,11 +88,11 @@ def test_numbers_without_parts(precision, number):
     a, b = tl.randn(50, 200), tl.randn(200, 100)
     a[7, 30] = a[40, 199] = b[100, 55] = number
     b[30, 2] = 0
-    got, want = a @ b, with_all_bits(a, b)
+    result, want = a @ b, with_all_bits(a, b)
     unlike = ~want.isfinite()
-    assert unlike.any() and r.same(got[unlike], want[unlike])
+    assert unlike.any() and r.same(result[unlike], want[unlike])
     bound = 2.0 ** (2 - BITS[precision]) * (a[~unlike.any(1)].abs() @ b.abs())[:, ~unlike.any(0)]
-    assert ((got - want).abs()[~unlike.any(1)][:, ~unlike.any(0)] <= bound).all()
+    assert ((result - want).abs()[~unlike.any(1)][:, ~unlike.any(0)] <= bound).all()
 
 
 @pytest.mark.parametrize("small, other", [(1e-39, 1.0), (1e-35, 1e30), (1e-25, 1e-15), (3e-20, 3e-20)])
@@ -124,10 +124,10 @@ def test_whole_numbers_of_few_bits_are_exact(precision):
 )
 def test_differences_of_products_have_all_bits(precision, call):
     tl.manual_seed(5)
-    got = call()
+    result = call()
     tl.set_float32_matmul_precision("highest")
     tl.manual_seed(5)
-    assert r.same(got, call())
+    assert r.same(result, call())
 
 
 def test_a_word_is_refused():

@@ -63,9 +63,9 @@ def test_free_blocks_are_kept_and_given_back():
 def test_large_blocks_name_the_line_that_made_them():
     x, here = tl.zeros(1 << 20), line()
     y, there = (x + x), line()  # works without the interpreter's lock
-    found = groups_here()
-    assert found[here]["bytes"] == found[there]["bytes"] == 4 * MIB
-    assert found[here]["function"] == "test_large_blocks_name_the_line_that_made_them"
+    result = groups_here()
+    assert result[here]["bytes"] == result[there]["bytes"] == 4 * MIB
+    assert result[here]["function"] == "test_large_blocks_name_the_line_that_made_them"
     del x, y
     assert not groups_here()
 
@@ -125,11 +125,11 @@ def test_blocks_name_their_module_while_they_are_recorded():
     model, x = Doubling(), tl.zeros(3000)
     with memory.record_memory(model):
         inside, outside = model(x), x.clone()
-        found = {g["module"]: g["bytes"] for g in groups_here().values()}
+        result = {g["module"]: g["bytes"] for g in groups_here().values()}
         with pytest.raises(AttributeError):
             model(tl.zeros(2).fill_)  # no tensor: the scope is left all the same
         after = x.clone()
-    assert found == {"enc.2": 12000, "": 12000}
+    assert result == {"enc.2": 12000, "": 12000}
     assert not model.before and not model.after
     del inside, outside, after
 

@@ -31,8 +31,8 @@ OPERATORS = {
 def test_results_take_over_the_order_of_strides(name):
     f, x = OPERATORS[name], image()
     expected = f(x.contiguous())
-    for given in (x, image()[:, :, ::1, :]):
-        result = f(given)
+    for source in (x, image()[:, :, ::1, :]):
+        result = f(source)
         assert result.is_contiguous(memory_format=LAST)
         assert result.equal(expected)
 
@@ -88,12 +88,12 @@ def test_out_that_is_resized_has_the_order_of_the_operands(order):
     ids=["cat", "avg_pool2d", "upsample_nearest2d", "upsample_bilinear2d"],
 )
 def test_out_that_is_resized_has_the_order_of_the_result(f):
-    empty, given = tl.empty(0), tl.empty(0)
+    empty, source = tl.empty(0), tl.empty(0)
     f(image(), empty)
-    f(image().contiguous(), given)
-    assert empty.is_contiguous(memory_format=LAST) and given.is_contiguous() and tl.equal(empty, given)
-    f(image(), given)
-    assert given.is_contiguous()  # of the right size: as it was
+    f(image().contiguous(), source)
+    assert empty.is_contiguous(memory_format=LAST) and source.is_contiguous() and tl.equal(empty, source)
+    f(image(), source)
+    assert source.is_contiguous()  # of the right size: as it was
 
 
 def test_channel_shuffle_keeps_the_format():

@@ -88,9 +88,9 @@ def test_threads_and_modules_are_told():
     other = threading.Thread(target=lambda: kept.append(tl.zeros(5)))
     other.start()
     other.join()
-    found = {s["address"]: s["blocks"][0] for s in history.snapshot()["segments"]}
-    assert found[kept[0].data_ptr()]["module"] == "encoder.2"
-    assert any("test_memory_history" in f["filename"] for f in found[kept[1].data_ptr()]["frames"])
+    result = {s["address"]: s["blocks"][0] for s in history.snapshot()["segments"]}
+    assert result[kept[0].data_ptr()]["module"] == "encoder.2"
+    assert any("test_memory_history" in f["filename"] for f in result[kept[1].data_ptr()]["frames"])
 
 
 def test_a_failure_leaves_a_snapshot(tmp_path, monkeypatch):

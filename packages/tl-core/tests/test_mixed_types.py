@@ -14,33 +14,33 @@ SMALL = [tl.uint8, tl.int8, tl.int16, tl.int32]
 def test_addr_multiplies_in_the_type_of_the_result(dtype, beta):
     a, b = [100, 120], [90, 7, 110]
     for wide in (tl.int64, tl.float64):
-        found = tl.addr(
+        result = tl.addr(
             tl.ones(2, 3, dtype=wide), tl.tensor(a, dtype=dtype), tl.tensor(b, dtype=dtype), beta=beta
         )
-        assert found.dtype is wide
-        np.testing.assert_array_equal(found.numpy(), beta + np.outer(a, b))
+        assert result.dtype is wide
+        np.testing.assert_array_equal(result.numpy(), beta + np.outer(a, b))
 
 
 def test_addr_promotes_halves():
     a, b = tl.tensor([300.0], dtype=tl.float16), tl.tensor([301.0], dtype=tl.float16)
-    found = tl.addr(tl.zeros(1, 1), a, b, beta=0)
-    assert found.dtype is tl.float32
-    assert found.item() == 300 * 301  # more than float16 holds
+    result = tl.addr(tl.zeros(1, 1), a, b, beta=0)
+    assert result.dtype is tl.float32
+    assert result.item() == 300 * 301  # more than float16 holds
 
 
 @pytest.mark.parametrize("dtype", [*SMALL, tl.bool])
 @pytest.mark.parametrize("equation", ["i->", "ij->i", "ij->", "ii", "...i->..."])
 def test_einsum_sums_small_integers_as_int64(dtype, equation):
     values = np.ones((3, 3)[: 1 if equation == "i->" else 2], np.int64) * (1 if dtype is tl.bool else 100)
-    found = tl.einsum(equation, tl.tensor(values.tolist(), dtype=dtype))
-    assert found.dtype is tl.int64
-    np.testing.assert_array_equal(found.numpy(), np.einsum(equation, values))
+    result = tl.einsum(equation, tl.tensor(values.tolist(), dtype=dtype))
+    assert result.dtype is tl.int64
+    np.testing.assert_array_equal(result.numpy(), np.einsum(equation, values))
 
 
 def test_einsum_multiplies_a_sum_of_small_integers_as_int64():
     a, b = np.full((2, 3), 100), np.full((3, 4), 1)
-    found = tl.einsum("ij,jk->i", tl.tensor(a.tolist(), dtype=tl.int8), tl.tensor(b.tolist(), dtype=tl.int8))
-    np.testing.assert_array_equal(found.numpy(), np.einsum("ij,jk->i", a, b))
+    result = tl.einsum("ij,jk->i", tl.tensor(a.tolist(), dtype=tl.int8), tl.tensor(b.tolist(), dtype=tl.int8))
+    np.testing.assert_array_equal(result.numpy(), np.einsum("ij,jk->i", a, b))
 
 
 FORMS = {
@@ -64,9 +64,9 @@ FORMS = {
     ],
 )
 def test_a_value_tensor_of_a_wider_type_fills_as_its_number(form, dtype, value, expected):
-    found = FORMS[form](tl.zeros(3, dtype=dtype), value)
-    assert found.dtype is dtype
-    assert found.tolist() == [expected, 0, expected]
+    result = FORMS[form](tl.zeros(3, dtype=dtype), value)
+    assert result.dtype is dtype
+    assert result.tolist() == [expected, 0, expected]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -86,9 +86,9 @@ def test_a_value_that_the_type_does_not_hold_is_refused(form, dtype, value):
 
 @pytest.mark.parametrize("dtype", [tl.uint8, tl.int8, tl.int32, tl.int64])
 def test_unravel_index_returns_int64(dtype):
-    found = tl.unravel_index(tl.tensor([3, 127], dtype=dtype), (20, 300))
-    assert [t.dtype for t in found] == [tl.int64] * 2
-    assert [t.tolist() for t in found] == [list(t) for t in np.unravel_index([3, 127], (20, 300))]
+    result = tl.unravel_index(tl.tensor([3, 127], dtype=dtype), (20, 300))
+    assert [t.dtype for t in result] == [tl.int64] * 2
+    assert [t.tolist() for t in result] == [list(t) for t in np.unravel_index([3, 127], (20, 300))]
 
 
 @pytest.mark.parametrize("weights", [{"fweights": [0, 0, 0]}, {"aweights": [0.0, 0.0, 0.0]}])

@@ -74,10 +74,10 @@ if __name__ == "__main__":
 def test_processes_that_run_one_function(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(program)], capture_output=True, text=True, timeout=120, check=False
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
 
 
 def sent(value):

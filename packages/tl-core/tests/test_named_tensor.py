@@ -185,14 +185,14 @@ def test_what_cannot_be_flattened_is_refused(arguments, error, text):
 
 def test_unflattening():
     x = tl.arange(30).view(2, 15).refine_names("N", "features")
-    for made in (
+    for result in (
         x.unflatten("features", [("C", 3), ("H", 5)]),
         x.unflatten("features", (("C", 3), ("H", 5))),
         x.unflatten("features", {"C": 3, "H": 5}),
         x.unflatten(1, (3, 5), ("C", "H")),
         x.unflatten(dim=-1, sizes=[["C", 3], ["H", -1]]),
     ):
-        assert made.names == ("N", "C", "H") and made.rename(None).equal(tl.arange(30).view(2, 3, 5))
+        assert result.names == ("N", "C", "H") and result.rename(None).equal(tl.arange(30).view(2, 3, 5))
     with pytest.raises(TypeError, match="argument 'sizes' must be"):
         x.unflatten("features", "C")
     for sizes, text in (

@@ -39,8 +39,8 @@ def test_range_warns():
 @pytest.mark.parametrize("increasing", [False, True])
 def test_vander(n, increasing):
     x = [1.5, -2.0, 0.0]
-    got = tl.vander(tl.tensor(x, dtype=tl.float64), n, increasing)
-    np.testing.assert_allclose(got.numpy(), np.vander(np.array(x), n, increasing))
+    result = tl.vander(tl.tensor(x, dtype=tl.float64), n, increasing)
+    np.testing.assert_allclose(result.numpy(), np.vander(np.array(x), n, increasing))
 
 
 def test_vander_of_other_types_and_refusals():
@@ -58,15 +58,15 @@ def test_vander_of_other_types_and_refusals():
 @pytest.mark.parametrize("dtype", [tl.float16, tl.float32, tl.float64, tl.complex64])
 def test_renorm_bounds_the_norm_of_slices(p, dim, dtype):
     x = tl.arange(-6, 18).reshape(2, 3, 4).to(dtype)
-    got = tl.renorm(x, p, dim, 5)
-    assert got.dtype == dtype
-    for before, after in zip(x.unbind(dim), got.unbind(dim), strict=True):
+    result = tl.renorm(x, p, dim, 5)
+    assert result.dtype == dtype
+    for before, after in zip(x.unbind(dim), result.unbind(dim), strict=True):
         wide = before.to(tl.complex128 if dtype.is_complex else tl.float64).numpy().ravel()
         size = np.linalg.norm(wide, p)
-        wanted = wide * min(1, 5 / size)
+        expected = wide * min(1, 5 / size)
         tolerance = 4e-3 if dtype == tl.float16 else 2e-6
         np.testing.assert_allclose(
-            after.to(tl.complex128).numpy().ravel(), wanted, rtol=tolerance, atol=tolerance
+            after.to(tl.complex128).numpy().ravel(), expected, rtol=tolerance, atol=tolerance
         )
 
 
@@ -106,10 +106,10 @@ VIEWS = [
 )
 def test_copies_of_views(name, arguments, wanted):
     function = getattr(tl, name)
-    got = function(X, *arguments)
-    assert got.is_contiguous()
-    assert got.data_ptr() != X.data_ptr()
-    assert got.tolist() == wanted.tolist()
+    result = function(X, *arguments)
+    assert result.is_contiguous()
+    assert result.data_ptr() != X.data_ptr()
+    assert result.tolist() == wanted.tolist()
     out = tl.empty(0, dtype=wanted.dtype)
     assert function(X, *arguments, out=out) is out
     assert out.tolist() == wanted.tolist()
@@ -121,10 +121,10 @@ def test_copies_of_several_views():
         ("split_with_sizes_copy", ((1, 3), 2)),
         ("unbind_copy", (1,)),
     ):
-        got = getattr(tl, name)(X, *arguments)
-        wanted = getattr(X, name.removesuffix("_copy"))(*arguments)
-        assert [t.tolist() for t in got] == [t.tolist() for t in wanted]
-        assert all(t.is_contiguous() and t.untyped_storage().data_ptr() != X.data_ptr() for t in got)
+        result = getattr(tl, name)(X, *arguments)
+        expected = getattr(X, name.removesuffix("_copy"))(*arguments)
+        assert [t.tolist() for t in result] == [t.tolist() for t in expected]
+        assert all(t.is_contiguous() and t.untyped_storage().data_ptr() != X.data_ptr() for t in result)
 
 
 def test_narrow_copy_refuses_what_narrow_refuses():
@@ -143,25 +143,25 @@ def test_histogramdd(density, weighted, limits):
     rng = np.random.default_rng(0)
     points, weight = rng.normal(size=(500, 3)), rng.uniform(size=500)
     pairs = None if limits is None else list(zip(limits[::2], limits[1::2], strict=True))
-    wanted, edges = np.histogramdd(points, [3, 4, 2], pairs, density, weight if weighted else None)
-    got = tl.histogramdd(
+    reference, edges = np.histogramdd(points, [3, 4, 2], pairs, density, weight if weighted else None)
+    result = tl.histogramdd(
         tl.from_numpy(points),
         [3, 4, 2],
         range=limits,
         weight=tl.from_numpy(weight) if weighted else None,
         density=density,
     )
-    np.testing.assert_allclose(got.hist.numpy(), wanted, rtol=1e-12)
-    for ours, theirs in zip(got.bin_edges, edges, strict=True):
-        np.testing.assert_allclose(ours.numpy(), theirs, rtol=1e-12)
+    np.testing.assert_allclose(result.hist.numpy(), reference, rtol=1e-12)
+    for output, expected in zip(result.bin_edges, edges, strict=True):
+        np.testing.assert_allclose(output.numpy(), expected, rtol=1e-12)
 
 
 def test_histogramdd_by_edges():
     points = tl.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [9.0, 0.0]])
     edges = (tl.tensor([0.0, 1.0, 2.0]), tl.tensor([0.0, 2.0]))
-    got = tl.histogramdd(points, edges)
-    assert got.hist.tolist() == [[1], [2]]
-    assert got.bin_edges[0].tolist() == [0, 1, 2]
+    result = tl.histogramdd(points, edges)
+    assert result.hist.tolist() == [[1], [2]]
+    assert result.bin_edges[0].tolist() == [0, 1, 2]
     assert tl.histogramdd(points.reshape(2, 2, 2), 2).hist.sum() == 4
     assert tl.histogramdd(tl.ones(0, 2), [2, 2]).hist.tolist() == [[0, 0], [0, 0]]
 
@@ -218,22 +218,22 @@ def test_lobpcg_with_a_second_matrix_batches_and_preconditioning():
     scipy_linalg = pytest.importorskip("scipy.linalg", reason="the generalized problem is scipy's")
     a, root = symmetric(30), symmetric(30, 1)
     b = root @ root.T + 30 * tl.eye(30, dtype=tl.float64)
-    wanted = scipy_linalg.eigh(a.numpy(), b.numpy(), eigvals_only=True)[:2]
+    expected = scipy_linalg.eigh(a.numpy(), b.numpy(), eigvals_only=True)[:2]
     E, X = lobpcg(a, k=2, B=b, largest=False, tol=1e-9)
-    np.testing.assert_allclose(E.numpy(), wanted, rtol=1e-8)
+    np.testing.assert_allclose(E.numpy(), expected, rtol=1e-8)
     np.testing.assert_allclose((X.T @ b @ X).numpy(), np.eye(2), atol=1e-9)
     steep = tl.diag(tl.arange(1.0, 101.0, dtype=tl.float64))
-    seen = []
+    records = []
     E, _ = lobpcg(
         steep,
         k=1,
         largest=False,
         iK=steep.inverse(),
         tol=1e-10,
-        tracker=lambda s: seen.append(s.ivars["istep"]),
+        tracker=lambda s: records.append(s.ivars["istep"]),
     )
     assert abs(float(E) - 1) < 1e-12
-    assert seen == list(range(len(seen)))
+    assert records == list(range(len(records)))
     E, X = lobpcg(tl.stack([a, 2 * a]), k=2, tol=1e-9)
     assert X.shape == (2, 30, 2)
     np.testing.assert_allclose(E[1].numpy(), 2 * E[0].numpy(), rtol=1e-8)

@@ -45,8 +45,8 @@ def assert_components(made, expected, **tolerance):
     assert made.is_nested
     parts = made.unbind()
     assert len(parts) == len(expected)
-    for part, wanted in zip(parts, expected, strict=True):
-        numpy.testing.assert_allclose(part.numpy(), wanted, **({"rtol": 1e-12} | tolerance))
+    for part, reference in zip(parts, expected, strict=True):
+        numpy.testing.assert_allclose(part.numpy(), reference, **({"rtol": 1e-12} | tolerance))
 
 
 def arrays(x):
@@ -202,8 +202,8 @@ def test_narrow_is_a_view():
 def test_masked_select_keeps_rows():
     x = tl.arange(12).view(2, 2, 3)
     mask = x % 2 == 0
-    made = nested.masked_select(x, mask)
-    assert_components(made, [row[row % 2 == 0] for row in x.numpy().reshape(4, 3)])
+    result = nested.masked_select(x, mask)
+    assert_components(result, [row[row % 2 == 0] for row in x.numpy().reshape(4, 3)])
     assert nested.masked_select(tl.zeros(3, 2), tl.tensor([False])).offsets().tolist() == [0, 0, 0, 0]
 
 
@@ -234,8 +234,8 @@ UNARY = {
 def test_unary(make, name):
     x = make()
     assert_components(getattr(x, name)(), [UNARY[name](a) for a in arrays(x)])
-    made = getattr(tl, name)(x)
-    assert made.shape == x.shape and made.is_contiguous() == x.is_contiguous()
+    result = getattr(tl, name)(x)
+    assert result.shape == x.shape and result.is_contiguous() == x.is_contiguous()
 
 
 @forms
@@ -290,9 +290,9 @@ def test_out():
 def test_lists_of_tensors():
     x, dense = jagged(), tl.ones(2)
     a = arrays(x.clone())
-    made = tl._foreach_mul([x, dense], 2.0)
-    assert_components(made[0], [2 * i for i in a])
-    assert made[1].tolist() == [2, 2]
+    result = tl._foreach_mul([x, dense], 2.0)
+    assert_components(result[0], [2 * i for i in a])
+    assert result[1].tolist() == [2, 2]
     tl._foreach_add_([x], [x])
     assert_components(x, [2 * i for i in a])
 
@@ -342,9 +342,9 @@ def reduced(x, name, dim, keepdim=False):
 @forms
 def test_reductions_of_the_ragged_dimension(make, name):
     x = make()
-    made = reduced(x, name, 1)
-    assert made.shape == (4, 4) and not made.is_nested
-    for row, a in zip(made.numpy(), arrays(x), strict=True):
+    result = reduced(x, name, 1)
+    assert result.shape == (4, 4) and not result.is_nested
+    for row, a in zip(result.numpy(), arrays(x), strict=True):
         if len(a) > 1 or (len(a) and name not in ("var", "std")):
             numpy.testing.assert_allclose(row, RAGGED[name](a), rtol=1e-12)
     if name != "count_nonzero":
@@ -363,20 +363,20 @@ def test_reductions_of_nothing(make):
 @forms
 def test_reductions_of_other_dimensions(make, name):
     x = make()
-    made = reduced(x, name, 2)
-    assert made.is_nested and made.shape == x.shape[:2]
-    assert_components(made, [RAGGED[name](a.T) for a in arrays(x)])
+    result = reduced(x, name, 2)
+    assert result.is_nested and result.shape == x.shape[:2]
+    assert_components(result, [RAGGED[name](a.T) for a in arrays(x)])
 
 
 @forms
 def test_reductions_of_all(make):
     x = make()
-    whole = numpy.concatenate(arrays(x))
+    full = numpy.concatenate(arrays(x))
     for name in ("sum", "mean", "prod"):
-        numpy.testing.assert_allclose(getattr(x, name)().numpy(), getattr(whole, name)(), rtol=1e-12)
-    assert x.max().item() == whole.max() and x.argmin().item() == whole.argmin()
+        numpy.testing.assert_allclose(getattr(x, name)().numpy(), getattr(full, name)(), rtol=1e-12)
+    assert x.max().item() == full.max() and x.argmin().item() == full.argmin()
     assert bool((x < 100).all()) and not bool((x > 100).any())
-    numpy.testing.assert_allclose(x.sum((0, 1)).numpy(), whole.sum(0), rtol=1e-12)
+    numpy.testing.assert_allclose(x.sum((0, 1)).numpy(), full.sum(0), rtol=1e-12)
     assert x.sum((0, 1), keepdim=True).shape == (1, 1, 4)
     numpy.testing.assert_allclose(x.sum((1, 2)).numpy(), [a.sum() for a in arrays(x)], rtol=1e-12)
     numpy.testing.assert_allclose(x.amax((1, 2)).numpy()[2], arrays(x)[2].max())
@@ -385,8 +385,8 @@ def test_reductions_of_all(make):
 
 def test_named_results():
     x = jagged()
-    found = x.max(1)
-    assert found.values.shape == (4, 4) and found.indices[2].tolist() == arrays(x)[2].argmax(0).tolist()
+    result = x.max(1)
+    assert result.values.shape == (4, 4) and result.indices[2].tolist() == arrays(x)[2].argmax(0).tolist()
     ordered = x.sort(-1)
     assert_components(ordered.values, [numpy.sort(a, -1) for a in arrays(x)])
 
@@ -411,8 +411,8 @@ def test_the_batch_alone_is_no_reduction():
 def test_scans(make, name):
     x = make()
     for dim in (1, 2):
-        made = getattr(x, name)(dim)
-        assert_components(made, [getattr(numpy, name)(a, dim - 1) for a in arrays(x)])
+        result = getattr(x, name)(dim)
+        assert_components(result, [getattr(numpy, name)(a, dim - 1) for a in arrays(x)])
 
 
 def softmax(a, axis):
@@ -458,10 +458,10 @@ def test_views():
 def test_parts():
     x = jagged((6,))
     a = arrays(x)
-    for made, wanted in zip(x.chunk(2, -1), [[i[:, :3] for i in a], [i[:, 3:] for i in a]], strict=True):
-        assert_components(made, wanted)
-    for made, wanted in zip(x.chunk(2), [a[:2], a[2:]], strict=True):
-        assert_components(made, wanted)
+    for result, expected in zip(x.chunk(2, -1), [[i[:, :3] for i in a], [i[:, 3:] for i in a]], strict=True):
+        assert_components(result, expected)
+    for result, expected in zip(x.chunk(2), [a[:2], a[2:]], strict=True):
+        assert_components(result, expected)
     assert [p.shape[2] for p in x.split([1, 5], 2)] == [1, 5]
     assert [len(p) for p in x.split([1, 3], 0)] == [1, 3] and [len(p) for p in x.split(3)] == [3, 1]
     assert_components(tl.cat([x, x], 2), [numpy.concatenate([i, i], 1) for i in a])
@@ -506,8 +506,8 @@ def test_products():
     assert_components(x @ each, [i @ m for i, m in zip(a, each.numpy(), strict=True)])
     products = x.mT @ (x + 1)
     assert not products.is_nested
-    for made, i in zip(products.numpy(), a, strict=True):
-        numpy.testing.assert_allclose(made, i.T @ (i + 1), rtol=1e-12)
+    for result, i in zip(products.numpy(), a, strict=True):
+        numpy.testing.assert_allclose(result, i.T @ (i + 1), rtol=1e-12)
     with pytest.raises(RuntimeError, match="not supported between inputs of shapes"):
         x @ x
     with pytest.raises(ValueError, match="must be regular"):
@@ -523,18 +523,18 @@ def test_products_with_a_matrix_each(make):
     each = tl.cat([each, each[:1]])
     assert_components(tl.bmm(x, each), [i @ m for i, m in zip(a, each.numpy(), strict=True)])
     products = x.mT @ x.exp()
-    for made, i in zip(products.numpy(), a, strict=True):
-        numpy.testing.assert_allclose(made, i.T @ numpy.exp(i), rtol=1e-11, atol=1e-13)
+    for result, i in zip(products.numpy(), a, strict=True):
+        numpy.testing.assert_allclose(result, i.T @ numpy.exp(i), rtol=1e-11, atol=1e-13)
 
 
 def test_normalization():
     x = jagged()
-    made = tl.layer_norm(x, (4,))
+    result = tl.layer_norm(x, (4,))
     mean = [a.mean(-1, keepdims=True) for a in arrays(x)]
-    wanted = [
+    expected = [
         (a - m) / numpy.sqrt(a.var(-1, keepdims=True) + 1e-5) for a, m in zip(arrays(x), mean, strict=True)
     ]
-    assert_components(made, wanted)
+    assert_components(result, expected)
     with pytest.raises(RuntimeError, match="extends into irregular dimensions"):
         tl.layer_norm(x, (9, 4))
 
@@ -555,22 +555,22 @@ def heads(x, n):
 @forms
 def test_attention(make, causal):
     q = heads(make((6,)), 2)
-    made = nn_functions.scaled_dot_product_attention(q, q * 0.5, q.exp(), is_causal=causal)
-    assert made.shape == q.shape
-    wanted = [attention(a, a * 0.5, numpy.exp(a), causal) if a.size else a for a in arrays(q)]
-    assert_components(made, wanted, rtol=1e-10)
-    assert made.transpose(1, 2).values().is_contiguous()  # the rows of all heads side by side
+    result = nn_functions.scaled_dot_product_attention(q, q * 0.5, q.exp(), is_causal=causal)
+    assert result.shape == q.shape
+    expected = [attention(a, a * 0.5, numpy.exp(a), causal) if a.size else a for a in arrays(q)]
+    assert_components(result, expected, rtol=1e-10)
+    assert result.transpose(1, 2).values().is_contiguous()  # the rows of all heads side by side
 
 
 def test_attention_of_other_lengths_and_shared_heads():
     q = heads(jagged((8,)), 4)
     keys = heads(jagged((4,), lengths=(2, 3, 70, 4), seed=1), 2)
-    made = nn_functions.scaled_dot_product_attention(q, keys, keys + 1, enable_gqa=True)
-    wanted = [
+    result = nn_functions.scaled_dot_product_attention(q, keys, keys + 1, enable_gqa=True)
+    expected = [
         attention(a, numpy.repeat(b, 2, 0), numpy.repeat(b, 2, 0) + 1)
         for a, b in zip(arrays(q), arrays(keys), strict=True)
     ]
-    assert_components(made, wanted, rtol=1e-10)
+    assert_components(result, expected, rtol=1e-10)
     with pytest.raises(RuntimeError, match="same lengths"):
         nn_functions.scaled_dot_product_attention(q, keys, keys, is_causal=True, enable_gqa=True)
     with pytest.raises(RuntimeError, match="no attn_mask"):
@@ -583,8 +583,8 @@ def test_attention_with_dropout_keeps_expectations():
     tl.manual_seed(0)
     q = heads(jagged((4,), lengths=(300, 200)), 2)
     ones = tl.ones_like(q)
-    made = nn_functions.scaled_dot_product_attention(q, q, ones, dropout_p=0.25)
-    assert abs(made.values().mean().item() - 1) < 0.02 and made.values().std() > 0.01
+    result = nn_functions.scaled_dot_product_attention(q, q, ones, dropout_p=0.25)
+    assert abs(result.values().mean().item() - 1) < 0.02 and result.values().std() > 0.01
     assert nn_functions.scaled_dot_product_attention(q, q, ones, dropout_p=1.0).values().abs().sum() == 0
 
 
@@ -602,10 +602,10 @@ def test_segments_of_every_layout_and_type(dtype):
     ):
         parts = [values[0:40], values[40:40], values[40:130]]
         assert tl.equal(tl._segment_sum(values, offsets), tl.stack([p.sum(0) for p in parts]))
-        for got, part in zip(tl._segment_amax(values, offsets)[::2], parts[::2], strict=True):
-            assert tl.equal(got, part.amax(0))
-        made = tl._segment_softmax(values, offsets)
-        assert tl.equal(made, tl.cat([p.softmax(0) for p in parts]))
+        for result, part in zip(tl._segment_amax(values, offsets)[::2], parts[::2], strict=True):
+            assert tl.equal(result, part.amax(0))
+        output = tl._segment_softmax(values, offsets)
+        assert tl.equal(output, tl.cat([p.softmax(0) for p in parts]))
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ def made(*shapes, seed=0):
 def assert_components(x, expected):
     assert x.is_nested and x.layout is tl.strided
     assert len(x) == len(expected)
-    for part, wanted in zip(x.unbind(), expected, strict=True):
-        assert part.shape == wanted.shape
-        assert tl.allclose(part, wanted, rtol=1e-12, atol=1e-14)
+    for part, reference in zip(x.unbind(), expected, strict=True):
+        assert part.shape == reference.shape
+        assert tl.allclose(part, reference, rtol=1e-12, atol=1e-14)
 
 
 def test_what_it_consists_of():

@@ -38,13 +38,13 @@ def test_batch_norm(shape, dtype):
     if dtype == "float64":
         mean, var = mean.double(), var.double()
     parameter = mean.dtype
-    got = tl.batch_norm(
+    result = tl.batch_norm(
         x, tl.tensor(w).to(parameter), tl.tensor(b).to(parameter), mean, var, True, 0.25, 1e-5, True
     )
     exact = x.to(tl.float64).numpy()
     axes = (0, *range(2, len(shape)))
     want = normalized(exact, axes) * along_channels(w, len(shape)) + along_channels(b, len(shape))
-    close(got, want, dtype)
+    close(result, want, dtype)
     close(mean, exact.mean(axes) * 0.25, "float32")
     close(var, 0.75 + 0.25 * exact.var(axes, ddof=1), "float32")
 
@@ -53,10 +53,10 @@ def test_batch_norm(shape, dtype):
 def test_batch_norm_keeps_the_layout_and_uses_running_statistics(format):
     x = tl.tensor(drawn((2, 6, 5, 9))).contiguous(memory_format=format)
     mean, var = drawn(6, 1), numpy.abs(drawn(6, 2))
-    got = tl.batch_norm(x, None, None, tl.tensor(mean), tl.tensor(var), False, 0.1, 1e-5, True)
-    assert got.stride() == x.stride()
+    result = tl.batch_norm(x, None, None, tl.tensor(mean), tl.tensor(var), False, 0.1, 1e-5, True)
+    assert result.stride() == x.stride()
     want = (x.numpy() - along_channels(mean, 4)) / numpy.sqrt(along_channels(var, 4) + 1e-5)
-    close(got, want, "float64")
+    close(result, want, "float64")
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
@@ -78,16 +78,16 @@ def test_group_layer_and_rms_norm(shape, dtype):
 def test_instance_norm_updates_running_statistics():
     x = drawn((3, 6, 7))
     mean, var = tl.zeros(6).double(), tl.ones(6).double()
-    got = tl.instance_norm(tl.tensor(x), None, None, mean, var, True, 0.5, 1e-5, True)
-    close(got, normalized(x, 2), "float64")
+    result = tl.instance_norm(tl.tensor(x), None, None, mean, var, True, 0.5, 1e-5, True)
+    close(result, normalized(x, 2), "float64")
     close(mean, x.mean((0, 2)) / 2, "float64")
     close(var, 0.5 + x.var(2, ddof=1).mean(0) / 2, "float64")
 
 
 def test_large_mean_keeps_its_digits():
     x = tl.tensor(drawn((4, 100_000))).float() + 1e4
-    got = tl.layer_norm(x, [100_000], None, None, 1e-5)
-    numpy.testing.assert_allclose(got.numpy(), normalized(x.double().numpy(), 1), atol=2e-3)
+    result = tl.layer_norm(x, [100_000], None, None, 1e-5)
+    numpy.testing.assert_allclose(result.numpy(), normalized(x.double().numpy(), 1), atol=2e-3)
 
 
 def test_empty_inputs():

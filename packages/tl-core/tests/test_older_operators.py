@@ -29,10 +29,10 @@ def test_packed_linear_layers():
 
 
 def test_packing_warns():
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as result:
         warnings.simplefilter("always")
         fbgemm.fbgemm_pack_gemm_matrix_fp16(tl.full((1, 1), 1e6))
-    assert "deprecated" in str(found[0].message)
+    assert "deprecated" in str(result[0].message)
 
 
 def test_the_scale_of_losses():
@@ -53,12 +53,12 @@ def test_the_scale_of_losses():
 
 
 def test_slices_put_back():
-    whole = tl.arange(24.0).view(4, 6)
+    full = tl.arange(24.0).view(4, 6)
     for dim, start, end, step in ((0, 1, 3, 1), (1, 2, None, 2), (1, -4, None, 1), (0, None, None, 1)):
         index = [slice(None)] * 2
         index[dim] = slice(start, end, step)
-        back = functions.slice_inverse(whole[tuple(index)], whole, dim, start, end, step)
-        assert tl.equal(back, whole) and back.data_ptr() == whole.data_ptr()
+        back = functions.slice_inverse(full[tuple(index)], full, dim, start, end, step)
+        assert tl.equal(back, full) and back.data_ptr() == full.data_ptr()
 
 
 def test_norms_by_the_older_name():

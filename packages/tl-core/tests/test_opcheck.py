@@ -18,9 +18,9 @@ NS = "_test_opcheck"
 
 @pytest.fixture
 def lib() -> Iterator[Library]:
-    made = Library(NS, "FRAGMENT")
-    yield made
-    made._destroy()
+    result = Library(NS, "FRAGMENT")
+    yield result
+    result._destroy()
 
 
 def fails(op: Any, args: tuple, what: str, test: str) -> None:

@@ -22,16 +22,16 @@ def test_an_argument_takes_the_call_over(op):
 
 
 def test_a_mode_takes_the_call_over():
-    seen = []
+    records = []
 
     class Watching(overrides.TorchFunctionMode):
         def __torch_function__(self, function, types, args=(), kwargs=None):
-            seen.append(function)
+            records.append(function)
             return function(*args, **(kwargs or {}))
 
     with Watching():
         assert ops.aten.neg.default(tl.ones(1)).item() == -1
-    assert ops.aten.neg.default in seen
+    assert ops.aten.neg.default in records
 
 
 def test_names_alone_take_tensors_only():

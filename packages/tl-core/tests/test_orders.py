@@ -44,8 +44,8 @@ def awkward(dtype, n, seed=0):
         data = rng.integers(0, 2, n) == 1
     else:
         info = np.iinfo(dtype)
-        whole = rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
-        data = np.where(rng.integers(0, 2, n) == 0, whole, rng.integers(0, 5, n).astype(dtype))
+        full = rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
+        data = np.where(rng.integers(0, 2, n) == 0, full, rng.integers(0, 5, n).astype(dtype))
     return tl.from_numpy(np.ascontiguousarray(data)).to(getattr(tl, dtype))
 
 
@@ -186,15 +186,15 @@ def test_quantiles(name, how):
     x = np.random.default_rng(1).normal(size=(4, 7, 5))
     if name == "nanquantile":
         x[0, 2:, 1] = x[1, :, 2] = np.nan
-    t, ours, theirs = tl.from_numpy(x), getattr(tl, name), getattr(np, name)
+    t, output, expected = tl.from_numpy(x), getattr(tl, name), getattr(np, name)
     shares = np.array([0.0, 0.25, 0.61, 1.0])
     for d in (None, 0, 1, -1):
         for keep in (False, True):
             with np.errstate(all="ignore"), pytest.warns(RuntimeWarning) if _empty(name, d) else _quiet():
-                want = theirs(x, shares, d, method=how, keepdims=keep)
-            got = ours(t, tl.from_numpy(shares), d, keep, interpolation=how)
-            np.testing.assert_allclose(got.numpy(), want, rtol=1e-13, err_msg=f"{d} {keep}")
-            one = ours(t, 0.25, d, keep, interpolation=how)
+                want = expected(x, shares, d, method=how, keepdims=keep)
+            result = output(t, tl.from_numpy(shares), d, keep, interpolation=how)
+            np.testing.assert_allclose(result.numpy(), want, rtol=1e-13, err_msg=f"{d} {keep}")
+            one = output(t, 0.25, d, keep, interpolation=how)
             np.testing.assert_allclose(one.numpy(), want[1], rtol=1e-13)
     assert np.isnan(tl.quantile(tl.tensor([1.0, np.nan, 3.0]), 0.1).item())
 
@@ -227,8 +227,8 @@ def test_running_logsumexp():
         want = np.logaddexp.accumulate(x, d)
         np.testing.assert_allclose(tl.logcumsumexp(tl.from_numpy(x), d).numpy(), want, rtol=1e-14)
     z = np.random.default_rng(3).normal(size=(2, 5)) + 1j
-    got = tl.logcumsumexp(tl.from_numpy(z), 1).numpy()
-    np.testing.assert_allclose(np.exp(got), np.cumsum(np.exp(z), 1), rtol=1e-12)
+    result = tl.logcumsumexp(tl.from_numpy(z), 1).numpy()
+    np.testing.assert_allclose(np.exp(result), np.cumsum(np.exp(z), 1), rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int8", "int64", "bool"])
@@ -237,8 +237,8 @@ def test_running_sums_in_groups(dtype):
     for t in (x, x[::3], x.reshape(17, 59).t()):
         kind = np.float64 if dtype == "float32" else np.int64
         np.testing.assert_allclose(tl.cumsum(t, -1).numpy(), np.cumsum(t.numpy().astype(kind), -1), rtol=2e-7)
-        whole = np.cumprod(t.numpy().astype(kind), -1).astype(np.float32 if dtype == "float32" else np.int64)
-        np.testing.assert_allclose(tl.cumprod(t, -1).numpy(), whole, rtol=1e-6, atol=1e-38)
+        full = np.cumprod(t.numpy().astype(kind), -1).astype(np.float32 if dtype == "float32" else np.int64)
+        np.testing.assert_allclose(tl.cumprod(t, -1).numpy(), full, rtol=1e-6, atol=1e-38)
 
 
 # ---- searching and counting ------------------------------------------------------------------------------------------
@@ -257,9 +257,9 @@ def test_searchsorted(dtype, side):
     np.testing.assert_array_equal(tl.searchsorted(lines, x, right=side == "right").numpy(), want)
     shuffled, order = tl.rand(20), None
     order = tl.argsort(shuffled)
-    found = tl.searchsorted(shuffled, x, side=side, sorter=order)
+    result = tl.searchsorted(shuffled, x, side=side, sorter=order)
     np.testing.assert_array_equal(
-        found.numpy(), np.searchsorted(shuffled.numpy(), x.numpy(), side, order.numpy())
+        result.numpy(), np.searchsorted(shuffled.numpy(), x.numpy(), side, order.numpy())
     )
     assert tl.searchsorted(tl.tensor([1, 3, 5]), 3.5).item() == 2
     assert tl.searchsorted(tl.tensor([1.0, np.nan]), np.nan, side=side).item() == 2
@@ -270,9 +270,9 @@ def test_unique(dtype):
     for n in (0, 1, 30, 2000):
         x = awkward(dtype, max(n, 20))[:n]
         x = x[~tl.isnan(x)]
-        got = tl.unique(x, return_inverse=True, return_counts=True)
+        result = tl.unique(x, return_inverse=True, return_counts=True)
         want = np.unique(exact(x), return_inverse=True, return_counts=True)
-        for a, b in zip(got, want, strict=True):
+        for a, b in zip(result, want, strict=True):
             np.testing.assert_array_equal(exact(a), b)
     assert len(tl.unique(tl.tensor([float("nan"), 1.0, float("nan")]))) == 3
 
@@ -311,10 +311,10 @@ def test_counts():
     for density in (False, True):
         hist, _ = tl.histogram(t, tl.from_numpy(edges), density=density)
         np.testing.assert_allclose(hist.numpy(), np.histogram(data, edges, density=density)[0], rtol=1e-13)
-    hist, made = tl.histogram(t, 7, range=(-1.0, 2.0), weight=t.abs())
+    hist, result = tl.histogram(t, 7, range=(-1.0, 2.0), weight=t.abs())
     want = np.histogram(data, 7, (-1, 2), weights=np.abs(data))
     np.testing.assert_allclose(hist.numpy(), want[0], rtol=1e-13)
-    np.testing.assert_allclose(made.numpy(), want[1], rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(result.numpy(), want[1], rtol=1e-13, atol=1e-15)
     assert tl.count_nonzero(x).item() == 3
     assert tl.count_nonzero(x.reshape(2, 2), (0,)).tolist() == [2, 1]
 
@@ -322,8 +322,8 @@ def test_counts():
 def test_multinomial_samples_by_weight():
     tl.manual_seed(0)
     weights = tl.tensor([[0.0, 1.0, 3.0], [2.0, 0.0, 2.0]])
-    drawn = tl.multinomial(weights, 4000, replacement=True)
-    for row, shares in zip(drawn, ([0, 0.25, 0.75], [0.5, 0, 0.5]), strict=True):
+    samples = tl.multinomial(weights, 4000, replacement=True)
+    for row, shares in zip(samples, ([0, 0.25, 0.75], [0.5, 0, 0.5]), strict=True):
         np.testing.assert_allclose(tl.bincount(row, minlength=3).numpy() / 4000, shares, atol=0.03)
     assert sorted(tl.multinomial(tl.ones(5), 5).tolist()) == [0, 1, 2, 3, 4]
     for bad, message in (([-1.0, 2.0], "< 0"), ([0.0, 0.0], "sum of probabilities")):
@@ -356,12 +356,12 @@ def test_differences_and_areas():
     for edge in (1, 2):
         for spacing in (0.5, at):
             mine = tl.from_numpy(at) if spacing is at else spacing
-            got = tl.gradient(t, spacing=[mine], dim=1, edge_order=edge)[0].numpy()
+            result = tl.gradient(t, spacing=[mine], dim=1, edge_order=edge)[0].numpy()
             np.testing.assert_allclose(
-                got, np.gradient(x, spacing, axis=1, edge_order=edge), rtol=1e-9, atol=1e-12
+                result, np.gradient(x, spacing, axis=1, edge_order=edge), rtol=1e-9, atol=1e-12
             )
-    for got, want in zip(tl.gradient(t), np.gradient(x), strict=True):
-        np.testing.assert_allclose(got.numpy(), want, rtol=1e-12, atol=1e-13)
+    for result, want in zip(tl.gradient(t), np.gradient(x), strict=True):
+        np.testing.assert_allclose(result.numpy(), want, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("p", [2, 1, 0, 3, 0.5, -1, float("inf"), -float("inf"), "fro"])
@@ -404,11 +404,11 @@ def test_numbers_among_nan():
 def test_named_results():
     import pickle
 
-    found = tl.max(tl.tensor([[1, 2], [4, 3]]), 1)
-    assert type(found) is tl.return_types.max
+    result = tl.max(tl.tensor([[1, 2], [4, 3]]), 1)
+    assert type(result) is tl.return_types.max
     assert type(tl.sort(tl.ones(2))) is tl.return_types.sort
-    assert repr(found).startswith("torch.return_types.max(\nvalues=")
-    assert [t.tolist() for t in pickle.loads(pickle.dumps(found))] == [[2, 4], [1, 0]]
+    assert repr(result).startswith("torch.return_types.max(\nvalues=")
+    assert [t.tolist() for t in pickle.loads(pickle.dumps(result))] == [[2, 4], [1, 0]]
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         tl.return_types.nonsense  # noqa: B018
 
@@ -447,8 +447,8 @@ def test_errors_name_what_is_wrong(call, error, message):
 
 def test_unravel_index():
     flat = np.array([[0, 5], [11, 7]])
-    got = tl.unravel_index(tl.from_numpy(flat), (3, 4))
-    for a, b in zip(got, np.unravel_index(flat, (3, 4)), strict=True):
+    result = tl.unravel_index(tl.from_numpy(flat), (3, 4))
+    for a, b in zip(result, np.unravel_index(flat, (3, 4)), strict=True):
         np.testing.assert_array_equal(a.numpy(), b)
 
 
@@ -456,14 +456,14 @@ def test_results_do_not_depend_on_threads():
     x = tl.rand(300_000)
     before = tl.get_num_threads()
     try:
-        found = []
+        result = []
         for n in (1, 2, 4):
             tl.set_num_threads(n)
-            found.append((tl.sort(x).indices, tl.sum(x), tl.searchsorted(tl.sort(x).values, x)))
+            result.append((tl.sort(x).indices, tl.sum(x), tl.searchsorted(tl.sort(x).values, x)))
     finally:
         tl.set_num_threads(before)
-    for other in found[1:]:
-        assert all(r.same(a, b) for a, b in zip(found[0], other, strict=True))
+    for other in result[1:]:
+        assert all(r.same(a, b) for a, b in zip(result[0], other, strict=True))
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "float32"])
@@ -472,9 +472,9 @@ def test_unique_of_many(dtype, spread):
     rng = np.random.default_rng(11)
     low = 0 if dtype == "uint8" else -spread // 2
     x = (low + rng.integers(0, spread, 50_000) % (200 if dtype == "uint8" else spread)).astype(dtype)
-    found = tl.unique(tl.from_numpy(x), return_inverse=True, return_counts=True)
-    for got, want in zip(found, np.unique(x, return_inverse=True, return_counts=True), strict=True):
-        np.testing.assert_array_equal(got.numpy(), want)
+    result = tl.unique(tl.from_numpy(x), return_inverse=True, return_counts=True)
+    for output, want in zip(result, np.unique(x, return_inverse=True, return_counts=True), strict=True):
+        np.testing.assert_array_equal(output.numpy(), want)
     np.testing.assert_array_equal(tl.unique(tl.from_numpy(x)).numpy(), np.unique(x))
 
 

@@ -299,12 +299,12 @@ class Seen(TorchDispatchMode):
 
 def test_handlers_see_the_overload_and_implicit_ones_by_their_parts():
     out, flags = tl.empty(0), tl.empty(0, dtype=tl.bool)
-    with Seen() as seen:
+    with Seen() as records:
         aten.relu.out(X, out=out)
         aten.mul.Scalar_out(X, 2, out=out)
         aten.special_erf.out(X, out=out)
         tl.eq(X, 2, out=flags)
-    assert seen.names[:3] == ["aten.relu.out", "aten.mul.Scalar_out", "aten.erf.out"]
+    assert records.names[:3] == ["aten.relu.out", "aten.mul.Scalar_out", "aten.erf.out"]
 
 
 def test_out_forms_of_rows_have_the_names_of_PyTorch():
@@ -317,8 +317,8 @@ def test_out_forms_of_rows_have_the_names_of_PyTorch():
     assert aten.min.dim_min(X, 1, **outs)[1].tolist() == [0, 1]
     assert tl.max(X, 1, out=(out, tl.empty(0, dtype=tl.int64)))[0].tolist() == [3.0, 6.0]
     flags = tl.empty(0, dtype=tl.bool)
-    with Seen() as seen:
+    with Seen() as records:
         tl.eq(X, 2, out=flags)
         tl.eq(X, X, out=flags)
         tl.pow(X, 2, out=out)
-    assert seen.names == ["aten.eq.Scalar_out", "aten.eq.Tensor_out", "aten.pow.Tensor_Scalar_out"]
+    assert records.names == ["aten.eq.Scalar_out", "aten.eq.Tensor_out", "aten.pow.Tensor_Scalar_out"]

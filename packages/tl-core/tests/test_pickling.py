@@ -24,9 +24,9 @@ def test_every_protocol(protocol):
 )
 def test_types(name):
     x = tl.tensor([1, 0, 1]).to(getattr(tl, name))
-    made = roundtrip(x)
-    assert made.dtype is x.dtype
-    assert made.tolist() == x.tolist()
+    result = roundtrip(x)
+    assert result.dtype is x.dtype
+    assert result.tolist() == x.tolist()
 
 
 @pytest.mark.parametrize(
@@ -41,14 +41,18 @@ def test_types(name):
 )
 def test_geometry(make):
     x = make()
-    made = roundtrip(x)
-    assert (made.shape, made.stride(), made.storage_offset()) == (x.shape, x.stride(), x.storage_offset())
-    assert made.tolist() == x.tolist()
+    result = roundtrip(x)
+    assert (result.shape, result.stride(), result.storage_offset()) == (
+        x.shape,
+        x.stride(),
+        x.storage_offset(),
+    )
+    assert result.tolist() == x.tolist()
 
 
 def test_a_tensor_without_memory():
-    made = roundtrip(tl.empty(2, 3, device="meta"))
-    assert (made.device, made.shape) == (tl.device("meta"), (2, 3))
+    result = roundtrip(tl.empty(2, 3, device="meta"))
+    assert (result.device, result.shape) == (tl.device("meta"), (2, 3))
 
 
 def test_attributes_travel():
@@ -65,29 +69,29 @@ def test_attributes_of_parameters_travel():
     weight = tl.Parameter(tl.ones(2), requires_grad=False)
     assert not hasattr(roundtrip(weight), "role")
     weight.role = "table"
-    for made in (roundtrip(weight), roundtrip(weight, 2), copy.copy(weight)):
-        assert type(made) is tl.Parameter and made.role == "table"
+    for result in (roundtrip(weight), roundtrip(weight, 2), copy.copy(weight)):
+        assert type(result) is tl.Parameter and result.role == "table"
 
 
 def test_subclasses():
     x = tl.ones(2).as_subclass(Point)
     x.label = "p"
-    made = roundtrip(x)
-    assert (type(made), made.label, made.tolist()) == (Point, "p", [1.0, 1.0])
+    result = roundtrip(x)
+    assert (type(result), result.label, result.tolist()) == (Point, "p", [1.0, 1.0])
 
 
 def test_what_requires_grad():
     pytest.importorskip("tl_autograd", reason="tl-autograd, which records derivatives, is not installed")
     x = tl.ones(2, requires_grad=True)
-    made = roundtrip(x)
-    assert made.requires_grad
-    assert made.is_leaf
+    result = roundtrip(x)
+    assert result.requires_grad
+    assert result.is_leaf
     assert roundtrip(tl.Parameter(tl.ones(1), requires_grad=False)).requires_grad is False
     assert type(roundtrip(tl.Parameter(tl.ones(1)))) is tl.Parameter
-    made = roundtrip(x * 2)
-    assert (made.tolist(), made.requires_grad, made.is_leaf) == ([2.0, 2.0], True, True)
-    made = roundtrip((x * 2).to_sparse())
-    assert (made.to_dense().tolist(), made.is_leaf) == ([2.0, 2.0], True)
+    result = roundtrip(x * 2)
+    assert (result.tolist(), result.requires_grad, result.is_leaf) == ([2.0, 2.0], True, True)
+    result = roundtrip((x * 2).to_sparse())
+    assert (result.to_dense().tolist(), result.is_leaf) == ([2.0, 2.0], True)
     with pytest.raises(RuntimeError, match="graph leaves"):
         copy.deepcopy(x * 2)
 
@@ -95,8 +99,8 @@ def test_what_requires_grad():
 def test_generators_continue_their_stream():
     generator = tl.Generator().manual_seed(5)
     tl.rand(3, generator=generator)
-    made = roundtrip(generator)
-    assert tl.rand(3, generator=made).tolist() == tl.rand(3, generator=generator).tolist()
+    result = roundtrip(generator)
+    assert tl.rand(3, generator=result).tolist() == tl.rand(3, generator=generator).tolist()
 
 
 def test_functions_and_types_are_found_by_name():
@@ -120,6 +124,6 @@ def test_slots_of_a_class(kind, again):
     x.label = ["a"]
     if kind is MoreSlots:
         x.extra = 3
-    made = again(x)
-    assert type(made) is kind and made.label == ["a"] and not hasattr(made, "unset")
-    assert kind is Slotted or made.extra == 3
+    result = again(x)
+    assert type(result) is kind and result.label == ["a"] and not hasattr(result, "unset")
+    assert kind is Slotted or result.extra == 3

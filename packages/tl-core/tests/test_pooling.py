@@ -77,8 +77,8 @@ def axes_of(x, window):
 def test_maxima(shape, window, dtype):
     x = random(shape, dtype)
     values, indices = reference_max(x, axes_of(x, window))
-    got, at = nn.max_pool2d_with_indices(tl.from_numpy(x), *window)
-    np.testing.assert_array_equal(got.numpy(), values)
+    result, at = nn.max_pool2d_with_indices(tl.from_numpy(x), *window)
+    np.testing.assert_array_equal(result.numpy(), values)
     np.testing.assert_array_equal(at.numpy(), indices)
     np.testing.assert_array_equal(tl.max_pool2d(tl.from_numpy(x), *window).numpy(), values)
 
@@ -88,8 +88,8 @@ def test_channels_last_is_kept(window):
     x = random((2, 5, 9, 11))
     values, indices = reference_max(x, axes_of(x, window))
     t = tl.from_numpy(x).contiguous(memory_format=tl.channels_last)
-    got, at = nn.max_pool2d_with_indices(t, *window)
-    for result, expected in ((got, values), (at, indices)):
+    output, at = nn.max_pool2d_with_indices(t, *window)
+    for result, expected in ((output, values), (at, indices)):
         assert result.is_contiguous(memory_format=tl.channels_last)
         np.testing.assert_array_equal(result.contiguous().numpy(), expected)
 
@@ -98,9 +98,9 @@ def test_channels_last_is_kept(window):
 def test_maxima_of_integers(dtype):
     x = np.random.default_rng(1).integers(0, 100, (2, 7, 8)).astype(dtype)
     values, indices = reference_max(x, axes_of(x, WINDOWS[1]))
-    got, at = nn.max_pool2d_with_indices(tl.from_numpy(x), *WINDOWS[1])
-    assert str(got.dtype) == f"torch.{dtype}"
-    np.testing.assert_array_equal(got.numpy(), values)
+    result, at = nn.max_pool2d_with_indices(tl.from_numpy(x), *WINDOWS[1])
+    assert str(result.dtype) == f"torch.{dtype}"
+    np.testing.assert_array_equal(result.numpy(), values)
     np.testing.assert_array_equal(at.numpy(), indices)
 
 
@@ -120,15 +120,15 @@ def test_nan_is_the_largest_and_the_first_of_equals_wins():
     for kernel in ((2, 2), (4, 6), (1, 2)):
         window = (kernel, kernel, (0, 0), (1, 1), False)
         values, indices = reference_max(x, axes_of(x, window))
-        got, at = nn.max_pool2d_with_indices(tl.from_numpy(x), *window)
-        np.testing.assert_array_equal(got.numpy(), values)
+        result, at = nn.max_pool2d_with_indices(tl.from_numpy(x), *window)
+        np.testing.assert_array_equal(result.numpy(), values)
         np.testing.assert_array_equal(at.numpy(), indices)
 
 
 def test_infinities_stay():
     x = np.full((1, 3, 20), -np.inf, np.float32)
-    got, at = nn.max_pool2d_with_indices(tl.from_numpy(x), (2, 2), 1)
-    assert (got.numpy() == -np.inf).all()
+    result, at = nn.max_pool2d_with_indices(tl.from_numpy(x), (2, 2), 1)
+    assert (result.numpy() == -np.inf).all()
     np.testing.assert_array_equal(
         at.numpy(), reference_max(x, axes_of(x, ((2, 2), (1, 1), (0, 0), (1, 1), False)))[1]
     )
@@ -139,8 +139,8 @@ def test_one_dimension(shape):
     x = random(shape)
     axes = [windows(shape[-1], 3, 2, 1, 1, False)]
     values, indices = reference_max(x, axes)
-    got, at = tl.max_pool1d_with_indices(tl.from_numpy(x), 3, 2, 1)
-    np.testing.assert_array_equal(got.numpy(), values)
+    result, at = tl.max_pool1d_with_indices(tl.from_numpy(x), 3, 2, 1)
+    np.testing.assert_array_equal(result.numpy(), values)
     np.testing.assert_array_equal(at.numpy(), indices)
     np.testing.assert_array_equal(tl.max_pool1d(tl.from_numpy(x), 3, 2, 1).numpy(), values)
     mean = tl.avg_pool1d(tl.from_numpy(x), 3, 2, 1, False, False)
@@ -155,8 +155,8 @@ def test_three_dimensions(layout):
     window = ((2, 3, 2), (2, 1, 2), (1, 1, 0), (1, 1, 2), False)
     values, indices = reference_max(x, axes_of(x, window))
     t = tl.from_numpy(x).contiguous(memory_format=getattr(tl, layout))
-    got, at = nn.max_pool3d_with_indices(t, *window)
-    np.testing.assert_array_equal(got.contiguous().numpy(), values)
+    result, at = nn.max_pool3d_with_indices(t, *window)
+    np.testing.assert_array_equal(result.contiguous().numpy(), values)
     np.testing.assert_array_equal(at.contiguous().numpy(), indices)
     mean = nn.avg_pool3d(t, (2, 3, 2), (2, 1, 2), (1, 1, 0)).contiguous().numpy()
     flat = ((2, 3, 2), (2, 1, 2), (1, 1, 0), (1, 1, 1), False)
@@ -181,18 +181,18 @@ def test_means(shape, dtype, ceil, include_pad):
         return product
 
     expected = reference_mean(x, axes, divisor)
-    got = nn.avg_pool2d(tl.from_numpy(x), kernel, stride, padding, ceil, include_pad).numpy()
+    result = nn.avg_pool2d(tl.from_numpy(x), kernel, stride, padding, ceil, include_pad).numpy()
     if dtype == np.int64:
-        np.testing.assert_array_equal(got, np.trunc(expected))
+        np.testing.assert_array_equal(result, np.trunc(expected))
     else:
-        np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_a_divisor_of_ones_own():
     x = random((2, 4, 4))
-    got = nn.avg_pool2d(tl.from_numpy(x), 2, divisor_override=3).numpy()
+    result = nn.avg_pool2d(tl.from_numpy(x), 2, divisor_override=3).numpy()
     sums = x[:, ::2, ::2] + x[:, 1::2, ::2] + x[:, ::2, 1::2] + x[:, 1::2, 1::2]
-    np.testing.assert_allclose(got, sums / 3, rtol=1e-5)
+    np.testing.assert_allclose(result, sums / 3, rtol=1e-5)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 5), (7, 9), (12, 4), (2, 0)])
@@ -204,8 +204,8 @@ def test_adaptive(size, layout):
     ]
     t = tl.from_numpy(x).contiguous(memory_format=getattr(tl, layout))
     values, indices = reference_max(x, axes)
-    got, at = nn.adaptive_max_pool2d(t, size)
-    np.testing.assert_array_equal(got.contiguous().numpy(), values)
+    result, at = nn.adaptive_max_pool2d(t, size)
+    np.testing.assert_array_equal(result.contiguous().numpy(), values)
     np.testing.assert_array_equal(at.contiguous().numpy(), indices)
     mean = reference_mean(x, axes, lambda o: len(axes[0][o[0]]) * len(axes[1][o[1]]))
     np.testing.assert_allclose(
@@ -221,7 +221,7 @@ def test_fractional():
         alpha = (n - k) / (m - 1)
         return [*(int((i + u) * alpha) - int(u * alpha) for i in range(m - 1)), n - k]
 
-    got, at = nn.fractional_max_pool2d(tl.from_numpy(x), (2, 3), (5, 4), tl.from_numpy(samples))
+    result, at = nn.fractional_max_pool2d(tl.from_numpy(x), (2, 3), (5, 4), tl.from_numpy(samples))
     for n, c in np.ndindex(2, 3):
         u = samples[n, c].astype(np.float64)
         axes = [
@@ -229,7 +229,7 @@ def test_fractional():
             for v, size, m, k in zip(u[::-1], (9, 11), (5, 4), (2, 3))
         ]
         values, indices = reference_max(x[n, c], axes)
-        np.testing.assert_array_equal(got[n, c].numpy(), values)
+        np.testing.assert_array_equal(result[n, c].numpy(), values)
         np.testing.assert_array_equal(at[n, c].numpy(), indices)
 
 
@@ -275,7 +275,7 @@ def test_results_do_not_depend_on_threads():
 @pytest.mark.parametrize("strides", ["transposed", "sliced", "offset"])
 def test_layouts(strides):
     dense = random((4, 9, 10))
-    made = {
+    result = {
         "transposed": tl.from_numpy(dense.transpose(0, 2, 1).copy()).transpose(1, 2),
         "sliced": tl.from_numpy(np.repeat(np.repeat(dense, 2, 1), 3, 2))[:, ::2, ::3],
         "offset": tl.from_numpy(np.concatenate([[0], dense.ravel()]).astype(np.float32))[1:].reshape(
@@ -283,10 +283,10 @@ def test_layouts(strides):
         ),
     }[strides]
     np.testing.assert_array_equal(
-        tl.max_pool2d(made, 2).numpy(), tl.max_pool2d(tl.from_numpy(dense), 2).numpy()
+        tl.max_pool2d(result, 2).numpy(), tl.max_pool2d(tl.from_numpy(dense), 2).numpy()
     )
     np.testing.assert_array_equal(
-        nn.avg_pool2d(made, 2).numpy(), nn.avg_pool2d(tl.from_numpy(dense), 2).numpy()
+        nn.avg_pool2d(result, 2).numpy(), nn.avg_pool2d(tl.from_numpy(dense), 2).numpy()
     )
 
 
@@ -363,12 +363,12 @@ def test_gradients_of_means_have_the_inputs_memory_format(of_input, of_gradient)
     x = tl.rand(2, 3, 4, 6).contiguous(memory_format=of_input)
     g = tl.rand(2, 3, 2, 3).contiguous(memory_format=of_gradient)
     want = np.kron(g.numpy(), np.full((2, 2), 0.25, dtype=np.float32))
-    for got in (
+    for result in (
         aten._adaptive_avg_pool2d_backward(g, x),
         aten.avg_pool2d_backward(g, x, [2, 2], [2, 2], [0, 0], False, True, None),
     ):
-        assert np.array_equal(got.numpy(), want)
-        assert got.is_contiguous(memory_format=of_input)
+        assert np.array_equal(result.numpy(), want)
+        assert result.is_contiguous(memory_format=of_input)
 
 
 # Rows whose windows are told by numbers, and windows that are read along the row.
@@ -383,8 +383,8 @@ def test_long_rows_of_maxima(kernel, stride, padding, dilation, dtype):
     x[1, 300:500] = -np.inf
     axis = windows(777, kernel, stride, padding, dilation, False)
     values, indices = reference_max(x, [axis])
-    got, at = aten.max_pool1d_with_indices(tl.tensor(x), kernel, stride, padding, dilation)
-    assert np.array_equal(got.numpy(), values, equal_nan=True)
+    result, at = aten.max_pool1d_with_indices(tl.tensor(x), kernel, stride, padding, dilation)
+    assert np.array_equal(result.numpy(), values, equal_nan=True)
     assert np.array_equal(at.numpy(), indices)
     plain = aten.max_pool1d(tl.tensor(x), kernel, stride, padding, dilation)
     assert np.array_equal(plain.numpy(), values, equal_nan=True)
@@ -396,8 +396,8 @@ def test_long_rows_of_adaptive_windows(outputs_):
     x[1, 5] = np.nan
     axis = [list(range(o * 801 // outputs_, -((o + 1) * -801 // outputs_))) for o in range(outputs_)]
     values, indices = reference_max(x, [axis])
-    got, at = aten.adaptive_max_pool1d(tl.tensor(x), outputs_)
-    assert np.array_equal(got.numpy(), values, equal_nan=True)
+    result, at = aten.adaptive_max_pool1d(tl.tensor(x), outputs_)
+    assert np.array_equal(result.numpy(), values, equal_nan=True)
     assert np.array_equal(at.numpy(), indices)
     means = reference_mean(x, [axis], lambda here: len(axis[here[0]]))
     assert np.allclose(aten.adaptive_avg_pool1d(tl.tensor(x), outputs_).numpy(), means, 1e-12, equal_nan=True)
@@ -410,8 +410,8 @@ def test_long_rows_of_means(kernel, stride, padding, dilation, padded):
     axis = windows(777, kernel, stride, padding, 1, False)
     sizes = [kernel if padded else len(spots) for spots in axis]
     means = reference_mean(x, [axis], lambda here: sizes[here[0]])
-    got = aten.avg_pool1d(tl.tensor(x), kernel, stride, padding, False, padded)
-    assert np.allclose(got.numpy(), means, 1e-12, 1e-14)
+    result = aten.avg_pool1d(tl.tensor(x), kernel, stride, padding, False, padded)
+    assert np.allclose(result.numpy(), means, 1e-12, 1e-14)
 
 
 def test_results_do_not_depend_on_plans():

@@ -91,24 +91,26 @@ def test_removed_functions_name_what_to_call(name):
 def test_a_softmax_of_what_a_mask_leaves():
     x = tl.arange(2 * 1 * 2 * 3.0).view(2, 1, 2, 3)
     keys = tl.tensor([[False, True, False], [True, False, False]])
-    got = functions._masked_softmax(x, keys, None, 1)
+    result = functions._masked_softmax(x, keys, None, 1)
     kept = np.where(keys.numpy()[:, None, None, :], 0.0, np.exp(x.numpy()))
-    np.testing.assert_allclose(got.numpy(), kept / kept.sum(-1, keepdims=True), rtol=1e-5)
-    whole = keys[:, None, None, :].expand(2, 1, 2, 3)
-    assert functions._masked_softmax(x, whole, -1, 2).equal(got)
+    np.testing.assert_allclose(result.numpy(), kept / kept.sum(-1, keepdims=True), rtol=1e-5)
+    full = keys[:, None, None, :].expand(2, 1, 2, 3)
+    assert functions._masked_softmax(x, full, -1, 2).equal(result)
     queries = tl.tensor([[False, True, True], [False, False, True]])
     assert functions._masked_softmax(x, queries, 3, 0)[:, :, 0].tolist() == [[[1, 0, 0]], [[1, 0, 0]]]
     with pytest.raises(RuntimeError, match="should be a boolean tensor"):
         functions._masked_softmax(x, x, -1, 2)
     with pytest.raises(RuntimeError, match="Mask Type should be"):
-        functions._masked_softmax(x, whole, -1)
+        functions._masked_softmax(x, full, -1)
 
 
 @pytest.mark.parametrize("use_gelu", [False, True])
 def test_products_with_an_activation_go_where_out_says(use_gelu):
     a, out = tl.tensor([[1.0, -2.0], [0.5, 3.0]]), tl.empty(2, 2)
-    got = functions._addmm_activation(tl.ones(2), a, a, use_gelu=use_gelu)
-    assert functions._addmm_activation(tl.ones(2), a, a, use_gelu=use_gelu, out=out) is out and out.equal(got)
+    result = functions._addmm_activation(tl.ones(2), a, a, use_gelu=use_gelu)
+    assert functions._addmm_activation(tl.ones(2), a, a, use_gelu=use_gelu, out=out) is out and out.equal(
+        result
+    )
 
 
 def test_unique_elements_as_a_pair():

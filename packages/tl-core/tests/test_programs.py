@@ -33,9 +33,9 @@ def test_exit_status(text, status, error, tmp_path, capsys):
     program = tmp_path / "program.py"
     program.write_text(text)
     assert run_program("command", str(program), ["-x", "y"]) == status
-    said = capsys.readouterr().err
-    assert said.endswith(error) and bool(said) == bool(error)
-    assert "runpy" not in said and "base/programs.py" not in said
+    message = capsys.readouterr().err
+    assert message.endswith(error) and bool(message) == bool(error)
+    assert "runpy" not in message and "base/programs.py" not in message
 
 
 def test_a_module(tmp_path, capsys):

@@ -92,9 +92,9 @@ HERE = {"device": tl.device("cpu"), "pin_memory": False}  # what factories are t
 )
 def test_arguments_are_what_a_caller_writes(call, func, args, kwargs):
     x = tl.ones(2, 3)
-    with Seen() as seen:
+    with Seen() as records:
         call(x)
-    got_func, types, got_args, got_kwargs = seen.calls[-1]
+    got_func, types, got_args, got_kwargs = records.calls[-1]
     named = [a if a is not x else "x" for a in got_args]
     named = [["x" if i is x else i for i in a] if isinstance(a, list) else a for a in named]
     assert func is None or got_func is func
@@ -118,9 +118,9 @@ def test_results_pass_through():
     for call in calls:
         expected = call()
         with BaseTorchDispatchMode():
-            got = call()
-        assert type(got) is type(expected)
-        for g, e in zip(got, expected, strict=True) if isinstance(got, tuple) else [(got, expected)]:
+            result = call()
+        assert type(result) is type(expected)
+        for g, e in zip(result, expected, strict=True) if isinstance(result, tuple) else [(result, expected)]:
             assert tl.equal(g, e) if isinstance(g, tl.Tensor) else g == e
 
 
@@ -153,9 +153,9 @@ class Returning(TorchDispatchMode):
 
 
 def test_a_handler_decides_the_result():
-    made = tl.full((4,), 7.0)
-    with Returning(made):
-        assert tl.ones(2) + 1 is made
+    result = tl.full((4,), 7.0)
+    with Returning(result):
+        assert tl.ones(2) + 1 is result
 
 
 @pytest.mark.parametrize(
@@ -208,10 +208,10 @@ def test_a_class_with_a_handler_is_not_asked_above():
 
 
 def test_making_objects_of_a_class_asks_no_mode():
-    with Seen() as seen:
+    with Seen() as records:
         tl.ones(2).as_subclass(Labelled)
         tl.Tensor._make_subclass(Labelled, tl.ones(2))
-    assert seen.names == ["ones.default"] * 2
+    assert records.names == ["ones.default"] * 2
 
 
 def test_subclasses_are_asked_before_their_bases():
@@ -257,9 +257,9 @@ def test_a_mode_that_declines_leaves_the_call_to_the_class():
 def test_no_dispatch():
     x = tl.ones(3).as_subclass(Labelled)
     Labelled.log.clear()
-    with Seen() as seen, no_dispatch():
+    with Seen() as records, no_dispatch():
         x + 1
-    assert not seen.calls and not Labelled.log
+    assert not records.calls and not Labelled.log
 
 
 def test_a_class_without_handler_has_none():
@@ -290,10 +290,10 @@ def test_a_mode_is_off_in_its_handler():
 
 
 def test_the_same_mode_twice():
-    seen = Seen()
-    with seen, seen:
+    records = Seen()
+    with records, records:
         tl.ones(2)
-    assert seen.names == ["ones.default"] * 2
+    assert records.names == ["ones.default"] * 2
 
 
 class Failing(TorchDispatchMode):
@@ -312,25 +312,25 @@ def test_exceptions_leave_the_stack_as_it_was():
 
 def test_large_calls_run_their_handlers_with_the_lock():
     x = tl.ones(100_000)
-    with Seen() as seen:
+    with Seen() as records:
         assert (x + 1).sum().item() == 200_000
-    assert seen.names == ["add.Tensor", "sum.default", "_local_scalar_dense.default"]
+    assert records.names == ["add.Tensor", "sum.default", "_local_scalar_dense.default"]
     with Failing(), pytest.raises(LookupError):
         x + 1
 
 
 def test_modes_belong_to_a_thread():
-    seen = []
+    records = []
 
     def elsewhere():
-        seen.append(_get_current_dispatch_mode_stack())
+        records.append(_get_current_dispatch_mode_stack())
         tl.ones(2)
 
     with Seen() as mode:
         thread = threading.Thread(target=elsewhere)
         thread.start()
         thread.join()
-    assert seen == [[]] and not mode.calls
+    assert records == [[]] and not mode.calls
 
 
 def test_taking_modes_off():
@@ -472,11 +472,11 @@ def test_handlers_get_symbols(symbols, layer):
 
 def test_a_handler_calls_with_plain_numbers(symbols):
     i, _, _ = symbols
-    inner, made = Recorder(tl.ones(6)), []
+    inner, result = Recorder(tl.ones(6)), []
 
     class Concrete:
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            made.append(func([6]))
+            result.append(func([6]))
             return tl.ones(6)
 
     for mode in (inner, Concrete()):
@@ -511,17 +511,17 @@ def test_a_function_of_python_returns_a_symbol(symbols):
 
 # ---- operators that are methods -------------------------------------------------------------------------------------
 def test_set_is_seen_by_modes_and_classes():
-    seen = []
+    records = []
 
     class Told(tl.Tensor):
         @classmethod
         def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-            seen.append(func)
+            records.append(func)
             return super().__torch_dispatch__(func, types, args, kwargs)
 
     x, source = tl.zeros(2).as_subclass(Told), tl.arange(6.0)
     x.set_(source)
-    assert seen == [aten.set_.source_Tensor] and x.tolist() == source.tolist() and type(x) is Told
+    assert records == [aten.set_.source_Tensor] and x.tolist() == source.tolist() and type(x) is Told
     y = tl.zeros(2)
     with Seen() as mode:
         y.set_(source.untyped_storage(), 1, (2, 2), (2, 1))
@@ -531,7 +531,7 @@ def test_set_is_seen_by_modes_and_classes():
     assert y.shape == (0,)
     with no_dispatch():
         x.set_(tl.ones(1))
-    assert len(seen) == 1
+    assert len(records) == 1
 
 
 def test_set_refuses():

@@ -48,9 +48,9 @@ def test_mapping():
     assert pytree.tree_map_only(lambda leaf: leaf == 2.0, str, [1, 2.0]) == [1, "2.0"]
     assert pytree.tree_map(len, [[1, 2], []], is_leaf=lambda t: t in ([1, 2], [])) == [2, 0]
     assert pytree.tree_all(bool, [1, (2,)]) and not pytree.tree_any(bool, [0, (0,)])
-    seen = []
+    records = []
     tree = {"a": 1}
-    assert pytree.tree_map_(seen.append, tree) is tree and seen == [1]
+    assert pytree.tree_map_(records.append, tree) is tree and records == [1]
 
 
 def test_classes_of_their_own():
@@ -172,8 +172,8 @@ def test_structures_made_by_hand():
 def test_functions_of_some_leaves():
     assert pytree.map_only(int)(str)(3) == "3" and pytree.map_only((int, list))(str)([3]) == "[3]"
     assert pytree.map_only(lambda leaf: leaf == 1)(str)(2) == 2
-    tree, seen = [1, "a", (2,)], []
-    assert pytree.tree_map_only_(int, seen.append, tree) is tree and seen == [1, 2]
+    tree, records = [1, "a", (2,)], []
+    assert pytree.tree_map_only_(int, records.append, tree) is tree and records == [1, 2]
 
 
 def test_leaves_stand_for_containers():
@@ -188,8 +188,8 @@ def test_sizes_are_taken_apart_as_tuples():
     """As in the reference, what is made of them is a tuple; a function of leaves never meets one."""
     sizes = tl.Size([2, 3])
     assert pytree.tree_leaves({"a": sizes, "b": 1}) == [2, 3, 1]
-    made = pytree.tree_map(lambda size: size + 1, sizes)
-    assert made == (3, 4) and type(made) is tuple
+    result = pytree.tree_map(lambda size: size + 1, sizes)
+    assert result == (3, 4) and type(result) is tuple
     assert pytree.treespec_loads(pytree.treespec_dumps(pytree.tree_structure(sizes))).type is tl.Size
 
 

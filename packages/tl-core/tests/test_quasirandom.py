@@ -11,37 +11,37 @@ qmc = pytest.importorskip("scipy.stats.qmc", reason="the points are held against
 
 @pytest.mark.parametrize("dimension", [1, 2, 3, 20, 300])
 def test_points_are_those_of_joe_and_kuo(dimension):
-    wanted = qmc.Sobol(dimension, scramble=False).random(256)
-    got = SobolEngine(dimension).draw(256, dtype=tl.float64)
-    assert np.array_equal(got.numpy(), wanted)
+    expected = qmc.Sobol(dimension, scramble=False).random(256)
+    result = SobolEngine(dimension).draw(256, dtype=tl.float64)
+    assert np.array_equal(result.numpy(), expected)
 
 
 def test_the_last_dimensions():
-    wanted = qmc.Sobol(21201, scramble=False).random(8)
-    assert np.array_equal(SobolEngine(21201).draw(8, dtype=tl.float64).numpy(), wanted)
+    expected = qmc.Sobol(21201, scramble=False).random(8)
+    assert np.array_equal(SobolEngine(21201).draw(8, dtype=tl.float64).numpy(), expected)
 
 
 @pytest.mark.parametrize("parts", [(1, 1, 1), (3, 5, 1, 40), (16, 16, 1), (1, 127, 129)])
 def test_parts_make_the_whole(parts):
-    engine, whole = SobolEngine(5), SobolEngine(5).draw(sum(parts))
-    assert tl.cat([engine.draw(n) for n in parts]).tolist() == whole.tolist()
+    engine, full = SobolEngine(5), SobolEngine(5).draw(sum(parts))
+    assert tl.cat([engine.draw(n) for n in parts]).tolist() == full.tolist()
     assert engine.num_generated == sum(parts)
 
 
 @pytest.mark.parametrize("scramble", [False, True])
 def test_fast_forward_and_reset(scramble):
     engine = SobolEngine(4, scramble, seed=3)
-    whole = engine.draw(40)
-    assert engine.reset().draw(40).tolist() == whole.tolist()
-    assert engine.reset().fast_forward(7).fast_forward(4).draw(29).tolist() == whole[11:].tolist()
+    full = engine.draw(40)
+    assert engine.reset().draw(40).tolist() == full.tolist()
+    assert engine.reset().fast_forward(7).fast_forward(4).draw(29).tolist() == full[11:].tolist()
 
 
 def test_scrambled_points_are_those_of_the_reference_stream():
     """Recorded once from the reference implementation."""
-    wanted = [[0.4802905321121216, 0.11725887656211853, 0.12398969382047653],
+    expected = [[0.4802905321121216, 0.11725887656211853, 0.12398969382047653],
               [0.9114733934402466, 0.8686649799346924, 0.5390787124633789],
               [0.5350564122200012, 0.27151042222976685, 0.30786722898483276]]  # fmt: skip
-    assert SobolEngine(3, scramble=True, seed=5).draw(3).tolist() == wanted
+    assert SobolEngine(3, scramble=True, seed=5).draw(3).tolist() == expected
 
 
 def test_scrambled_points_stay_balanced():

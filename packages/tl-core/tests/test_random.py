@@ -136,14 +136,14 @@ def test_complex_numbers_are_pairs_of_real_ones():
 def test_normal_with_tensor_parameters():
     mean, std = tl.tensor([[0.0], [100.0]]), tl.tensor([1.0, 2.0, 0.0])
     z = array(tl.randn(2, 3, generator=generator()))
-    drawn = tl.normal(mean, std, generator=generator())
-    assert np.allclose(array(drawn), z * array(std) + array(mean), atol=1e-4)
-    drawn = tl.normal(5.0, std, generator=generator())
-    assert np.allclose(array(drawn), z.reshape(-1)[:3] * array(std) + 5, atol=1e-5)
-    drawn = tl.normal(mean, 3.0, generator=generator())
-    assert np.allclose(array(drawn).reshape(-1), z.reshape(-1)[:2] * 3 + [0, 100], atol=1e-4)
-    drawn = tl.normal(tl.zeros(2, dtype=tl.float64), tl.ones(2))
-    assert drawn.dtype == tl.float64
+    samples = tl.normal(mean, std, generator=generator())
+    assert np.allclose(array(samples), z * array(std) + array(mean), atol=1e-4)
+    samples = tl.normal(5.0, std, generator=generator())
+    assert np.allclose(array(samples), z.reshape(-1)[:3] * array(std) + 5, atol=1e-5)
+    samples = tl.normal(mean, 3.0, generator=generator())
+    assert np.allclose(array(samples).reshape(-1), z.reshape(-1)[:2] * 3 + [0, 100], atol=1e-4)
+    samples = tl.normal(tl.zeros(2, dtype=tl.float64), tl.ones(2))
+    assert samples.dtype == tl.float64
 
 
 def test_meta_has_a_shape_and_takes_no_numbers():
@@ -316,8 +316,8 @@ def test_system_seeds_differ():
 
 def test_state_bytes_are_those_of_the_twister():
     g = generator(123)
-    for drawn in (1, 623, 1, 700):
-        tl.rand(drawn, generator=g)
+    for samples in (1, 623, 1, 700):
+        tl.rand(samples, generator=g)
     reference = np.random.RandomState(123)
     reference.randint(0, 2**32, 1325, dtype=np.uint32)
     _, key, position, *_ = reference.get_state()
@@ -368,10 +368,10 @@ def test_subclasses_and_weak_references():
     g.name = "mine"
     assert type(g) is Named
     assert tl.rand(3, generator=g).tolist() == tl.rand(3, generator=generator()).tolist()
-    gone = weakref.ref(g)
-    assert gone() is g
+    missing = weakref.ref(g)
+    assert missing() is g
     del g
-    assert gone() is None
+    assert missing() is None
 
 
 # ---- the default generator ---------------------------------------------------------------------------------
@@ -383,8 +383,8 @@ def test_manual_seed_seeds_the_default_generator():
     assert np.array_equal(array(tl.rand(10)), uniform32(10))
     tl.manual_seed(-3)
     assert tl.initial_seed() == 2**64 - 3
-    drawn = tl.seed()
-    assert tl.initial_seed() == drawn
+    samples = tl.seed()
+    assert tl.initial_seed() == samples
 
 
 def test_rng_state_round_trip():
@@ -440,18 +440,18 @@ def test_generators_of_devices_are_seeded_and_forked(monkeypatch):
 
 def test_threads_share_the_stream_without_losing_a_number():
     tl.manual_seed(5)
-    drawn = [[] for _ in range(4)]
+    samples = [[] for _ in range(4)]
 
     def draw(into):
         for _ in range(50):
             into += tl.rand(10).tolist()
 
-    threads = [threading.Thread(target=draw, args=(d,)) for d in drawn]
+    threads = [threading.Thread(target=draw, args=(d,)) for d in samples]
     for t in threads:
         t.start()
     for t in threads:
         t.join()
-    assert sorted(itertools.chain(*drawn)) == sorted(uniform32(2000))
+    assert sorted(itertools.chain(*samples)) == sorted(uniform32(2000))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform cannot fork")

@@ -149,9 +149,9 @@ def test_few_normals_come_in_pairs_over_calls_and_dtypes():
         (2, tl.float16),
         (3, tl.bfloat16),
     ]:
-        got = values(empty(n, dtype).normal_(0.3, 1.7, generator=g))
+        result = values(empty(n, dtype).normal_(0.3, 1.7, generator=g))
         exact = expected[at : at + n] * 1.7 + 0.3
-        np.testing.assert_allclose(got, exact, rtol=2.0 ** -(MANTISSA[dtype] - 2), atol=1e-15)
+        np.testing.assert_allclose(result, exact, rtol=2.0 ** -(MANTISSA[dtype] - 2), atol=1e-15)
         at += n
     assert at == 24
     check_state(g, words)
@@ -176,15 +176,15 @@ def test_what_waits_of_a_pair_outlives_other_samples_and_travels_with_the_state(
 def test_many_normals_come_in_blocks(n, dtype):
     """What doesn't fill a block is made by a last one of fresh draws, which ends where the elements end."""
     g, words = generator(13), Words(13)
-    whole, half = n - n % 16, dtype in (tl.float16, tl.bfloat16)
-    u = words.uniform(whole if half else n, dtype)[:whole]
+    full, half = n - n % 16, dtype in (tl.float16, tl.bfloat16)
+    u = words.uniform(full if half else n, dtype)[:full]
     expected = np.empty(n)
-    expected[:whole] = blocks(u)
-    if whole < n:
+    expected[:full] = blocks(u)
+    if full < n:
         expected[n - 16 :] = blocks(words.uniform(16, dtype))
-    got = values(empty(n, dtype).normal_(0.3, 1.7, generator=g))
+    result = values(empty(n, dtype).normal_(0.3, 1.7, generator=g))
     tolerance = {tl.float64: 1e-14, tl.float32: 4e-6, tl.float16: 4e-3, tl.bfloat16: 3e-2}[dtype]
-    np.testing.assert_allclose(got, expected * 1.7 + 0.3, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(result, expected * 1.7 + 0.3, rtol=tolerance, atol=tolerance)
     check_state(g, words)
 
 
@@ -209,17 +209,17 @@ def test_strided_normals_come_in_turn():
 )
 def test_continuous_functions_of_one_draw(fill, formula, dtype):
     g, words = generator(21), Words(21)
-    got = values(fill(empty(3000, dtype), g))
+    result = values(fill(empty(3000, dtype), g))
     np.testing.assert_allclose(
-        got, formula(words.doubles(3000)), rtol=2.0 ** -(MANTISSA[dtype] - 1) + 1e-13, atol=1e-14
+        result, formula(words.doubles(3000)), rtol=2.0 ** -(MANTISSA[dtype] - 1) + 1e-13, atol=1e-14
     )
     check_state(g, words)
 
 
 def test_log_normal_is_the_exponential_of_normals():
     g, words = generator(22), Words(22)
-    got = values(empty(3000, tl.float64).log_normal_(0.3, 0.7, generator=g))
-    np.testing.assert_allclose(got, np.exp(pairs_in_turn(words, 1500) * 0.7 + 0.3), rtol=1e-13)
+    result = values(empty(3000, tl.float64).log_normal_(0.3, 0.7, generator=g))
+    np.testing.assert_allclose(result, np.exp(pairs_in_turn(words, 1500) * 0.7 + 0.3), rtol=1e-13)
     check_state(g, words)
 
 
@@ -244,8 +244,8 @@ def test_bernoulli_compares_double_samples(p, dtype):
 def test_bernoulli_of_a_tensor_samples_in_the_type_of_the_probabilities(p_dtype):
     g, words = generator(32), Words(32)
     p = (tl.arange(1000, dtype=tl.float64) / 999).to(p_dtype)
-    got = empty(1000, tl.float32).bernoulli_(p, generator=g)
-    assert np.array_equal(values(got), words.uniform(1000, p_dtype) < values(p))
+    result = empty(1000, tl.float32).bernoulli_(p, generator=g)
+    assert np.array_equal(values(result), words.uniform(1000, p_dtype) < values(p))
     check_state(g, words)
 
 
@@ -253,8 +253,8 @@ def test_dropout_masks_are_bernoulli_samples():
     words = Words(33)
     tl.default_generator.manual_seed(33)
     kept = words.doubles(1000) < 0.7
-    got = tl.dropout(tl.ones(1000), 0.3, True).numpy()
-    assert np.array_equal(got, np.where(kept, np.float32(1 / (1 - 0.3)), np.float32(0)))
+    result = tl.dropout(tl.ones(1000), 0.3, True).numpy()
+    assert np.array_equal(result, np.where(kept, np.float32(1 / (1 - 0.3)), np.float32(0)))
 
 
 # ---- integers ----------------------------------------------------------------------------------------------
@@ -295,8 +295,8 @@ def test_random_covers_what_the_dtype_counts_exactly(dtype):
 
 def test_all_of_int64():
     g, words = generator(44), Words(44)
-    got = empty(500, tl.int64).random_(-(2**63), None, generator=g).numpy()
-    assert np.array_equal(got, words.take64(500).view(np.int64))
+    result = empty(500, tl.int64).random_(-(2**63), None, generator=g).numpy()
+    assert np.array_equal(result, words.take64(500).view(np.int64))
 
 
 # ---- permutations ------------------------------------------------------------------------------------------

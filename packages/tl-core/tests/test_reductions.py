@@ -31,14 +31,14 @@ def cube(seed, dtype, shape=(3, 4, 5)):
 
 def check(call, want, x, **keywords):
     """Values, out= and meta of one call."""
-    got = call(x, **keywords)
-    r.assert_close(got, want, f"{keywords}")
+    result = call(x, **keywords)
+    r.assert_close(result, want, f"{keywords}")
     ghost = call(tl.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="meta"), **keywords)
-    assert (ghost.dtype, ghost.shape, ghost.stride()) == (got.dtype, got.shape, got.stride())
-    target = tl.empty(0, dtype=got.dtype)
+    assert (ghost.dtype, ghost.shape, ghost.stride()) == (result.dtype, result.shape, result.stride())
+    target = tl.empty(0, dtype=result.dtype)
     assert call(x, **keywords, out=target) is target
-    assert r.same(target, got)
-    return got
+    assert r.same(target, result)
+    return result
 
 
 def wide(x):
@@ -52,11 +52,11 @@ def test_sum(dtype, keepdim):
     for _, x in cube(1, dtype):
         for dim in DIMS:
             tolerance = {"bfloat16": 0.1, "float16": 2e-2}.get(dtype, 1e-4)
-            got = tl.sum(x, dim, keepdim=keepdim)
+            result = tl.sum(x, dim, keepdim=keepdim)
             np.testing.assert_allclose(
-                r.to_numpy(got), wide(x).sum(dim, keepdims=keepdim), rtol=tolerance, atol=tolerance
+                r.to_numpy(result), wide(x).sum(dim, keepdims=keepdim), rtol=tolerance, atol=tolerance
             )
-            assert got.dtype == (getattr(tl, dtype) if dtype in INEXACT else tl.int64)
+            assert result.dtype == (getattr(tl, dtype) if dtype in INEXACT else tl.int64)
         assert x.sum(dtype=tl.float64).dtype == tl.float64
 
 
@@ -118,8 +118,10 @@ def test_variances_of_neighbours_do_not_meet(bad):
 def test_logical(name, dtype):
     for _, x in cube(4, dtype):
         for dim in DIMS:
-            got = getattr(tl, name)(x) if dim is None else getattr(tl, name)(x, dim)
-            np.testing.assert_array_equal(got.bool().numpy(), getattr(np, name)(r.to_numpy(x) != 0, axis=dim))
+            result = getattr(tl, name)(x) if dim is None else getattr(tl, name)(x, dim)
+            np.testing.assert_array_equal(
+                result.bool().numpy(), getattr(np, name)(r.to_numpy(x) != 0, axis=dim)
+            )
 
 
 @pytest.mark.parametrize("name", ["cumsum", "cumprod"])

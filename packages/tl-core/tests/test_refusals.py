@@ -50,9 +50,9 @@ def test_tensors_on_two_devices(call):
 def test_a_cell_with_one_of_its_biases():
     x, h, c = tl.rand(2, 3), tl.rand(2, 4), tl.rand(2, 4)
     w_ih, w_hh, b, none = tl.rand(16, 3), tl.rand(16, 4), tl.rand(16), tl.zeros(16)
-    for given, both in (((b, None), (b, none)), ((None, b), (none, b)), ((None, None), (none, none))):
-        got, want = (tl.lstm_cell(x, [h, c], w_ih, w_hh, *biases) for biases in (given, both))
-        assert tl.allclose(got[0], want[0]) and tl.allclose(got[1], want[1])
+    for source, both in (((b, None), (b, none)), ((None, b), (none, b)), ((None, None), (none, none))):
+        result, want = (tl.lstm_cell(x, [h, c], w_ih, w_hh, *biases) for biases in (source, both))
+        assert tl.allclose(result[0], want[0]) and tl.allclose(result[1], want[1])
     with pytest.raises(RuntimeError, match="weights must be matrices"):
         tl.lstm_cell(x, [h, c], b, w_hh)
 
@@ -95,8 +95,10 @@ def test_sums_are_read_where_they_lie():
     x, target, g = tl.rand(4, 3), tl.tensor([0, 2, 1, 0]), tl.ones(4)
     _, sums, total = aten._cross_entropy(x, target, None, 0, -100)
     spread = tl.stack([sums, sums * 9], 1)[:, 0]
-    want, got = (aten._cross_entropy_backward(g, x, s, total, target, None, 0, -100) for s in (sums, spread))
-    assert tl.equal(want, got)
+    want, result = (
+        aten._cross_entropy_backward(g, x, s, total, target, None, 0, -100) for s in (sums, spread)
+    )
+    assert tl.equal(want, result)
 
 
 def test_a_refused_scatter_has_written_nothing() -> None:
@@ -148,13 +150,13 @@ def test_any_byte_is_a_bool() -> None:
 def test_the_gradient_of_bags(name, other, message):
     weight, indices, offsets = tl.rand(5, 3), tl.tensor([0, 1, 4]), tl.tensor([0, 2])
     bags = ops.aten._embedding_bag(weight, indices, offsets, False, 2, False, None, False)
-    given = {"grad": tl.rand(2, 3), "weight": weight, "indices": indices}
-    given |= dict(zip(("offset2bag", "bag_size", "max_indices"), bags[1:], strict=True))
-    given |= {"per_sample_weights": None, "scale_grad_by_freq": False, "mode": 2, "sparse": False}
-    given |= {"padding_idx": -1, "want_weight": True, "want_factors": False}
-    assert ops.aten._embedding_bag_backward(**given)[0].shape == (5, 3)
+    source = {"grad": tl.rand(2, 3), "weight": weight, "indices": indices}
+    source |= dict(zip(("offset2bag", "bag_size", "max_indices"), bags[1:], strict=True))
+    source |= {"per_sample_weights": None, "scale_grad_by_freq": False, "mode": 2, "sparse": False}
+    source |= {"padding_idx": -1, "want_weight": True, "want_factors": False}
+    assert ops.aten._embedding_bag_backward(**source)[0].shape == (5, 3)
     with pytest.raises(RuntimeError, match=message):
-        ops.aten._embedding_bag_backward(**given | {name: other})
+        ops.aten._embedding_bag_backward(**source | {name: other})
 
 
 def test_parts_of_a_single_number_with_any_step() -> None:

@@ -114,23 +114,25 @@ def test_values_layouts_and_forms(row, dtype):
     result_type = getattr(tl, r.result_dtype(row, dtype))
     inplace, out = variants(row)
     for layout, inputs in layouts_of(row, rng, dtype):
-        got = call_row(row, inputs, parameters)
-        assert got.dtype == result_type, layout
-        r.assert_close(got, wanted(row, inputs, parameters), layout)
+        result = call_row(row, inputs, parameters)
+        assert result.dtype == result_type, layout
+        r.assert_close(result, wanted(row, inputs, parameters), layout)
         if out:
-            target = tl.empty(got.shape, dtype=got.dtype)
+            target = tl.empty(result.shape, dtype=result.dtype)
             assert call_row(row, inputs, parameters, out.name, out=target) is target
-            assert r.same(target, got), f"out= {layout}"
+            assert r.same(target, result), f"out= {layout}"
             spaced = (
-                tl.zeros((2, *got.shape), dtype=got.dtype).transpose(0, -1)[..., 0] if got.dim() else target
+                tl.zeros((2, *result.shape), dtype=result.dtype).transpose(0, -1)[..., 0]
+                if result.dim()
+                else target
             )
-            if spaced.shape == got.shape:
+            if spaced.shape == result.shape:
                 call_row(row, inputs, parameters, out.name, out=spaced)
-                assert r.same(spaced, got), f"out= with gaps {layout}"
-        if inplace and got.dtype == inputs[0].dtype:
+                assert r.same(spaced, result), f"out= with gaps {layout}"
+        if inplace and result.dtype == inputs[0].dtype:
             own = inputs[0].clone()
             assert call_row(row, [own, *inputs[1:]], parameters, inplace.name) is own
-            assert r.same(own, got), f"in place {layout}"
+            assert r.same(own, result), f"in place {layout}"
 
 
 @pytest.mark.parametrize("row", r.ELEMENTWISE, ids=lambda row: row.name)
@@ -170,9 +172,9 @@ def test_broadcasting(row):
 def test_numbers_are_weak(row):
     dtype = "float16" if "float16" in row.elementwise.dtypes else "uint8"
     x = r.values(seeded(row.name), (3, 4), dtype, max(row.samples.low, 0.5), row.samples.high)
-    got = call_row(row, [x, 2], parameters_of(row))
-    assert got.dtype == getattr(tl, r.result_dtype(row, dtype))
-    r.assert_close(got, wanted(row, [x, tl.full((3, 4), 2, dtype=x.dtype)], parameters_of(row)))
+    result = call_row(row, [x, 2], parameters_of(row))
+    assert result.dtype == getattr(tl, r.result_dtype(row, dtype))
+    r.assert_close(result, wanted(row, [x, tl.full((3, 4), 2, dtype=x.dtype)], parameters_of(row)))
 
 
 @pytest.mark.parametrize(("row", "dtype"), cases(PURE, ("bool", "float32", "complex64"), taken=False))
@@ -188,20 +190,20 @@ def test_types_without_a_loop_are_refused(row, dtype):
 def test_out_of_another_shape_is_resized_with_a_warning(row):
     dtype = first_taken(row, "float64", "int64", "int16", "complex64")
     inputs = inputs_of(row, seeded(row.name), dtype, (3,))
-    got, target = call_row(row, inputs, parameters_of(row)), None
-    target = tl.empty(2, dtype=got.dtype)
+    result, target = call_row(row, inputs, parameters_of(row)), None
+    target = tl.empty(2, dtype=result.dtype)
     with pytest.warns(UserWarning, match="resized"):
         call_row(row, inputs, parameters_of(row), variants(row)[1].name, out=target)
-    assert r.same(target, got)
+    assert r.same(target, result)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert r.same(
             call_row(
-                row, inputs, parameters_of(row), variants(row)[1].name, out=tl.empty(0, dtype=got.dtype)
+                row, inputs, parameters_of(row), variants(row)[1].name, out=tl.empty(0, dtype=result.dtype)
             ),
-            got,
+            result,
         )
-    if got.dtype.is_floating_point:
+    if result.dtype.is_floating_point:
         with pytest.raises(RuntimeError, match="can't be cast"):
             call_row(row, inputs, parameters_of(row), variants(row)[1].name, out=tl.empty(3, dtype=tl.int64))
 
@@ -224,9 +226,9 @@ def test_a_row_is_documented_where_it_is_public(row):
             row.method and bool(row.args) and row.args[0].name == "self"
         )
         for owner in owners:
-            found = getattr(owner, name)
-            assert inspect.getdoc(found)
-            assert inspect.signature(found)
+            result = getattr(owner, name)
+            assert inspect.getdoc(result)
+            assert inspect.signature(result)
 
 
 @pytest.mark.parametrize("row", [row for row in PUBLIC if row.example], ids=lambda row: row.name)

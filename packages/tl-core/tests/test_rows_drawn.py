@@ -62,11 +62,11 @@ def answers_or_raises(row, data):
     positional, keywords = data.draw(drawn.calls(schema, row.name))
     tensors = tensors_in([*positional, *keywords.values()])
     note(f"{schema.name}: {[(t.dtype, t.shape, t.stride()) for t in tensors]}")
-    others = [dense(p) for p in positional], {k: dense(v) for k, v in keywords.items()}
+    rest = [dense(p) for p in positional], {k: dense(v) for k, v in keywords.items()}
     result = call(schema.name, positional, keywords)
-    got = [read(t) for t in tensors_in(result)]
+    output = [read(t) for t in tensors_in(result)]
     if row.elementwise and variant == "functional" and result is not None:
-        assert got == [read(t) for t in tensors_in(call(schema.name, *others))]
+        assert output == [read(t) for t in tensors_in(call(schema.name, *rest))]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

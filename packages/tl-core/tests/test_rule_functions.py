@@ -52,8 +52,8 @@ def test_branches_return_or_assign_one_variable(tmp_path):
         tmp_path,
         "def _(self, n):\n    if n > 0:\n        x = -self\n    else:\n        x = self\n    return x\n",
     )
-    whole = batch_of(tmp_path, "def _(self, n):\n    return -self if n > 0 else self\n")
-    assert codes(early) == codes(choice) == codes(whole) == [
+    full = batch_of(tmp_path, "def _(self, n):\n    return -self if n > 0 else self\n")
+    assert codes(early) == codes(choice) == codes(full) == [
         "ARITH", "JUMP_UNLESS", "neg", "MOVE", "JUMP", "MOVE"
     ]  # fmt: skip
 

@@ -26,8 +26,8 @@ SHAPES = [0.01, 0.5, 1.0, 2.0, 30.0, 1e4]
 
 
 def test_counts_are_those_of_the_reference_stream():
-    got = tl.poisson(doubles(RATES), generator=generator())
-    assert got.tolist() == [0, 1, 2, 11, 9, 40, 9971, 1999980434, 0, 9]
+    result = tl.poisson(doubles(RATES), generator=generator())
+    assert result.tolist() == [0, 1, 2, 11, 9, 40, 9971, 1999980434, 0, 9]
     trials = doubles([10, 10, 50, 50, 1000, 1000, 1e6, 3, 20, 0])
     chances = doubles([0.1, 0.9, 0.5, 0.7, 0.02, 0.6, 0.3, 1, 0, 0.5])
     assert tl.binomial(trials, chances, generator=generator()).tolist() == [
@@ -38,18 +38,18 @@ def test_counts_are_those_of_the_reference_stream():
 def test_gamma_and_dirichlet_are_those_of_the_reference_stream():
     gamma = ["0x1.1848178bc48b5p-149", "0x1.5a766d614debdp+0", "0x1.ab74cf9ada8b8p-5", "0x1.ba05047ec104ap-1",
              "0x1.abb269983807bp+4", "0x1.3aa72c20eac31p+13"]  # fmt: skip
-    got = tl._standard_gamma(doubles(SHAPES), generator=generator()).numpy()
-    np.testing.assert_allclose(got, [float.fromhex(x) for x in gamma], rtol=1e-14)
+    result = tl._standard_gamma(doubles(SHAPES), generator=generator()).numpy()
+    np.testing.assert_allclose(result, [float.fromhex(x) for x in gamma], rtol=1e-14)
     shares = ["0x1.3546ec37beeadp-154", "0x1.7e4df5f34488ap-5", "0x1.d7ad56b06e648p-10",
               "0x1.e7bf3b714a0edp-6", "0x1.d7f15019e92fdp-1"]  # fmt: skip
-    got = tl._sample_dirichlet(doubles(SHAPES[:5]), generator=generator()).numpy()
-    np.testing.assert_allclose(got, [float.fromhex(x) for x in shares], rtol=1e-14)
+    result = tl._sample_dirichlet(doubles(SHAPES[:5]), generator=generator()).numpy()
+    np.testing.assert_allclose(result, [float.fromhex(x) for x in shares], rtol=1e-14)
 
 
 def test_the_default_generator_is_drawn_from():
     tl.manual_seed(5)
-    got = tl.poisson(doubles(RATES))
-    assert got.tolist() == tl.poisson(doubles(RATES), generator=generator()).tolist()
+    result = tl.poisson(doubles(RATES))
+    assert result.tolist() == tl.poisson(doubles(RATES), generator=generator()).tolist()
 
 
 # ---- distributions -----------------------------------------------------------------------------------------
@@ -169,8 +169,8 @@ def test_the_derivative_of_beta_variates_is_that_of_the_quantile(alpha, beta, le
     if not 1e-200 < x < 1 - 1e-6:
         pytest.skip("the variate is too close to an end for finite differences")
     above, below = (special.betaincinv(alpha + s, beta, level) for s in (step, -step))
-    got = float(tl._dirichlet_grad(doubles(x), doubles(alpha), doubles(alpha + beta))) * (1 - x)
-    np.testing.assert_allclose(got, (above - below) / (2 * step), rtol=1e-5)
+    result = float(tl._dirichlet_grad(doubles(x), doubles(alpha), doubles(alpha + beta))) * (1 - x)
+    np.testing.assert_allclose(result, (above - below) / (2 * step), rtol=1e-5)
 
 
 def test_derivatives_at_the_ends():

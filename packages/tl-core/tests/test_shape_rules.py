@@ -56,17 +56,17 @@ def holds(row: Any, call: Any, size: int) -> bool:
 def test_rules_agree_with_the_operators(row: Any) -> None:
     calls = CALLS.get(row.name)
     if calls is not None:
-        taken = sum(holds(row, call, size) for call in calls for size in SIZES)
-        assert taken >= len(SIZES) // 2, "the operator takes none of these arguments"
+        choice = sum(holds(row, call, size) for call in calls for size in SIZES)
+        assert choice >= len(SIZES) // 2, "the operator takes none of these arguments"
         return
-    taken = 0
+    choice = 0
     for group in drawn(row):
         call = next((call for call in group if holds(row, call, 5) or holds(row, call, 6)), None)
         if call is not None:
-            taken += sum(holds(row, call, size) for size in SIZES)
-            if taken > 200:
+            choice += sum(holds(row, call, size) for size in SIZES)
+            if choice > 200:
                 break
-    assert taken, "no call that the schema suggests is taken: it needs one in CALLS"
+    assert choice, "no call that the schema suggests is taken: it needs one in CALLS"
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,9 @@ def shrunk(to=0):
 
 def test_every_operator_is_asked():
     script = Path(__file__).parent / "shrunk_calls.py"
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
-    lines = done.stdout.splitlines()
-    assert done.returncode == 0, (lines[-1:], done.stderr[-2000:])
+    process = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    lines = process.stdout.splitlines()
+    assert process.returncode == 0, (lines[-1:], process.stderr[-2000:])
     rows = {row.name: row for row in collect.rows()}
     reading = {n for n, row in rows.items() if row.reads_elements}
     answered = {line.split()[1] for line in lines if line.startswith("answered")}
@@ -114,18 +114,18 @@ def test_resize_makes_it_whole():
 
 
 def test_another_thread_is_told():
-    t, seen = shrunk(), []
+    t, records = shrunk(), []
 
     def read():
         try:
             t.sum()
         except RuntimeError as error:
-            seen.append(str(error))
+            records.append(str(error))
 
     thread = threading.Thread(target=read)
     thread.start()
     thread.join()
-    assert BEYOND in seen[0]
+    assert BEYOND in records[0]
 
 
 def test_the_values_of_a_sparse_tensor():

@@ -32,11 +32,11 @@ def shows(function):
     ],
 )
 def test_a_signature_covers_all_overloads_in_the_words_of_the_manual(function, text):
-    got = shows(function)
+    result = shows(function)
     if text is None:
-        assert "requires_grad=False" in got
+        assert "requires_grad=False" in result
     else:
-        assert got == text
+        assert result == text
 
 
 def test_parameters_are_required_only_where_every_overload_needs_them():

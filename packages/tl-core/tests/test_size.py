@@ -23,14 +23,14 @@ def test_it_prints_as_the_reference_does():
 
 def test_parts_and_sums_are_sizes():
     size = tl.Size([2, 3, 4])
-    for made, expected in (
+    for result, expected in (
         (size[1:], (3, 4)),
         (size.__add__((5,)), (2, 3, 4, 5)),
         (size.__radd__((1,)), (1, 2, 3, 4)),
         (size[:1] * 2, (2, 2)),
     ):
-        assert type(made) is tl.Size
-        assert made == expected
+        assert type(result) is tl.Size
+        assert result == expected
     assert size[0] == 2
     assert size.numel() == 24
     assert tl.Size([]).numel() == 1
@@ -46,6 +46,6 @@ def test_it_takes_integers_only():
 
 
 def test_it_survives_copies():
-    for made in (pickle.loads(pickle.dumps(tl.Size([2]))), copy.deepcopy(tl.Size([2]))):
-        assert type(made) is tl.Size
-        assert made == (2,)
+    for result in (pickle.loads(pickle.dumps(tl.Size([2]))), copy.deepcopy(tl.Size([2]))):
+        assert type(result) is tl.Size
+        assert result == (2,)

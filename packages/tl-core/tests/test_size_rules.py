@@ -77,8 +77,8 @@ def test_singular_values(shape):
     thin = sizes.svd_factors(list(shape), True)
     assert [tuple(s) for s in thin] == [left.shape, values.shape, right.swapaxes(-1, -2).shape]
     left, _, right = np.linalg.svd(np.zeros(shape))
-    whole = sizes.svd_factors(list(shape), False)
-    assert tuple(whole[0]) == left.shape and tuple(whole[2]) == right.shape
+    full = sizes.svd_factors(list(shape), False)
+    assert tuple(full[0]) == left.shape and tuple(full[2]) == right.shape
 
 
 def test_recurrent_layers():

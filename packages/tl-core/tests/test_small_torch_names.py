@@ -32,19 +32,19 @@ def test_leaves_of_a_type():
 
 
 def test_generators_run_on_a_device_between_their_steps():
-    seen = []
+    records = []
 
     @set_device("meta")
     def steps():
         try:
-            got = yield tl_core.empty(1).device.type
-            seen.append((got, tl_core.empty(1).device.type))
+            result = yield tl_core.empty(1).device.type
+            records.append((result, tl_core.empty(1).device.type))
             yield 2
         except KeyError:
-            seen.append(tl_core.empty(1).device.type)
+            records.append(tl_core.empty(1).device.type)
             yield 3
         finally:
-            seen.append("end")
+            records.append("end")
         return 4
 
     generator = steps()
@@ -55,24 +55,24 @@ def test_generators_run_on_a_device_between_their_steps():
     with pytest.raises(StopIteration) as ended:
         next(generator)
     assert ended.value.value == 4
-    assert seen == [("sent", "meta"), "meta", "end"]
+    assert records == [("sent", "meta"), "meta", "end"]
     closed = steps()
     next(closed)
     closed.close()
-    assert seen[-1] == "end"
+    assert records[-1] == "end"
 
 
 def test_names_of_threads():
-    found = []
+    result = []
 
     def work():
         multiprocessing._set_thread_name("a name")
-        found.append(multiprocessing._get_thread_name())
+        result.append(multiprocessing._get_thread_name())
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert found == ["a name"]
+    assert result == ["a name"]
     assert multiprocessing._get_thread_name() != "a name"
 
 
@@ -126,6 +126,6 @@ def test_references_by_the_keys_own_hash():
     del a
     gc.collect()
     assert len(by_hash) == 0
-    gone = [_WeakHashRef(Key(1)) for _ in range(2)]
+    missing = [_WeakHashRef(Key(1)) for _ in range(2)]
     gc.collect()
-    assert gone[0] != gone[1]
+    assert missing[0] != missing[1]

@@ -23,7 +23,7 @@ LARGE = 1 << 24
 def children():
     """The processes that this one has begun and not waited for."""
     own = str(os.getpid())
-    found = []
+    result = []
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
@@ -31,8 +31,8 @@ def children():
                     parent = file.read().rpartition(")")[2].split()[1]
             except OSError:
                 continue
-            found += [int(name)] if parent == own else []
-    return found
+            result += [int(name)] if parent == own else []
+    return result
 
 
 def copied(*tensors):
@@ -154,8 +154,8 @@ try:
 except OSError as error:
     print(error.strerror)
 """
-    found = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert found.stdout == "Too many open files\n"
+    result = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert result.stdout == "Too many open files\n"
 
 
 @pytest.mark.parametrize("more", ["", "if not os.fork(): time.sleep(60)"])

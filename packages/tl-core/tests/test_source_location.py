@@ -31,8 +31,8 @@ def test_every_kind_of_write():
         at.append(t._version)
         write()
     for write, version in zip(writes, at, strict=True):
-        told = source_location.change(t, version)
-        assert told.startswith(here(write.__code__.co_firstlineno)), told
+        message = source_location.change(t, version)
+        assert message.startswith(here(write.__code__.co_firstlineno)), message
     assert source_location.change(t, t._version) == ""
 
 

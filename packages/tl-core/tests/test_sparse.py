@@ -57,9 +57,9 @@ def test_a_coalesced_tensor_is_the_sum_of_the_elements(seed):
     shape, n = (3, 4, 2), 40
     indices, values = numpy.stack([rng.integers(0, m, n) for m in shape]), rng.standard_normal((n, 2))
     s = tl.sparse_coo_tensor(tl.tensor(indices), tl.tensor(values), (*shape, 2))
-    wanted = scattered((*shape, 2), indices, values)
-    numpy.testing.assert_allclose(s.to_dense().numpy(), wanted, atol=1e-12)
-    numpy.testing.assert_allclose(s.coalesce().to_dense().numpy(), wanted, atol=1e-12)
+    expected = scattered((*shape, 2), indices, values)
+    numpy.testing.assert_allclose(s.to_dense().numpy(), expected, atol=1e-12)
+    numpy.testing.assert_allclose(s.coalesce().to_dense().numpy(), expected, atol=1e-12)
     columns = s.coalesce().indices().t().tolist()
     assert columns == sorted(columns) and len({tuple(c) for c in columns}) == len(columns)
 
@@ -158,11 +158,11 @@ def test_printing():
 
 def test_sums_of_sparse_tensors():
     a, b = some(), tl.sparse_coo_tensor([[1, 0], [1, 2]], [10.0, 20.0], (2, 3))
-    wanted = numpy.array(DENSE) + scattered((2, 3), [[1, 0], [1, 2]], [10.0, 20.0])
-    assert (a + b).to_dense().tolist() == wanted.tolist() and (a + b).is_sparse
-    assert (a - b).to_dense().tolist() == (2 * numpy.array(DENSE) - wanted).tolist()
+    expected = numpy.array(DENSE) + scattered((2, 3), [[1, 0], [1, 2]], [10.0, 20.0])
+    assert (a + b).to_dense().tolist() == expected.tolist() and (a + b).is_sparse
+    assert (a - b).to_dense().tolist() == (2 * numpy.array(DENSE) - expected).tolist()
     assert tl.add(a.coalesce(), b.coalesce(), alpha=2).is_coalesced()
-    assert a.add_(b) is a and a.to_dense().tolist() == wanted.tolist() and a._version == 1
+    assert a.add_(b) is a and a.to_dense().tolist() == expected.tolist() and a._version == 1
     assert (some() + some(tl.float64)).dtype is tl.float64
     with pytest.raises(RuntimeError, match=r"to match, but \[2, 3\] != \[2, 4\]"):
         a + tl.sparse_coo_tensor((2, 4))
@@ -186,7 +186,7 @@ def test_sums_of_dense_and_sparse():
 
 def test_products_with_numbers():
     twice = (2 * numpy.array(DENSE)).tolist()
-    for made in (
+    for result in (
         some() * 2,
         2 * some(),
         some() * tl.tensor(2.0),
@@ -194,7 +194,7 @@ def test_products_with_numbers():
         some().mul_(2),
         some().div_(0.5),
     ):
-        assert made.is_sparse and made.to_dense().tolist() == twice
+        assert result.is_sparse and result.to_dense().tolist() == twice
     assert (-some()).to_dense().tolist() == (-numpy.array(DENSE)).tolist()
     assert (some(tl.int64) * 1.5).dtype is tl.float32
     with pytest.raises(RuntimeError, match="can't be cast"):
@@ -205,10 +205,10 @@ def test_products_with_numbers():
 
 def test_products_of_matrices():
     s, dense = some(tl.float64), tl.arange(6.0, dtype=tl.float64).reshape(3, 2)
-    wanted = (numpy.array(DENSE) @ dense.numpy()).tolist()
-    assert tl.mm(s, dense).tolist() == (s @ dense).tolist() == tl.sparse.mm(s, dense).tolist() == wanted
-    assert (dense.t() @ s.t()).tolist() == numpy.array(wanted).T.tolist()
-    assert (s @ dense[:, 1]).tolist() == [row[1] for row in wanted]
+    expected = (numpy.array(DENSE) @ dense.numpy()).tolist()
+    assert tl.mm(s, dense).tolist() == (s @ dense).tolist() == tl.sparse.mm(s, dense).tolist() == expected
+    assert (dense.t() @ s.t()).tolist() == numpy.array(expected).T.tolist()
+    assert (s @ dense[:, 1]).tolist() == [row[1] for row in expected]
     assert s.t().shape == (3, 2) and s.t().to_dense().tolist() == numpy.array(DENSE).T.tolist()
     with pytest.raises(RuntimeError, match="cannot be multiplied"):
         tl.mm(s, s.to_dense())
@@ -219,8 +219,8 @@ def test_sums_along_dimensions():
     dense = s.to_dense().numpy()
     assert s.sum().item() == tl.sparse.sum(s).item() == dense.sum()
     for dim in (0, 1, -1, [0, 1], [0, 2], [1, 2]):
-        made = tl.sparse.sum(s, dim)
-        assert made.to_dense().tolist() == dense.sum(tuple(dim) if isinstance(dim, list) else dim).tolist()
+        result = tl.sparse.sum(s, dim)
+        assert result.to_dense().tolist() == dense.sum(tuple(dim) if isinstance(dim, list) else dim).tolist()
     assert not tl.sparse.sum(s, [0, 1]).is_sparse and tl.sparse.sum(s, 0).is_sparse
     assert tl.sparse.sum(s, 0, dtype=tl.float64).dtype is tl.float64
 
@@ -243,9 +243,9 @@ def test_conversions_and_copies():
     s = some()
     assert s.to(tl.float64).dtype is s.double().dtype is tl.float64 and s.to(tl.float32) is s
     assert s.long().dtype is tl.int64
-    for made in (s.clone(), copy.deepcopy(s), pickle.loads(pickle.dumps(s)), tl.tensor(s)):
-        assert made.is_sparse and made._values().data_ptr() != s._values().data_ptr()
-        assert repr(made) == repr(s)
+    for result in (s.clone(), copy.deepcopy(s), pickle.loads(pickle.dumps(s)), tl.tensor(s)):
+        assert result.is_sparse and result._values().data_ptr() != s._values().data_ptr()
+        assert repr(result) == repr(s)
     assert s.detach()._values().data_ptr() == s._values().data_ptr()
     assert pickle.loads(pickle.dumps(s.coalesce())).is_coalesced()
     assert tl.zeros(2, 3).to_sparse().copy_(s).to_dense().tolist() == DENSE

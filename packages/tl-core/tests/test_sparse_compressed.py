@@ -82,21 +82,21 @@ def test_dense_to_sparse_and_back(layout, dtype):
 def test_the_indices_are_scipys(name):
     scipy = pytest.importorskip("scipy.sparse")
     x = holed(7, 5)
-    wanted = getattr(scipy, f"{name}_matrix")(x.numpy())
-    made = to(x, getattr(tl, f"sparse_{name}"))
-    assert [i.tolist() for i in indices(made)] == [wanted.indptr.tolist(), wanted.indices.tolist()]
-    assert made.values().tolist() == wanted.data.tolist()
+    expected = getattr(scipy, f"{name}_matrix")(x.numpy())
+    result = to(x, getattr(tl, f"sparse_{name}"))
+    assert [i.tolist() for i in indices(result)] == [expected.indptr.tolist(), expected.indices.tolist()]
+    assert result.values().tolist() == expected.data.tolist()
 
 
 def test_blocks_are_scipys():
     scipy = pytest.importorskip("scipy.sparse")
     x = holed(8, 9, density=0.1)
-    wanted = scipy.bsr_matrix(x.numpy(), blocksize=(2, 3))
-    wanted.sort_indices()
-    made = x.to_sparse_bsr((2, 3))
-    assert made.crow_indices().tolist() == wanted.indptr.tolist()
-    assert made.col_indices().tolist() == wanted.indices.tolist()
-    assert made.values().tolist() == wanted.data.tolist()
+    expected = scipy.bsr_matrix(x.numpy(), blocksize=(2, 3))
+    expected.sort_indices()
+    result = x.to_sparse_bsr((2, 3))
+    assert result.crow_indices().tolist() == expected.indptr.tolist()
+    assert result.col_indices().tolist() == expected.indices.tolist()
+    assert result.values().tolist() == expected.data.tolist()
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
@@ -127,14 +127,14 @@ def test_between_the_layouts(source, target):
         with pytest.raises(RuntimeError, match="expected SparseCsr or SparseCsc layout but got SparseB"):
             to(s, target)
         return
-    made = to(s, target)
-    assert made.layout is target and tl.equal(made.to_dense(), x)
+    result = to(s, target)
+    assert result.layout is target and tl.equal(result.to_dense(), x)
     if target is not tl.sparse_coo:
         tl.sparse_compressed_tensor(
-            *indices(made), made.values(), made.shape, layout=target, check_invariants=True
+            *indices(result), result.values(), result.shape, layout=target, check_invariants=True
         )
     else:
-        assert made.is_coalesced()
+        assert result.is_coalesced()
     assert to(s, source) is s
 
 
@@ -256,8 +256,8 @@ def test_how_they_print():
 @pytest.mark.parametrize("layout", ALL, ids=str)
 def test_copies_and_pickles(layout):
     s = to(holed(4, 6), layout)
-    for made in (s.clone(), copy.copy(s), copy.deepcopy(s), pickle.loads(pickle.dumps(s)), s.detach()):
-        assert made.layout is layout and tl.equal(made.to_dense(), s.to_dense())
+    for result in (s.clone(), copy.copy(s), copy.deepcopy(s), pickle.loads(pickle.dumps(s)), s.detach()):
+        assert result.layout is layout and tl.equal(result.to_dense(), s.to_dense())
     clone = s.clone()
     clone.values().mul_(2)
     assert not tl.equal(clone.to_dense(), s.to_dense())

@@ -107,8 +107,8 @@ def test_elements_at_a_mask():
     assert creation.values_at(dense, csr()).tolist() == [1, 4, 7, 12, 14]
     masked = creation.sparse_like(dense, csr(), True)
     assert masked.layout is tl.sparse_csr and masked.values().tolist() == [1, 4, 7, 12, 14]
-    whole = creation.sparse_like(dense, csr(), False)
-    assert whole.layout is tl.sparse_csr and whole.to_dense().tolist() == dense.tolist()
+    full = creation.sparse_like(dense, csr(), False)
+    assert full.layout is tl.sparse_csr and full.to_dense().tolist() == dense.tolist()
 
 
 def test_values():

@@ -35,8 +35,8 @@ def close(made, wanted, dtype="float64"):
 def test_matrix_times_matrix(layout, dtype):
     a, b = holed(8, 9, dtype=dtype), holed(9, 5, seed=1, dtype=dtype, density=1)
     s = to(a, layout)
-    for made in (s @ b, tl.mm(s, b), tl.sparse.mm(s, b), s.matmul(b)):
-        close(made, a @ b, dtype)
+    for result in (s @ b, tl.mm(s, b), tl.sparse.mm(s, b), s.matmul(b)):
+        close(result, a @ b, dtype)
     close(b.t() @ to(a.t().contiguous(), layout) if layout not in (tl.sparse_bsr, tl.sparse_bsc) else s @ b,
           b.t() @ a.t() if layout not in (tl.sparse_bsr, tl.sparse_bsc) else a @ b, dtype)  # fmt: skip
 
@@ -45,10 +45,10 @@ def test_matrix_times_matrix(layout, dtype):
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 def test_half_floats_are_rounded_once(layout, dtype):
     a, b = holed(8, 9, dtype=dtype), holed(9, 5, seed=1, dtype=dtype, density=1)
-    wanted = (a.double() @ b.double()).to(a.dtype)
-    made = to(a, layout) @ b
-    assert made.dtype is a.dtype
-    assert_close(made, wanted, rtol=ROUNDING[dtype], atol=ROUNDING[dtype])
+    expected = (a.double() @ b.double()).to(a.dtype)
+    result = to(a, layout) @ b
+    assert result.dtype is a.dtype
+    assert_close(result, expected, rtol=ROUNDING[dtype], atol=ROUNDING[dtype])
 
 
 @pytest.mark.parametrize("width", [1, 2, 7, 16, 31, 64, 130])
@@ -74,19 +74,19 @@ def test_rows_of_any_length():
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 def test_matrix_times_vector(layout):
     a, v = holed(8, 9), holed(9, seed=3, density=1)
-    for made in (to(a, layout) @ v, to(a, layout).mv(v)):
-        close(made, a @ v)
+    for result in (to(a, layout) @ v, to(a, layout).mv(v)):
+        close(result, a @ v)
     close(tl.addmv(tl.ones(8, dtype=tl.float64), to(a, layout), v, beta=2, alpha=3), 2 + 3 * (a @ v))
 
 
 def test_against_scipy():
     scipy = pytest.importorskip("scipy.sparse")
     a, b = holed(30, 20, density=0.1), holed(20, 25, seed=1, density=0.1)
-    wanted = (scipy.csr_matrix(a.numpy()) @ scipy.csr_matrix(b.numpy())).toarray()
+    expected = (scipy.csr_matrix(a.numpy()) @ scipy.csr_matrix(b.numpy())).toarray()
     for layout in (tl.sparse_coo, tl.sparse_csr, tl.sparse_csc):
-        made = to(a, layout) @ to(b, layout)
-        assert made.layout is layout
-        numpy.testing.assert_allclose(made.to_dense().numpy(), wanted, rtol=1e-12)
+        result = to(a, layout) @ to(b, layout)
+        assert result.layout is layout
+        numpy.testing.assert_allclose(result.to_dense().numpy(), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS[:3], ids=str)
@@ -109,14 +109,14 @@ def test_sums_with_products(layout):
 def test_the_older_products():
     a, b, c = holed(8, 9), holed(9, 5, seed=1, density=1), holed(8, 5, seed=2)
     s = a.to_sparse()
-    for made in (tl.smm(s, b), tl.hspmm(s, b), tl.hsmm(s, b)):
-        assert made.is_sparse
-        close(made, a @ b)
+    for result in (tl.smm(s, b), tl.hspmm(s, b), tl.hsmm(s, b)):
+        assert result.is_sparse
+        close(result, a @ b)
     assert tl.hspmm(s, b).sparse_dim() == 1
     for f in (tl.sspaddmm, tl.saddmm):
-        made = f(c.to_sparse(), s, b, beta=2, alpha=3)
-        assert made.is_sparse
-        close(made, 2 * c + 3 * (a @ b))
+        result = f(c.to_sparse(), s, b, beta=2, alpha=3)
+        assert result.is_sparse
+        close(result, 2 * c + 3 * (a @ b))
     for f in (tl.spmm, tl.dsmm):
         close(f(s, b), a @ b)
 
@@ -124,13 +124,13 @@ def test_the_older_products():
 @pytest.mark.parametrize("reduce", ["sum", "mean", "amax", "amin"])
 def test_reduced_products(reduce):
     a, b = holed(6, 5), holed(5, 4, seed=1, density=1)
-    made = tl.sparse.mm(a.to_sparse_csr(), b, reduce)
+    result = tl.sparse.mm(a.to_sparse_csr(), b, reduce)
     kept = a.numpy() != 0
     terms = a.numpy()[:, :, None] * b.numpy()[None]
     for i in range(6):
         rows = terms[i][kept[i]]
-        wanted = getattr(numpy, reduce)(rows, 0) if len(rows) else numpy.zeros(4)
-        numpy.testing.assert_allclose(made[i].numpy(), wanted, rtol=1e-12)
+        expected = getattr(numpy, reduce)(rows, 0) if len(rows) else numpy.zeros(4)
+        numpy.testing.assert_allclose(result[i].numpy(), expected, rtol=1e-12)
     with pytest.raises(RuntimeError, match="reduce must be"):
         tl.sparse.mm(a.to_sparse_csr(), b, "prod")
 
@@ -150,12 +150,12 @@ def test_sampled_products(dtype, inner):
     x, y = holed(7, inner, seed=1, dtype=dtype, density=1), holed(inner, 9, seed=2, dtype=dtype, density=1)
     s = mask.to_sparse_csr()
     wide = tl.complex128 if mask.is_complex() else tl.float64
-    wanted = ((x.to(wide) @ y.to(wide)) * (mask != 0)).to(mask.dtype)
-    made = tl.sparse.sampled_addmm(s, x, y, beta=0)
-    assert_close(made.to_dense(), wanted, rtol=5e-3 if dtype == "float16" else 1e-4, atol=1e-2)
+    expected = ((x.to(wide) @ y.to(wide)) * (mask != 0)).to(mask.dtype)
+    result = tl.sparse.sampled_addmm(s, x, y, beta=0)
+    assert_close(result.to_dense(), expected, rtol=5e-3 if dtype == "float16" else 1e-4, atol=1e-2)
     both = tl.sparse.sampled_addmm(s, x, y, beta=2, alpha=3)
-    assert_close(both.to_dense(), 2 * mask + 3 * wanted, rtol=5e-3, atol=5e-2)
-    assert tl.equal(made.crow_indices(), s.crow_indices())
+    assert_close(both.to_dense(), 2 * mask + 3 * expected, rtol=5e-3, atol=5e-2)
+    assert tl.equal(result.crow_indices(), s.crow_indices())
 
 
 @pytest.mark.parametrize("density", [0.01, 0.2])
@@ -195,8 +195,8 @@ def test_shapes_and_types_that_do_not_fit():
 
 def test_without_elements():
     for rows, inner, width in ((0, 3, 2), (3, 0, 2), (3, 3, 0), (0, 0, 0)):
-        made = tl.zeros(rows, inner, layout=tl.sparse_csr) @ tl.ones(inner, width)
-        assert made.shape == (rows, width) and not made.any()
+        result = tl.zeros(rows, inner, layout=tl.sparse_csr) @ tl.ones(inner, width)
+        assert result.shape == (rows, width) and not result.any()
 
 
 @pytest.mark.parametrize("per_row", [2, 40], ids=["few", "many"])
@@ -233,10 +233,10 @@ def test_threads_change_nothing():
 
     try:
         tl.set_num_threads(1)
-        wanted = results()
+        expected = results()
         tl.set_num_threads(4)
-        for made, one in zip(results(), wanted, strict=True):
-            assert tl.equal(made, one)
+        for result, one in zip(results(), expected, strict=True):
+            assert tl.equal(result, one)
     finally:
         tl.set_num_threads(threads)
 
@@ -250,8 +250,8 @@ def test_solving():
 
 
 def test_diagonals():
-    made = tl.sparse.spdiags(tl.arange(9).reshape(3, 3), tl.tensor([0, -1, 2]), (3, 3))
-    assert made.to_dense().tolist() == [[0, 0, 8], [3, 1, 0], [0, 4, 2]]
+    result = tl.sparse.spdiags(tl.arange(9).reshape(3, 3), tl.tensor([0, -1, 2]), (3, 3))
+    assert result.to_dense().tolist() == [[0, 0, 8], [3, 1, 0], [0, 4, 2]]
     assert tl.sparse.spdiags(tl.ones(2), tl.tensor([0]), (2, 2), tl.sparse_csc).layout is tl.sparse_csc
     with pytest.raises(RuntimeError, match="duplicate"):
         tl.sparse.spdiags(tl.ones(2, 2), tl.tensor([0, 0]), (2, 2))
@@ -274,10 +274,10 @@ def test_semi_structured_matrices(dtype):
     s = tl.sparse.to_sparse_semi_structured(a)
     assert s.shape == a.shape and s.dtype is a.dtype and s.values().shape == (n, n)
     assert tl.equal(s.to_dense(), a) and tl.equal(s.t().to_dense(), a.t())
-    wanted = (a.long() @ b.long()).to(dtype)
-    assert tl.equal(tl.mm(s, b), wanted) and tl.equal(s @ b, wanted)
-    assert tl.equal(b.t() @ s.t(), wanted.t())
-    assert tl.equal(tl.addmm(wanted, s, b), wanted + wanted)
+    expected = (a.long() @ b.long()).to(dtype)
+    assert tl.equal(tl.mm(s, b), expected) and tl.equal(s @ b, expected)
+    assert tl.equal(b.t() @ s.t(), expected.t())
+    assert tl.equal(tl.addmm(expected, s, b), expected + expected)
     if dtype is not tl.int8:
         x = two_of_four(3, 2 * n, dtype)
         assert tl.equal(x @ s.t(), (x.long() @ a.t().long()).to(dtype))

@@ -40,9 +40,9 @@ def uncoalesced():
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 def test_functions_that_keep_zeros(name, layout):
     x = holed(4, 6)
-    made = getattr(tl, name)(to(x, layout))
-    assert made.layout is layout
-    same(made, getattr(tl, name)(x))
+    result = getattr(tl, name)(to(x, layout))
+    assert result.layout is layout
+    same(result, getattr(tl, name)(x))
 
 
 @pytest.mark.parametrize("name", ["sin", "sqrt", "sign", "neg", "abs"])
@@ -72,15 +72,15 @@ def test_powers():
 def test_sums_and_products(layout):
     x, y = holed(4, 6), holed(4, 6, seed=1)
     a, b = to(x, layout), to(y, layout)
-    for made, wanted in (
+    for result, expected in (
         (a + b, x + y), (a - b, x - y), (tl.add(a, b, alpha=3), x + 3 * y), (a + a, x + x), (a * b, x * y),
         (a * y, x * y), (y * a, x * y), (a * 2, x * 2), (a / 2, x / 2), (a * tl.tensor(3.0), x * 3), (-a, -x),
     ):  # fmt: skip
-        assert made.layout is layout
-        same(made, wanted)
-    made = y + a
-    assert made.layout is tl.strided
-    same(made, y + x)
+        assert result.layout is layout
+        same(result, expected)
+    result = y + a
+    assert result.layout is tl.strided
+    same(result, y + x)
     same(y - a, y - x)
 
 
@@ -244,8 +244,8 @@ def test_softmax(log, sparse_dim):
     hidden = tl.where(stored.to_dense() != 0, s.to_dense(), -float("inf"))
     function = tl.sparse.log_softmax if log else tl.sparse.softmax
     for dim in range(3):
-        wanted = (tl.log_softmax if log else tl.softmax)(hidden, dim)
-        same(function(s, dim), tl.where(stored.to_dense() != 0, wanted, 0.0))
+        expected = (tl.log_softmax if log else tl.softmax)(hidden, dim)
+        same(function(s, dim), tl.where(stored.to_dense() != 0, expected, 0.0))
     assert function(s.float(), 0, dtype=tl.float64).dtype is tl.float64
 
 
@@ -253,11 +253,11 @@ def test_masks():
     x, mask = holed(4, 6, density=1), holed(4, 6)
     for layout in LAYOUTS:
         m = to(mask, layout)
-        made = x.sparse_mask(m)
-        assert made.layout is layout
-        same(made * 1, made.to_dense())
+        result = x.sparse_mask(m)
+        assert result.layout is layout
+        same(result * 1, result.to_dense())
         stored = tl.ones(4, 6, dtype=tl.float64).sparse_mask(m).to_dense()
-        same(made, x * stored)
+        same(result, x * stored)
     other = to(holed(4, 6, seed=5), tl.sparse_coo)
     same(other.sparse_mask(mask.to_sparse()), other.to_dense() * (mask != 0))
     with pytest.raises(RuntimeError, match="incompatible sizes"):

@@ -95,9 +95,9 @@ ORDERS = {"multigammaln": (3,)}
 @pytest.mark.parametrize(("name", "reference", "arguments", "bound"), BOUNDS, ids=[b[0] for b in BOUNDS])
 def test_errors_stay_below_their_bounds(name, reference, arguments, bound):
     arguments = [float(x) for x in arguments]
-    got = getattr(special, name)(tl.tensor(arguments, dtype=tl.float64), *ORDERS.get(name, ())).tolist()
+    result = getattr(special, name)(tl.tensor(arguments, dtype=tl.float64), *ORDERS.get(name, ())).tolist()
     with mp.workdps(60):
-        errors = [units(y, reference(mp.mpf(x))) for x, y in zip(arguments, got, strict=True)]
+        errors = [units(y, reference(mp.mpf(x))) for x, y in zip(arguments, result, strict=True)]
     worst = max(range(len(errors)), key=errors.__getitem__)
     assert errors[worst] <= bound, f"{name}({arguments[worst]!r})"
 
@@ -118,9 +118,9 @@ SIZED = [
 def test_errors_where_terms_cancel(case):
     name, reference, arguments, size, bound = case
     arguments = [float(x) for x in arguments]
-    got = getattr(special, name)(tl.tensor(arguments, dtype=tl.float64)).tolist()
+    result = getattr(special, name)(tl.tensor(arguments, dtype=tl.float64)).tolist()
     with mp.workdps(40):
-        pairs = zip(arguments, got, strict=True)
+        pairs = zip(arguments, result, strict=True)
         errors = [units(y, reference(mp.mpf(x)), size(mp.mpf(x))) for x, y in pairs]
     worst = max(range(len(errors)), key=errors.__getitem__)
     assert errors[worst] <= bound, f"{name}({arguments[worst]!r})"
@@ -129,9 +129,9 @@ def test_errors_where_terms_cancel(case):
 @pytest.mark.parametrize("order", [0, 1, 2, 5])
 def test_polygamma(order):
     arguments = [float(x) for x in powers(-3, 3)]
-    got = tl.polygamma(order, tl.tensor(arguments, dtype=tl.float64)).tolist()
+    result = tl.polygamma(order, tl.tensor(arguments, dtype=tl.float64)).tolist()
     with mp.workdps(40):
-        pairs = zip(arguments, got, strict=True)
+        pairs = zip(arguments, result, strict=True)
         assert max(units(y, mp.polygamma(order, mp.mpf(x))) for x, y in pairs) <= 10
 
 
@@ -150,9 +150,9 @@ PAIRS = [
 def test_functions_of_two_arguments(case):
     name, reference, x, y, bound = case
     function = getattr(special, name, None) or getattr(tl, name)
-    got = function(tl.from_numpy(x), tl.from_numpy(y)).tolist()
+    result = function(tl.from_numpy(x), tl.from_numpy(y)).tolist()
     with mp.workdps(60):
-        for a, b, value in zip(x.tolist(), y.tolist(), got, strict=True):
+        for a, b, value in zip(x.tolist(), y.tolist(), result, strict=True):
             want = reference(mp.mpf(a), mp.mpf(b))
             steep = a if name == "zeta" else 0  # q + n is rounded before it is raised to that power
             assert units(value, want, abs(want) * (1 + steep)) <= bound, (name, a, b)
@@ -160,10 +160,11 @@ def test_functions_of_two_arguments(case):
 
 def test_trigamma():
     arguments = [*powers(-5, 4), *between(0.9, 11), 1.0, 2.0, 10.0, 9.9999999]
-    got = tl.polygamma(1, tl.tensor([float(x) for x in arguments], dtype=tl.float64)).tolist()
+    result = tl.polygamma(1, tl.tensor([float(x) for x in arguments], dtype=tl.float64)).tolist()
     with mp.workdps(40):
         assert (
-            max(units(y, mp.polygamma(1, mp.mpf(float(x)))) for x, y in zip(arguments, got, strict=True)) <= 4
+            max(units(y, mp.polygamma(1, mp.mpf(float(x)))) for x, y in zip(arguments, result, strict=True))
+            <= 4
         )
 
 
@@ -211,11 +212,11 @@ def test_an_incomplete_gamma_function_does_not_depend_on_its_neighbours(dtype):
 
 def test_airy_oscillates_with_small_errors():
     arguments = [*between(-9, 0.5), *-powers(0, 4), -8.5, -8.500001, 0.0]
-    got = special.airy_ai(tl.tensor([float(x) for x in arguments], dtype=tl.float64)).tolist()
+    result = special.airy_ai(tl.tensor([float(x) for x in arguments], dtype=tl.float64)).tolist()
     with mp.workdps(40):
         errors = [
             units(y, mp.airyai(mp.mpf(float(x))), airy_size(mp.mpf(float(x))))
-            for x, y in zip(arguments, got, strict=True)
+            for x, y in zip(arguments, result, strict=True)
         ]
     assert max(errors) <= 5
 
@@ -236,9 +237,9 @@ def test_incomplete_gamma_functions_lose_only_what_their_exponent_loses():
             if x < 1e-290 or exponent > 690:
                 continue
             for function, ends in ((tl.igamma, (0, at)), (tl.igammac, (at, mp.inf))):
-                got = float(function(tl.tensor(a, dtype=tl.float64), tl.tensor(x, dtype=tl.float64)))
+                result = float(function(tl.tensor(a, dtype=tl.float64), tl.tensor(x, dtype=tl.float64)))
                 want = mp.gammainc(shape, *ends, regularized=True)
-                assert units(got, want, abs(want) * (1 + exponent)) <= 16, (function, a, x)
+                assert units(result, want, abs(want) * (1 + exponent)) <= 16, (function, a, x)
 
 
 @pytest.mark.parametrize(
@@ -250,20 +251,20 @@ def test_incomplete_gamma_functions_lose_only_what_their_exponent_loses():
 )  # fmt: skip
 def test_incomplete_gamma_functions_at_the_ends(a, x, lower):
     args = tl.tensor(a, dtype=tl.float64), tl.tensor(x, dtype=tl.float64)
-    got = float(tl.igamma(*args)), float(tl.igammac(*args))
-    np.testing.assert_equal(got, (lower, 1 - lower))
+    result = float(tl.igamma(*args)), float(tl.igammac(*args))
+    np.testing.assert_equal(result, (lower, 1 - lower))
 
 
 def test_ends_of_the_bessel_and_airy_functions():
     ends = tl.tensor([-math.inf, -1.0, 0.0, math.inf, math.nan], dtype=tl.float64)
     inf, nan = math.inf, math.nan
-    for name, wanted in (
+    for name, expected in (
         ("modified_bessel_k0", [nan, nan, inf, 0, nan]), ("scaled_modified_bessel_k1", [nan, nan, inf, 0, nan]),
         ("modified_bessel_i0", [inf, None, 1, inf, nan]), ("modified_bessel_i1", [-inf, None, 0, inf, nan]),
         ("airy_ai", [0, None, None, 0, nan]), ("spherical_bessel_j0", [0, None, 1, 0, nan]),
     ):  # fmt: skip
-        got = getattr(special, name)(ends).tolist()
-        kept = [(y, want) for y, want in zip(got, wanted, strict=True) if want is not None]
+        result = getattr(special, name)(ends).tolist()
+        kept = [(y, want) for y, want in zip(result, expected, strict=True) if want is not None]
         np.testing.assert_equal(*zip(*kept, strict=True))
 
 
@@ -284,10 +285,10 @@ KINDS = {"chebyshev_polynomial_t": mp.chebyt, "chebyshev_polynomial_u": mp.cheby
 @pytest.mark.parametrize("degree", [0, 1, 2, 7, 8, 63, 64, 200])
 def test_polynomials(name, degree):
     arguments = [-1.5, -1.0, -0.9999, -0.3, 0.0, 0.4, 0.99, 1.0, 1.25]
-    got = getattr(special, name)(tl.tensor(arguments, dtype=tl.float64), degree).tolist()
+    result = getattr(special, name)(tl.tensor(arguments, dtype=tl.float64), degree).tolist()
     with mp.workdps(60):
-        wanted = [float(KINDS[name](degree, mp.mpf(x))) for x in arguments]
-    np.testing.assert_allclose(got, wanted, rtol=4e-13 * (degree + 1), atol=4e-16 * (degree + 1) ** 2)
+        expected = [float(KINDS[name](degree, mp.mpf(x))) for x in arguments]
+    np.testing.assert_allclose(result, expected, rtol=4e-13 * (degree + 1), atol=4e-16 * (degree + 1) ** 2)
 
 
 @pytest.mark.parametrize("x", [-3.0, -1.0, -0.99, 0.2, 1.0, 1.1])

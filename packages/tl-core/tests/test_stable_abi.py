@@ -49,15 +49,15 @@ def compiled(folder: Path, name: str, source: str, flags: tuple[str, ...] = TORC
         "-o",
         str(target),
     ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(command, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
     return target
 
 
 def in_fresh_process(program: str) -> str:
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 SECOND_DEFINITION = """

@@ -8,8 +8,8 @@ import tl_core as tl  # noqa: E402
 
 
 def drawn(*shape, complex=False):
-    made = np.random.default_rng(0).normal(size=(2, *shape))
-    return made[0] + 1j * made[1] if complex else made[0]
+    result = np.random.default_rng(0).normal(size=(2, *shape))
+    return result[0] + 1j * result[1] if complex else result[0]
 
 
 @pytest.mark.parametrize(
@@ -17,9 +17,9 @@ def drawn(*shape, complex=False):
 )
 @pytest.mark.parametrize("correction", [0, 1, 2])
 def test_covariance(x, correction):
-    found = tl.cov(tl.from_numpy(x), correction=correction)
+    result = tl.cov(tl.from_numpy(x), correction=correction)
     rtol = 1e-12 if x.dtype.kind != "i" else 1e-5
-    np.testing.assert_allclose(found.numpy(), np.cov(x, ddof=correction), rtol=rtol)
+    np.testing.assert_allclose(result.numpy(), np.cov(x, ddof=correction), rtol=rtol)
 
 
 @pytest.mark.parametrize("correction", [0, 1])
@@ -27,10 +27,10 @@ def test_weighted_covariance(correction):
     x, often, much = drawn(3, 5), np.array([1, 2, 1, 4, 2]), np.array([0.5, 1.0, 2.0, 1.0, 0.1])
     for f, a in ((often, None), (None, much), (often, much)):
         weights = {"fweights": f, "aweights": a}
-        found = tl.from_numpy(x).cov(
+        result = tl.from_numpy(x).cov(
             correction=correction, **{k: w if w is None else tl.from_numpy(w) for k, w in weights.items()}
         )
-        np.testing.assert_allclose(found.numpy(), np.cov(x, ddof=correction, **weights), rtol=1e-12)
+        np.testing.assert_allclose(result.numpy(), np.cov(x, ddof=correction, **weights), rtol=1e-12)
 
 
 @pytest.mark.parametrize("x", [drawn(3, 9), drawn(3, 9, complex=True)])

@@ -36,7 +36,7 @@ def test_stft_is_the_transform_of_each_frame(pad_mode, center, n_fft, hop, win, 
     window = scipy.signal.windows.hann(win, sym=False) + 0.1
     for x in (X, X[0]):
         for onesided in (True, False):
-            got = tl.stft(
+            result = tl.stft(
                 tl.from_numpy(x),
                 n_fft,
                 hop,
@@ -49,17 +49,17 @@ def test_stft_is_the_transform_of_each_frame(pad_mode, center, n_fft, hop, win, 
                 True,
             )
             expected = reference(x, n_fft, hop, window, center, pad_mode, normalized, onesided)
-            assert got.shape == expected.shape
-            np.testing.assert_allclose(got.numpy(), expected, rtol=1e-12, atol=1e-12)
+            assert result.shape == expected.shape
+            np.testing.assert_allclose(result.numpy(), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_complex_signals_and_windows_have_whole_spectra():
     w = scipy.signal.windows.hann(8) + 0.2j
     z = X[0] + 1j * X[1]
     for x, window in ((z, w.real.copy()), (X[0], w), (z, w)):
-        got = tl.stft(tl.from_numpy(x), 8, 3, window=tl.from_numpy(window))
+        result = tl.stft(tl.from_numpy(x), 8, 3, window=tl.from_numpy(window))
         np.testing.assert_allclose(
-            got.numpy(), reference(x, 8, 3, window, True, "reflect", False, False), rtol=1e-12, atol=1e-12
+            result.numpy(), reference(x, 8, 3, window, True, "reflect", False, False), rtol=1e-12, atol=1e-12
         )
         with pytest.raises(RuntimeError, match="Cannot have onesided output if window or input is complex"):
             tl.stft(tl.from_numpy(x), 8, 3, window=tl.from_numpy(window), onesided=True)
@@ -67,11 +67,11 @@ def test_complex_signals_and_windows_have_whole_spectra():
 
 def test_defaults_and_pairs_of_real_numbers():
     x, window = tl.from_numpy(X), tl.hann_window(8, dtype=tl.float64)
-    whole = tl.stft(x, 8, window=window, return_complex=True)
-    assert whole.equal(x.stft(8, 2, 8, window, True, "reflect", False, True, True))
-    assert whole.shape == (3, 5, 26)
+    full = tl.stft(x, 8, window=window, return_complex=True)
+    assert full.equal(x.stft(8, 2, 8, window, True, "reflect", False, True, True))
+    assert full.shape == (3, 5, 26)
     with pytest.warns(UserWarning, match="return_complex=False is deprecated"):
-        assert tl.stft(x, 8, window=window, return_complex=False).equal(tl.view_as_real(whole))
+        assert tl.stft(x, 8, window=window, return_complex=False).equal(tl.view_as_real(full))
     with pytest.raises(RuntimeError, match="requires the return_complex parameter"):
         tl.stft(x, 8, window=window)
     with pytest.warns(UserWarning, match="window was not provided"):
@@ -82,8 +82,10 @@ def test_defaults_and_pairs_of_real_numbers():
 def test_frames_that_begin_where_their_windows_do():
     window = tl.hann_window(7, dtype=tl.float64)
     padded = tl.from_numpy(np.pad(X, [(0, 0), (2, 3)]))
-    got = tl.stft(tl.from_numpy(X), 12, 3, 7, window, center=False, return_complex=True, align_to_window=True)
-    assert got.equal(tl.stft(padded, 12, 3, 7, window, center=False, return_complex=True))
+    result = tl.stft(
+        tl.from_numpy(X), 12, 3, 7, window, center=False, return_complex=True, align_to_window=True
+    )
+    assert result.equal(tl.stft(padded, 12, 3, 7, window, center=False, return_complex=True))
     with pytest.raises(RuntimeError, match="align_to_window should only be set when center = false"):
         tl.stft(tl.from_numpy(X), 12, 3, 7, window, return_complex=True, align_to_window=True)
 
@@ -141,8 +143,8 @@ def test_istft_is_the_least_squares_estimate():
     for i in range(6):
         total[3 * i : 3 * i + 8] += frames[i]
         envelope[3 * i : 3 * i + 8] += w**2
-    got = tl.istft(tl.from_numpy(spectra), 8, 3, window=tl.from_numpy(w), center=False)
-    np.testing.assert_allclose(got.numpy(), total / envelope, rtol=1e-12, atol=1e-12)
+    result = tl.istft(tl.from_numpy(spectra), 8, 3, window=tl.from_numpy(w), center=False)
+    np.testing.assert_allclose(result.numpy(), total / envelope, rtol=1e-12, atol=1e-12)
 
 
 def test_the_length_of_a_restored_signal():
@@ -206,11 +208,11 @@ def test_windows_as_scipy(name, n):
     scipys, cases = PERIODIC[name]
     for parameters in cases:
         for periodic in (True, False):
-            got = getattr(tl, name)(n, periodic, *parameters, dtype=tl.float64)
+            result = getattr(tl, name)(n, periodic, *parameters, dtype=tl.float64)
             expected = getattr(scipy.signal.windows, scipys)(n, *parameters, sym=not periodic)
-            np.testing.assert_allclose(got.numpy(), expected, rtol=1e-12, atol=1e-15)
+            np.testing.assert_allclose(result.numpy(), expected, rtol=1e-12, atol=1e-15)
             single = getattr(tl, name)(n, periodic, *parameters)
-            assert single.dtype == tl.float32 and single.equal(got.float())
+            assert single.dtype == tl.float32 and single.equal(result.float())
 
 
 def test_windows_have_defaults_and_options():
@@ -250,14 +252,16 @@ SIGNAL = {
 @pytest.mark.parametrize("M", [0, 1, 2, 3, 10, 11, 257])
 @pytest.mark.parametrize("sym", [True, False])
 def test_signal_windows_as_scipy(name, M, sym):
-    got = getattr(tl_signal.windows, name)(M, sym=sym, dtype=tl.float64, **SIGNAL[name])
+    result = getattr(tl_signal.windows, name)(M, sym=sym, dtype=tl.float64, **SIGNAL[name])
     expected = getattr(scipy.signal.windows, name)(M, sym=sym, **SIGNAL[name])
-    np.testing.assert_allclose(got.numpy(), expected, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(result.numpy(), expected, rtol=1e-12, atol=1e-15)
 
 
 def test_exponential_windows_with_a_centre():
-    got = tl_signal.windows.exponential(6, center=1.5, tau=2.0, sym=False, dtype=tl.float64)
-    np.testing.assert_allclose(got.numpy(), scipy.signal.windows.exponential(6, 1.5, 2.0, False), rtol=1e-14)
+    result = tl_signal.windows.exponential(6, center=1.5, tau=2.0, sym=False, dtype=tl.float64)
+    np.testing.assert_allclose(
+        result.numpy(), scipy.signal.windows.exponential(6, 1.5, 2.0, False), rtol=1e-14
+    )
 
 
 W = tl_signal.windows

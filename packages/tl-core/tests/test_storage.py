@@ -91,9 +91,9 @@ def test_resizing_keeps_what_fits():
 
 def test_copies():
     storage = tl.tensor([1, 2], dtype=tl.uint8).untyped_storage()
-    for made in (storage.clone(), copy.deepcopy(storage), pickle.loads(pickle.dumps(storage))):
-        assert made.tolist() == [1, 2]
-        assert made.data_ptr() != storage.data_ptr()
+    for result in (storage.clone(), copy.deepcopy(storage), pickle.loads(pickle.dumps(storage))):
+        assert result.tolist() == [1, 2]
+        assert result.data_ptr() != storage.data_ptr()
     other = tl.zeros(2, dtype=tl.uint8).untyped_storage()
     other.copy_(storage)
     assert other.tolist() == [1, 2]

@@ -33,21 +33,21 @@ TYPES = {
 
 @pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.__name__)
 def test_classes_of_one_type(kind):
-    made = kind([0, 1])
-    assert type(made) is tl.TypedStorage
-    assert isinstance(made, kind)
-    assert isinstance(made, tl.TypedStorage)
+    result = kind([0, 1])
+    assert type(result) is tl.TypedStorage
+    assert isinstance(result, kind)
+    assert isinstance(result, tl.TypedStorage)
     assert issubclass(kind, tl.TypedStorage)
-    assert not any(isinstance(made, other) for other in TYPES if other is not kind)
-    assert made.dtype is kind.dtype is TYPES[kind]
-    assert made.tolist() == [0, 1]
-    assert made.type() == f"torch.{kind.__name__}"
-    assert made.pickle_storage_type() == kind.__name__
+    assert not any(isinstance(result, other) for other in TYPES if other is not kind)
+    assert result.dtype is kind.dtype is TYPES[kind]
+    assert result.tolist() == [0, 1]
+    assert result.type() == f"torch.{kind.__name__}"
+    assert result.pickle_storage_type() == kind.__name__
     assert len(kind()) == 0
     assert kind(3).nbytes() == 3 * TYPES[kind].itemsize
-    assert kind(wrap_storage=made.untyped()) == made
-    assert tl.is_storage(made)
-    assert pickle.loads(pickle.dumps(made)).tolist() == [0, 1]
+    assert kind(wrap_storage=result.untyped()) == result
+    assert tl.is_storage(result)
+    assert pickle.loads(pickle.dumps(result)).tolist() == [0, 1]
     assert pickle.loads(pickle.dumps(kind)) is kind
 
 
@@ -156,12 +156,12 @@ def test_complex_numbers_swap_by_parts():
 def test_buffers():
     assert tl.ByteStorage.from_buffer(b"ab").tolist() == [97, 98]
     assert tl.BoolStorage.from_buffer(b"\x00\x01\x02").tolist() == [False, True, True]
-    whole = array.array("h", [1, 2, 3, 4])
-    assert tl.ShortStorage.from_buffer(whole, "native", 2, 2).tolist() == [2, 3]
+    full = array.array("h", [1, 2, 3, 4])
+    assert tl.ShortStorage.from_buffer(full, "native", 2, 2).tolist() == [2, 3]
     source = bytearray(4)
-    made = tl.IntStorage.from_buffer(source, byte_order="little")
+    result = tl.IntStorage.from_buffer(source, byte_order="little")
     source[0] = 1
-    assert made.tolist() == [0]
+    assert result.tolist() == [0]
     for arguments, error, text in [
         ((b"abcde", "little"), ValueError, r"buffer size \(5\) must be a multiple of element size \(4\)"),
         ((b"abcdefgh", "little", 4, 1), ValueError, "only 1 elements after offset 1"),
@@ -205,15 +205,15 @@ def test_shared_maps_of_files(tmp_path):
 
 
 def test_sharing_moves_every_view():
-    whole = tl.arange(6)
-    part = whole[2:4]
+    full = tl.arange(6)
+    part = full[2:4]
     storage = part.untyped_storage()
     assert not storage.is_shared()
     assert storage.share_memory_() is storage
     assert storage.share_memory_().is_shared()
-    assert whole.untyped_storage().is_shared()
-    assert whole.data_ptr() == storage.data_ptr()
-    assert (whole.tolist(), part.tolist()) == ([0, 1, 2, 3, 4, 5], [2, 3])
+    assert full.untyped_storage().is_shared()
+    assert full.data_ptr() == storage.data_ptr()
+    assert (full.tolist(), part.tolist()) == ([0, 1, 2, 3, 4, 5], [2, 3])
     with pytest.raises(RuntimeError, match="not resizable"):
         storage.resize_(9)
     assert tl.FloatStorage._new_shared(2).tolist() == [0.0, 0.0]
@@ -225,8 +225,8 @@ def test_another_process_sees_shared_memory():
     storage = values.untyped_storage().share_memory_()
     child = os.fork()
     if child == 0:
-        seen = memoryview(map_descriptor(os.dup(storage._mapped().descriptor), 3))
-        seen[1] = 5
+        records = memoryview(map_descriptor(os.dup(storage._mapped().descriptor), 3))
+        records[1] = 5
         values[2] = 6
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
@@ -316,6 +316,6 @@ def test_index_add_checks_the_shape_of_scalars_too():
 
 def test_a_storage_of_a_storage_is_a_copy():
     source = tl.UntypedStorage([1, 2, 255])
-    made = tl.UntypedStorage(source)
-    made[0] = 7
-    assert made.tolist() == [7, 2, 255] and source.tolist() == [1, 2, 255]
+    result = tl.UntypedStorage(source)
+    result[0] = 7
+    assert result.tolist() == [7, 2, 255] and source.tolist() == [1, 2, 255]

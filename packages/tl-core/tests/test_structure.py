@@ -109,8 +109,8 @@ def test_splitting_by_name(name, dim, least):
     x = tl.arange(4 * 6 * 8).reshape(4, 6, 8)
     call, reference = getattr(tl, name), getattr(np, name)
     for how in (2, [1, 3], [3, 2, 100]):
-        for got, want in zip(call(x, how), reference(x.numpy(), how), strict=True):
-            same(got, want)
+        for result, want in zip(call(x, how), reference(x.numpy(), how), strict=True):
+            same(result, want)
     assert call(x, 2)[0].untyped_storage().data_ptr() == x.data_ptr()
     with pytest.raises(RuntimeError, match=f"{name} attempted to split along dimension {dim}"):
         call(x, 5)
@@ -122,8 +122,8 @@ def test_splitting_by_name(name, dim, least):
 def test_tensor_split():
     x = tl.arange(14).reshape(2, 7)
     for how in (3, 7, 9, [2, 5], [], [-3, -1], [5, 2]):
-        got, want = x.tensor_split(how, dim=1), np.array_split(x.numpy(), how, axis=1)
-        for a, b in zip(got, want, strict=True):
+        result, want = x.tensor_split(how, dim=1), np.array_split(x.numpy(), how, axis=1)
+        for a, b in zip(result, want, strict=True):
             same(a, b)
     assert [p.shape for p in tl.tensor_split(x, tl.tensor([2, 5]), 1)] == [(2, 2), (2, 3), (2, 2)]
     assert len(x.tensor_split(tl.tensor(4), 1)) == 4
@@ -148,8 +148,8 @@ def test_grids_and_products():
     a, b, c = tl.tensor([1, 2]), tl.tensor([3, 4, 5]), tl.tensor(6)
     for indexing in ("ij", "xy"):
         want = np.meshgrid(a.numpy(), b.numpy(), c.numpy(), indexing=indexing)
-        for got, one in zip(tl.meshgrid(a, b, c, indexing=indexing), want, strict=True):
-            same(got, one)
+        for result, one in zip(tl.meshgrid(a, b, c, indexing=indexing), want, strict=True):
+            same(result, one)
     assert tl.meshgrid([a, b])[0].tolist() == [[1, 1, 1], [2, 2, 2]]
     assert tl.cartesian_prod(a, b).tolist() == [list(p) for p in itertools.product([1, 2], [3, 4, 5])]
     assert tl.cartesian_prod(a) is a
@@ -286,18 +286,18 @@ def test_strides_asked_for():
 
 @pytest.mark.parametrize("memory_format", [tl.channels_last, tl.contiguous_format, tl.preserve_format])
 def test_a_stretched_tensor_gets_room_for_all_elements_when_it_is_laid_out_anew(memory_format):
-    wanted = tl.arange(120.0).reshape(2, 3, 4, 5)
-    x = tl.zeros(1).expand(2, 3, 4, 5).resize_as_(wanted, memory_format=memory_format)
+    expected = tl.arange(120.0).reshape(2, 3, 4, 5)
+    x = tl.zeros(1).expand(2, 3, 4, 5).resize_as_(expected, memory_format=memory_format)
     assert x.untyped_storage().nbytes() == 120 * 4
-    assert tl.equal(x.copy_(wanted), wanted)
+    assert tl.equal(x.copy_(expected), expected)
 
 
 def test_as_strided_scatter():
     x = tl.arange(12.0).reshape(3, 4)
-    got = tl.as_strided_scatter(x, tl.full((2, 2), -1.0), (2, 2), (5, 1), 2)
+    result = tl.as_strided_scatter(x, tl.full((2, 2), -1.0), (2, 2), (5, 1), 2)
     want = x.numpy().copy().reshape(-1)
     want[[2, 3, 7, 8]] = -1
-    same(got, want.reshape(3, 4))
+    same(result, want.reshape(3, 4))
     part = x[1:]
     assert tl.as_strided_scatter(part, tl.zeros(1), (1,), (1,)).tolist()[0][0] == 0
     with pytest.raises(RuntimeError, match="size equal to the slice"):

@@ -36,11 +36,11 @@ def test_the_stub_has_every_attribute_of_tensor(classes):
 
 def test_methods_of_python_have_the_same_parameters(classes):
     # Overloads state the arguments of each result; `type_as` has PyTorch's name of its argument as well.
-    others = {"type", "nonzero", "unique", "unique_consecutive", "type_as"}
+    rest = {"type", "nonzero", "unique", "unique_consecutive", "type_as"}
     checked = 0
     for node in classes["Tensor"].body:
         function = isinstance(node, ast.FunctionDef) and inspect.getattr_static(Tensor, node.name, None)
-        if not isinstance(function, FunctionType) or node.name in others or node.name.startswith("__"):
+        if not isinstance(function, FunctionType) or node.name in rest or node.name.startswith("__"):
             continue
         arguments = node.args
         stated = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]

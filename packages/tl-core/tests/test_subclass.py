@@ -26,7 +26,7 @@ def x():
 
 
 def test_results_are_of_the_subclass(x):
-    for made in (
+    for result in (
         x + 1,
         1 + x,
         2 - x,
@@ -46,7 +46,7 @@ def test_results_are_of_the_subclass(x):
         x.clone(),
         tl.zeros_like(x),
     ):
-        assert type(made) is Metres
+        assert type(result) is Metres
     assert all(type(part) is Metres for part in x.unbind())
     assert [type(part) for part in x.max(1)] == [Metres, Metres]
 
@@ -69,24 +69,24 @@ def test_what_is_no_tensor_stays_plain(x):
 
 def test_as_subclass_shares_memory(x):
     plain = tl.ones(2)
-    made = plain.as_subclass(Metres)
-    made.add_(1)
+    result = plain.as_subclass(Metres)
+    result.add_(1)
     assert plain.tolist() == [2.0, 2.0]
     with pytest.raises(TypeError, match="derived from Tensor"):
         plain.as_subclass(int)
 
 
 def test_constructors_of_their_own():
-    made = Named(tl.ones(2), "two")
-    assert (type(made), made.name_of_it, made.tolist()) == (Named, "two", [1.0, 1.0])
+    result = Named(tl.ones(2), "two")
+    assert (type(result), result.name_of_it, result.tolist()) == (Named, "two", [1.0, 1.0])
 
 
 def test_gradients_flow_through(x):
     pytest.importorskip("tl_autograd", reason="tl-autograd, which records derivatives, is not installed")
     leaf = tl.tensor([1.0, 2.0], requires_grad=True)
-    made = (leaf.as_subclass(Metres) * 3).sum()
-    assert type(made) is Metres
-    made.backward()
+    result = (leaf.as_subclass(Metres) * 3).sum()
+    assert type(result) is Metres
+    result.backward()
     assert leaf.grad.tolist() == [3.0, 3.0]
 
 

@@ -74,7 +74,7 @@ def test_the_garbage_collector_finds_what_a_swapped_tensor_holds():
     a.me = a
     swap_tensors(a, b)
     b.me = b
-    gone = weakref.ref(b)
+    missing = weakref.ref(b)
     del a, b
     gc.collect()
-    assert gone() is None
+    assert missing() is None

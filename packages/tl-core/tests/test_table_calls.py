@@ -24,8 +24,8 @@ def test_counts():
         info = table.op_info(operator)[0]
         name, args = info.name.decode(), right_arguments(info)
         for n in {0, 1, max(0, len(args) - 1)} - {len(args)}:
-            given = args[:n] + [args[0]] * (n - len(args))
-            message = table.outcome(operator, given, info.n_rets)
+            source = args[:n] + [args[0]] * (n - len(args))
+            message = table.outcome(operator, source, info.n_rets)
             if n < len(args):
                 missing = info.args[n].name.decode()
                 assert message.startswith(f"{name}(): missing argument '{missing}' (position {n + 1})")
@@ -84,8 +84,8 @@ def test_null_pointers():
     args = (table.Value * 3)(table.X, table.X, table.Value(table.INT, 0, 1))
     rets = (table.Value * 1)()
     operator = table.op_find(b"add.Tensor")
-    for given in [(None, args, 3, rets, 1), (operator, None, 3, rets, 1), (operator, args, 3, None, 1)]:
-        assert table.op_call(*given) == -1
+    for source in [(None, args, 3, rets, 1), (operator, None, 3, rets, 1), (operator, args, 3, None, 1)]:
+        assert table.op_call(*source) == -1
         assert table.error_kind() == 3
         assert "NULL" in table.error_message().decode()
         table.error_clear()

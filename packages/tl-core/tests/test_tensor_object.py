@@ -29,18 +29,18 @@ def test_attributes_and_dict():
 def test_the_object_lives_as_long_as_the_tensor():
     x = tl.ones(4)
     x.tag = Witness()
-    seen = weakref.ref(x)
+    records = weakref.ref(x)
     view = x[1:]
     address, tag = id(x), x.tag
     del x
     gc.collect()
     back = view._base
     assert (id(back), back.tag) == (address, tag)
-    assert seen() is back
+    assert records() is back
     assert view._base is back
     del back, view
     gc.collect()
-    assert seen() is None
+    assert records() is None
 
 
 def test_the_same_object_comes_back_again_and_again():
@@ -60,12 +60,12 @@ def test_the_same_object_comes_back_again_and_again():
 
 def test_weak_references():
     x = tl.ones(2)
-    gone = []
-    reference = weakref.ref(x, gone.append)
+    missing = []
+    reference = weakref.ref(x, missing.append)
     assert reference() is x
     del x
     assert reference() is None
-    assert gone == [reference]
+    assert missing == [reference]
     holder = weakref.WeakKeyDictionary()
     key = tl.ones(1)
     holder[key] = 1
@@ -77,10 +77,10 @@ def test_weak_references():
 def test_cycles_through_attributes_are_collected():
     x = tl.ones(2)
     x.itself, x.witness = x, Witness()
-    seen = weakref.ref(x.witness)
+    records = weakref.ref(x.witness)
     del x
     gc.collect()
-    assert seen() is None
+    assert records() is None
 
 
 def test_cycles_through_hooks_are_collected():
@@ -88,11 +88,11 @@ def test_cycles_through_hooks_are_collected():
     x = tl.ones(2, requires_grad=True)
     y = x * 2
     witness = Witness()
-    seen = weakref.ref(witness)
+    records = weakref.ref(witness)
     y.register_hook(lambda grad, kept=(witness, y): None)
     del x, y, witness
     gc.collect()
-    assert seen() is None
+    assert records() is None
 
 
 def test_identity_hash_and_equality():
@@ -114,12 +114,12 @@ def test_one_object_for_a_gradient():
 def test_deepcopy():
     x = tl.arange(6.0).reshape(2, 3).t()
     x.tag = [1]
-    made = copy.deepcopy(x)
-    assert made.tolist() == x.tolist()
-    assert made.stride() == x.stride()
-    assert made.data_ptr() != x.data_ptr()
-    assert made.tag == [1]
-    assert made.tag is not x.tag
+    result = copy.deepcopy(x)
+    assert result.tolist() == x.tolist()
+    assert result.stride() == x.stride()
+    assert result.data_ptr() != x.data_ptr()
+    assert result.tag == [1]
+    assert result.tag is not x.tag
     shared = [x, x[1:], x]
     a, b, c = copy.deepcopy(shared)
     b.fill_(7)
@@ -129,20 +129,20 @@ def test_deepcopy():
 
 def test_shallow_copy_shares_memory():
     x = tl.ones(2)
-    made = copy.copy(x)
-    assert made is not x
-    assert made.data_ptr() == x.data_ptr()
+    result = copy.copy(x)
+    assert result is not x
+    assert result.data_ptr() == x.data_ptr()
 
 
 def test_leaves_are_copied_with_what_they_require():
     pytest.importorskip("tl_autograd", reason="tl-autograd, which records derivatives, is not installed")
     x = tl.ones(2, requires_grad=True)
     (x * 2).sum().backward()
-    made = copy.deepcopy(x)
-    assert made.requires_grad
-    assert made.is_leaf
-    assert made.grad.tolist() == [2.0, 2.0]
-    assert made.grad is not x.grad
+    result = copy.deepcopy(x)
+    assert result.requires_grad
+    assert result.is_leaf
+    assert result.grad.tolist() == [2.0, 2.0]
+    assert result.grad is not x.grad
     with pytest.raises(RuntimeError, match="Only Tensors created explicitly by the user"):
         copy.deepcopy(x * 2)
 

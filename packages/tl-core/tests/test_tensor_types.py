@@ -55,10 +55,10 @@ SPARSE = {name: dtype for name, dtype in TYPES.items() if name != "Bool"}
 def test_types_of_sparse_tensors(name, dtype):
     kind = getattr(tl.sparse, f"{name}Tensor")
     assert (kind.dtype, kind.is_cuda, kind.is_sparse, kind.layout) == (dtype, False, True, tl.sparse_coo)
-    for made, shape in ((kind(), (0,)), (kind(2, 3), (2, 3)), (kind(tl.Size([4])), (4,))):
-        assert (made.shape, made.dtype, made.layout, made._nnz()) == (shape, dtype, tl.sparse_coo, 0)
-        assert isinstance(made, kind) and not isinstance(made, getattr(tl, f"{name}Tensor"))
-        assert made.type() == f"torch.sparse.{name}Tensor"
+    for result, shape in ((kind(), (0,)), (kind(2, 3), (2, 3)), (kind(tl.Size([4])), (4,))):
+        assert (result.shape, result.dtype, result.layout, result._nnz()) == (shape, dtype, tl.sparse_coo, 0)
+        assert isinstance(result, kind) and not isinstance(result, getattr(tl, f"{name}Tensor"))
+        assert result.type() == f"torch.sparse.{name}Tensor"
     assert not isinstance(tl.ones(1, dtype=dtype), kind)
     assert tl.ones(2).type(kind).dtype == dtype
     assert pickle.loads(pickle.dumps(kind)) is kind
@@ -104,8 +104,8 @@ def test_new_keeps_type_and_device():
 
 @pytest.mark.filterwarnings("ignore:torch.set_default_tensor_type")
 def test_the_default_type():
-    for given in (tl.DoubleTensor, "torch.DoubleTensor"):
-        tl.set_default_tensor_type(given)
+    for source in (tl.DoubleTensor, "torch.DoubleTensor"):
+        tl.set_default_tensor_type(source)
         try:
             assert tl.ones(1).dtype == tl.Tensor([1]).dtype == tl.float64
         finally:

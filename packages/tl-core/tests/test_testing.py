@@ -170,10 +170,10 @@ NUMBERS = (
 def test_random_tensors(name, noncontiguous):
     tl.manual_seed(0)
     dtype = getattr(tl, name)
-    made = make_tensor((20, 30), dtype=dtype, device="cpu", noncontiguous=noncontiguous, exclude_zero=True)
-    assert (made.dtype, made.shape, made.is_contiguous()) == (dtype, (20, 30), not noncontiguous)
-    assert 0 not in made.flatten().tolist()
-    parts = np.array(made.tolist())
+    result = make_tensor((20, 30), dtype=dtype, device="cpu", noncontiguous=noncontiguous, exclude_zero=True)
+    assert (result.dtype, result.shape, result.is_contiguous()) == (dtype, (20, 30), not noncontiguous)
+    assert 0 not in result.flatten().tolist()
+    parts = np.array(result.tolist())
     parts = np.concatenate([parts.real, parts.imag]) if dtype.is_complex else parts.astype(float)
     low, high = (0, 2) if name == "bool" else (0, 10) if name[0] == "u" else (-9, 10 if name[0] == "i" else 9)
     assert parts.min() >= low and parts.max() <= high

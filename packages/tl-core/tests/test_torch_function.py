@@ -38,9 +38,9 @@ class Declining:
 
 @pytest.fixture
 def x():
-    made = tl.ones(2, 2).as_subclass(Logged)
+    result = tl.ones(2, 2).as_subclass(Logged)
     Logged.log.clear()
-    return made
+    return result
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_if_all_decline_the_error_names_them():
 
 def test_disabled_overrides_are_not_asked(x):
     with overrides.DisableTorchFunctionSubclass():
-        made = x + 1
+        result = x + 1
     assert Logged.log == []
-    assert type(made) is tl.Tensor
+    assert type(result) is tl.Tensor
 
 
 def test_modes_see_every_call_and_nest():
@@ -199,7 +199,7 @@ def seen(function, *first):
 
 
 @pytest.mark.parametrize(
-    "function", [f for found in OVERRIDABLE.values() for f in found], ids=overrides.resolve_name
+    "function", [f for result in OVERRIDABLE.values() for f in result], ids=overrides.resolve_name
 )
 def test_an_overridable_function_is_seen(function):
     assert seen(function) == [function]
@@ -207,11 +207,11 @@ def test_an_overridable_function_is_seen(function):
 
 @pytest.mark.parametrize("method", METHODS, ids=overrides.resolve_name)
 def test_an_overridable_method_is_seen(method):
-    found = seen(method, tl.ones(2, 2).as_subclass(SeenTensor))
+    result = seen(method, tl.ones(2, 2).as_subclass(SeenTensor))
     if isinstance(method, types.WrapperDescriptorType):  # `a + b` is seen as Tensor.add
-        assert len(found) == 1 and overrides.is_tensor_method_or_property(found[0])
+        assert len(result) == 1 and overrides.is_tensor_method_or_property(result[0])
     else:
-        assert found == [method]
+        assert result == [method]
 
 
 def test_functions_that_are_not_seen():
@@ -275,8 +275,8 @@ def test_copies_of_the_parts_of_sparse_tensors():
     for layout, names in (("csr", ("crow", "col")), ("csc", ("ccol", "row"))):
         x = getattr(tl.eye(3), f"to_sparse_{layout}")()
         for name in names:
-            found = getattr(functions, f"{name}_indices_copy")(x)
-            assert found.tolist() == getattr(x, f"{name}_indices")().tolist()
+            result = getattr(functions, f"{name}_indices_copy")(x)
+            assert result.tolist() == getattr(x, f"{name}_indices")().tolist()
     assert not functions.is_distributed(tl.ones(1))
     assert functions._conj_copy(tl.tensor([1j])).tolist() == [-1j]
     assert functions._neg_view_copy(tl.tensor([1])).tolist() == [-1]

@@ -12,14 +12,14 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="uses limits and sign
 
 def run(program, timeout=60):
     program = "import os, signal, sys, threading, time\nimport tl_core as tl\n" + program
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,
         text=True,
         timeout=timeout,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 @linux

@@ -82,19 +82,22 @@ def test_against_matrices(name, kind, n, aligns, size, dtype):
         choice = (align,) if len(aligns) > 1 or "aa" in name else ()
         for layout in formats:
             t = tl.from_numpy(x).contiguous(memory_format=layout)
-            got = getattr(nn, name)(t, size[:n], *choice)
-            assert got.is_contiguous(memory_format=layout)
+            result = getattr(nn, name)(t, size[:n], *choice)
+            assert result.is_contiguous(memory_format=layout)
             tolerance = 2e-5 if dtype == np.float32 else 1e-12
             np.testing.assert_allclose(
-                got.contiguous().numpy(), expected(x, kind, size[:n], align), rtol=tolerance, atol=tolerance
+                result.contiguous().numpy(),
+                expected(x, kind, size[:n], align),
+                rtol=tolerance,
+                atol=tolerance,
             )
 
 
 def test_factors_say_where_elements_lie():
     x = np.arange(5.0).reshape(1, 1, 5)
-    got = nn.upsample_linear1d(tl.from_numpy(x), None, False, [1.5]).numpy()
+    result = nn.upsample_linear1d(tl.from_numpy(x), None, False, [1.5]).numpy()
     spots = (np.arange(7) + 0.5) / 1.5 - 0.5
-    np.testing.assert_allclose(got[0, 0], np.interp(spots, np.arange(5), np.arange(5.0)))
+    np.testing.assert_allclose(result[0, 0], np.interp(spots, np.arange(5), np.arange(5.0)))
 
 
 def fixed_point(matrix):
@@ -120,9 +123,9 @@ def test_images_are_resampled_in_fixed_point(kind, size):
     x = np.random.default_rng(1).integers(0, 256, (2, 3, 17, 21)).astype(np.uint8)
     function = getattr(nn, next(name for name, other, n, _ in CASES if (other, n) == (kind, 2)))
     for layout in (tl.contiguous_format, tl.channels_last):
-        got = function(tl.from_numpy(x).contiguous(memory_format=layout), size, False)
-        assert got.dtype is tl.uint8 and got.is_contiguous(memory_format=layout)
-        np.testing.assert_array_equal(got.numpy(), image(x, kind, size))
+        result = function(tl.from_numpy(x).contiguous(memory_format=layout), size, False)
+        assert result.dtype is tl.uint8 and result.is_contiguous(memory_format=layout)
+        np.testing.assert_array_equal(result.numpy(), image(x, kind, size))
 
 
 # What PyTorch 2.13 makes of ((arange(30) * 37 + 11) % 256).view(1, 1, 5, 6), by mode, antialias and size.
@@ -147,22 +150,22 @@ def test_images_are_those_of_the_reference(mode, smooth, size):
 
 def test_an_image_of_the_same_size_is_a_copy():
     x = tl.arange(12, dtype=tl.uint8).view(1, 1, 3, 4)
-    got = nn.upsample_bilinear2d(x, (3, 4), False)
-    assert tl.equal(got, x) and got.data_ptr() != x.data_ptr()
+    result = nn.upsample_bilinear2d(x, (3, 4), False)
+    assert tl.equal(result, x) and result.data_ptr() != x.data_ptr()
 
 
 def test_the_adjoint_is_the_transpose():
     g = np.random.default_rng(2).standard_normal((1, 2, 9, 4))
-    got = nn.upsample_bilinear2d_backward(tl.from_numpy(g), (9, 4), (1, 2, 5, 7), False).numpy()
+    result = nn.upsample_bilinear2d_backward(tl.from_numpy(g), (9, 4), (1, 2, 5, 7), False).numpy()
     high, wide = weights("linear", 5, 9, False), weights("linear", 7, 4, False)
-    np.testing.assert_allclose(got, np.einsum("oi,ncop,pj->ncij", high, g, wide), rtol=1e-12)
+    np.testing.assert_allclose(result, np.einsum("oi,ncop,pj->ncij", high, g, wide), rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16"])
 def test_halves(name):
     x = tl.arange(6).reshape(1, 1, 6).to(getattr(tl, name))
-    got = nn.upsample_linear1d(x, 11, True).to(tl.float32).numpy()
-    np.testing.assert_allclose(got[0, 0], np.arange(11) / 2, atol=0.02)
+    result = nn.upsample_linear1d(x, 11, True).to(tl.float32).numpy()
+    np.testing.assert_allclose(result[0, 0], np.arange(11) / 2, atol=0.02)
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,10 @@ def test_rows_of_every_length(dtype, layout):
     rng = np.random.default_rng(3)
     for count in COUNTS:
         for width in WIDTHS:
-            *shape, seen = LAYOUTS[layout](count, width)
+            *shape, records = LAYOUTS[layout](count, width)
             base = tl.tensor(_drawn(rng, shape, dtype)).to(getattr(tl, dtype))
-            x = seen(base)
-            want = seen(base.double().numpy() if dtype != "int64" else base.numpy())
+            x = records(base)
+            want = records(base.double().numpy() if dtype != "int64" else base.numpy())
             close = {"rtol": 1e-5, "atol": 1e-3} if dtype != "bfloat16" else {"rtol": 8e-3, "atol": 0.5}
             np.testing.assert_allclose(x.sum(1).double().numpy(), want.sum(1), **close)
             np.testing.assert_array_equal(x.amax(1).double().numpy(), want.max(1))
@@ -58,18 +58,20 @@ def test_the_first_extreme_of_a_few_columns(columns):
 def test_long_lines_are_searched_by_a_sample(width, side):
     rng = np.random.default_rng(5)
     edges = np.sort(rng.integers(0, width, width)).astype(np.float32)
-    wanted = np.concatenate([edges[::7], edges[:1] - 1, edges[-1:] + 1, rng.random(500, np.float32) * width])
-    found = tl.searchsorted(tl.tensor(edges), tl.tensor(wanted.astype(np.float32)), side=side)
-    np.testing.assert_array_equal(found.numpy(), np.searchsorted(edges, wanted.astype(np.float32), side))
+    expected = np.concatenate(
+        [edges[::7], edges[:1] - 1, edges[-1:] + 1, rng.random(500, np.float32) * width]
+    )
+    result = tl.searchsorted(tl.tensor(edges), tl.tensor(expected.astype(np.float32)), side=side)
+    np.testing.assert_array_equal(result.numpy(), np.searchsorted(edges, expected.astype(np.float32), side))
 
 
 def test_angles_at_the_axes():
     ends = np.array([0.0, -0.0, 1.0, -1.0, 3.5, -2e-40, np.inf, -np.inf, np.nan], np.float32)
     y, x = np.meshgrid(ends, ends)
-    found = tl.atan2(tl.tensor(y), tl.tensor(x)).numpy()
-    np.testing.assert_allclose(found, np.arctan2(y, x), rtol=3e-7)
+    result = tl.atan2(tl.tensor(y), tl.tensor(x)).numpy()
+    np.testing.assert_allclose(result, np.arctan2(y, x), rtol=3e-7)
     np.testing.assert_array_equal(
-        np.signbit(found), np.signbit(np.arctan2(y, x)) | (np.isnan(found) & np.signbit(found))
+        np.signbit(result), np.signbit(np.arctan2(y, x)) | (np.isnan(result) & np.signbit(result))
     )
 
 
@@ -78,12 +80,12 @@ def test_remainders_with_signs_and_ends():
     x, y = np.meshgrid(ends, ends)
     with np.errstate(all="ignore"):
         finite = np.isfinite(x) & np.isfinite(y) & (y != 0)
-        want, whole = np.remainder(x, y), np.floor_divide(x, y)
-    found = tl.remainder(tl.tensor(x), tl.tensor(y)).numpy()
-    np.testing.assert_array_equal(found[finite], want[finite])
-    assert np.isnan(found[~np.isfinite(x) | (y == 0)]).all()
+        want, full = np.remainder(x, y), np.floor_divide(x, y)
+    result = tl.remainder(tl.tensor(x), tl.tensor(y)).numpy()
+    np.testing.assert_array_equal(result[finite], want[finite])
+    assert np.isnan(result[~np.isfinite(x) | (y == 0)]).all()
     quotients = tl.floor_divide(tl.tensor(x), tl.tensor(y)).numpy()
-    np.testing.assert_allclose(quotients[finite], whole[finite], rtol=1e-6)
+    np.testing.assert_allclose(quotients[finite], full[finite], rtol=1e-6)
 
 
 def test_gamma_functions_near_their_zeros_and_ends():
@@ -139,13 +141,13 @@ def test_short_rows_with_indices(dtype):
     for width in (1, 2, 3, 4, 7, 9, 16, 33, 70):
         x = tl.tensor(rng.integers(0, 25, (50, width))).to(getattr(tl, dtype))
         at = rng.integers(0, 50, 81)
-        found = x.index_select(0, tl.tensor(at))
-        whole = tl.complex128 if dtype == "complex128" else tl.float64
-        np.testing.assert_array_equal(found.to(whole).numpy(), x.to(whole).numpy()[at])
+        result = x.index_select(0, tl.tensor(at))
+        full = tl.complex128 if dtype == "complex128" else tl.float64
+        np.testing.assert_array_equal(result.to(full).numpy(), x.to(full).numpy()[at])
         if dtype != "uint8":
-            start = x.to(whole).numpy().copy()
-            np.add.at(start, at[:9], x.to(whole).numpy()[:9])
-            np.testing.assert_array_equal(x.index_add(0, tl.tensor(at[:9]), x[:9]).to(whole).numpy(), start)
+            start = x.to(full).numpy().copy()
+            np.add.at(start, at[:9], x.to(full).numpy()[:9])
+            np.testing.assert_array_equal(x.index_add(0, tl.tensor(at[:9]), x[:9]).to(full).numpy(), start)
 
 
 @pytest.mark.parametrize("widths", [(256, 256), (300, 1, 77), (64, 0, 500)])
@@ -169,7 +171,7 @@ def test_both_extremes_of_many_elements(dtype):
     assert (low.item(), high.item()) == (-1024, 2048)
     if dtype != "int64":
         tensor[70_000] = float("nan")
-        assert all(found.isnan() for found in tensor.aminmax())
+        assert all(result.isnan() for result in tensor.aminmax())
 
 
 def test_counts_of_true_in_long_masks():

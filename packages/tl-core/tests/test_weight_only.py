@@ -31,11 +31,13 @@ def test_int8_weights_are_multiplied_as_numbers(dtype, m, n, k):
     rng = np.random.default_rng(m + n + k)
     w = rng.integers(-128, 128, (n, k))
     (a, numbers), (scales, factors) = drawn(rng, dtype, m, k), drawn(rng, dtype, n)
-    got = tl._weight_int8pack_mm(a.reshape(m, k), tl.tensor(w.tolist(), dtype=tl.int8).reshape(n, k), scales)
-    assert got.dtype is dtype
+    result = tl._weight_int8pack_mm(
+        a.reshape(m, k), tl.tensor(w.tolist(), dtype=tl.int8).reshape(n, k), scales
+    )
+    assert result.dtype is dtype
     numbers = numbers.reshape(m, k)
     size = np.abs(numbers) @ np.abs(w).T * np.abs(factors)
-    assert_close(got, numbers @ w.T * factors, size, TYPES[dtype])
+    assert_close(result, numbers @ w.T * factors, size, TYPES[dtype])
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
@@ -47,11 +49,11 @@ def test_int4_weights_have_a_scale_and_a_zero_for_each_group(dtype, group, m, n,
     (a, numbers), (factors, values) = drawn(rng, dtype, m, k), drawn(rng, dtype, k // group, n, 2)
     packed = tl._convert_weight_to_int4pack_for_cpu(tl.tensor(w.tolist(), dtype=tl.int32), 1)
     assert packed.shape == (n, k // 2) and packed.dtype is tl.uint8
-    got = tl._weight_int4pack_mm_for_cpu(a.reshape(m, k), packed, group, factors)
+    result = tl._weight_int4pack_mm_for_cpu(a.reshape(m, k), packed, group, factors)
     scale, zero = (np.repeat(values[..., i], group, 0).T for i in (0, 1))
     weight = (w - 8) * scale + zero
     size = np.abs(numbers.reshape(m, k)) @ (np.abs((w - 8) * scale) + np.abs(zero)).T
-    assert_close(got, numbers.reshape(m, k) @ weight.T, size, TYPES[dtype])
+    assert_close(result, numbers.reshape(m, k) @ weight.T, size, TYPES[dtype])
 
 
 def test_packing_int4_of_any_even_number_of_terms():
@@ -102,15 +104,15 @@ def test_bytes_of_numbers_and_back(signed, shape):
     exact = x.astype(np.longdouble) * np.longdouble(inverse) + zero
     want = np.clip(np.rint(exact.astype(np.float32)), low, low + 255)
     tensor = tl.tensor(x.tolist(), dtype=tl.float32).reshape(shape)
-    got = tl._quantize_bytes(tensor, 0.3, zero, signed)
-    assert got.dtype is (tl.int8 if signed else tl.uint8) and np.array_equal(got.numpy(), want)
-    numbers = tl._dequantize_bytes(got, 0.3, zero)
+    result = tl._quantize_bytes(tensor, 0.3, zero, signed)
+    assert result.dtype is (tl.int8 if signed else tl.uint8) and np.array_equal(result.numpy(), want)
+    numbers = tl._dequantize_bytes(result, 0.3, zero)
     assert np.array_equal(numbers.numpy(), (want - zero).astype(np.float32) * np.float32(0.3))
-    other = (got.int() // 2).to(got.dtype)
+    other = (result.int() // 2).to(result.dtype)
     second = (other.numpy().astype(np.int64) - 5).astype(np.float32) * np.float32(0.7)
     for relu in (False, True):
         total = np.rint((numbers.numpy() + second) * (np.float32(1) / np.float32(0.9))) + 11
-        summed = tl._add_bytes(got, 0.3, zero, other, 0.7, 5, 0.9, 11, relu)
+        summed = tl._add_bytes(result, 0.3, zero, other, 0.7, 5, 0.9, 11, relu)
         assert np.array_equal(summed.numpy(), np.clip(total, 11 if relu else low, low + 255))
 
 
@@ -123,9 +125,9 @@ def test_numbers_without_an_integer():
 def test_bytes_keep_the_layout_of_a_tensor():
     x = tl.arange(24, dtype=tl.float32).reshape(2, 3, 4)
     for view in (x.transpose(0, 2), x[:, :, ::2], x.expand(2, 3, 4)[:1].expand(5, 3, 4)):
-        got = tl._quantize_bytes(view, 0.5, 1, False)
-        assert got.tolist() == tl._quantize_bytes(view.contiguous(), 0.5, 1, False).tolist()
-        assert tl._dequantize_bytes(got, 0.5, 1).tolist() == view.tolist()
+        result = tl._quantize_bytes(view, 0.5, 1, False)
+        assert result.tolist() == tl._quantize_bytes(view.contiguous(), 0.5, 1, False).tolist()
+        assert tl._dequantize_bytes(result, 0.5, 1).tolist() == view.tolist()
     assert tl._quantize_bytes(x.transpose(0, 2), 0.5, 1, False).stride() == (1, 4, 12)
     one, two = (
         tl._quantize_bytes(v, 0.5, 1, False) for v in (x.transpose(0, 2), x.transpose(0, 2).contiguous())

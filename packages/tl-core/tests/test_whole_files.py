@@ -27,12 +27,12 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
 def test_a_pipe_stays_a_pipe(tmp_path, suffix):
     path = tmp_path / f"pipe{suffix}"
     os.mkfifo(path)
-    got = []
-    reader = threading.Thread(target=lambda: got.append(path.read_text()))
+    result = []
+    reader = threading.Thread(target=lambda: result.append(path.read_text()))
     reader.start()
     write_whole(path, write)
     reader.join()
-    assert got == ["new"] and stat.S_ISFIFO(os.stat(path).st_mode) and len(os.listdir(tmp_path)) == 1
+    assert result == ["new"] and stat.S_ISFIFO(os.stat(path).st_mode) and len(os.listdir(tmp_path)) == 1
 
 
 def test_a_device_stays_a_device():

@@ -24,12 +24,12 @@ class Boxed(tl.Tensor):
 
     @staticmethod
     def __new__(cls, inner):
-        made = tl.Tensor._make_wrapper_subclass(
+        result = tl.Tensor._make_wrapper_subclass(
             cls, inner.size(), strides=inner.stride(), storage_offset=inner.storage_offset(), dtype=inner.dtype,
             device=inner.device,
         )  # fmt: skip
-        made.inner = inner
-        return made
+        result.inner = inner
+        return result
 
     def __tensor_flatten__(self):
         return ["inner"], None
@@ -68,9 +68,13 @@ def boxed(*values):
 )
 def test_operators_go_to_what_is_inside(call):
     plain = tl.tensor([[1.0, 2.0], [3.0, 4.0]])
-    got, expected = call(Boxed(plain)), call(plain)
-    assert type(got) is Boxed and tl.equal(got.inner, expected)
-    assert got.shape == expected.shape and got.dtype == expected.dtype and got.stride() == expected.stride()
+    result, expected = call(Boxed(plain)), call(plain)
+    assert type(result) is Boxed and tl.equal(result.inner, expected)
+    assert (
+        result.shape == expected.shape
+        and result.dtype == expected.dtype
+        and result.stride() == expected.stride()
+    )
 
 
 def test_numbers_come_out():
@@ -147,8 +151,8 @@ def test_a_clone_of_another_class_is_no_copy():
 def test_looking_through():
     x = boxed(1.0, 2.0)
     assert is_traceable_wrapper_subclass(x) and not is_traceable_wrapper_subclass(x.inner)
-    made = transform_subclass(x, lambda name, part: part * 3)
-    assert type(made) is Boxed and made.inner.tolist() == [3.0, 6.0]
+    result = transform_subclass(x, lambda name, part: part * 3)
+    assert type(result) is Boxed and result.inner.tolist() == [3.0, 6.0]
     with pytest.raises(AssertionError, match="shape equal to"):
         transform_subclass(x, lambda name, part: part[:1])
     with pytest.raises(AssertionError, match="strides equal to"):
