@@ -70,7 +70,7 @@ def test_types_of_annotations(annotation, text):
 
 @pytest.mark.parametrize(
     ("annotation", "message"),
-    [(tuple, r"Tuple without a contained type.*Tuple\[int\]"), (typing.Dict, r"Dict\[str, int\]"),  # noqa: UP006
+    [(tuple, r"Tuple without a contained type.*Tuple\[int\]"), (typing.Dict, r"Dict\[int, int\]"),  # noqa: UP006
      (Color, "Unknown type annotation: 'Color'"), (3, "Unknown type annotation: '3'")],
 )  # fmt: skip
 def test_annotations_without_a_type(annotation, message):

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from tl_compiler.jit.decorations import (
     Attribute,
+    _unwrap_optional,
     annotate,
     export,
     ignore,

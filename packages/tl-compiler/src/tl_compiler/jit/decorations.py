@@ -211,6 +211,30 @@ class Attribute(NamedTuple):
     type: Any
 
 
+def _unwrap_optional(x: Any) -> Any:
+    """Returns a value that isn't None; AssertionError for None."""
+    assert x is not None, "Unwrapping null optional"
+    return x
+
+
+_BARE = {typing.List: "List", typing.Tuple: "Tuple", typing.Dict: "Dict", typing.Optional: "Optional"}  # noqa: UP006
+
+
+def missing_argument_text(word: str) -> str:
+    """Returns what an error says about a type that lacks the types of what it holds.
+
+    Args:
+        word: the name of the type, such as "List".
+
+    Example:
+        >>> missing_argument_text("List")
+        'Attempted to use List without a contained type. Please add a contained type, e.g. List[int]'
+    """
+    if word == "Dict":
+        return "Attempted to use Dict without contained types. Please add contained type, e.g. Dict[int, int]"
+    return f"Attempted to use {word} without a contained type. Please add a contained type, e.g. {word}[int]"
+
+
 def isinstance(obj: Any, target_type: Any) -> bool:
     """Whether an object is of a type, down to the elements of lists, tuples, dictionaries and optional values.
 
@@ -224,7 +248,11 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     """
     if builtins.isinstance(target_type, tuple):
         return any(isinstance(obj, each) for each in target_type)
+    if builtins.isinstance(target_type, (list, set, frozenset, dict)):
+        raise RuntimeError("The second argument to `torch.jit.isinstance` must be a type or a tuple of types")
     origin, arguments = typing.get_origin(target_type), typing.get_args(target_type)
+    if not arguments and (word := _BARE.get(target_type)):
+        raise RuntimeError(missing_argument_text(word))
     if origin is None:
         return builtins.isinstance(obj, type(None) if target_type is None else target_type)
     if origin in (typing.Union, types.UnionType):

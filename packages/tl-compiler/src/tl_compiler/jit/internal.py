@@ -6,6 +6,7 @@ import builtins
 import inspect
 import types
 import typing
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any, Final
@@ -260,3 +261,17 @@ def module_has_exports(mod: Any) -> bool:
 def is_future(ann: Any) -> bool:
     """Whether an annotation is of a Future."""
     return ann is Future or typing.get_origin(ann) is Future
+
+
+def check_empty_containers(obj: Any) -> None:
+    """Warns about an empty list or dictionary, whose elements tell no type.
+
+    Args:
+        obj: the value.
+    """
+    if builtins.isinstance(obj, (list, dict)) and not obj:
+        warnings.warn(
+            "The inner type of a container is lost when calling torch.jit.isinstance in eager mode. For example, "
+            "List[int] would become list and therefore falsely return True for List[float] or List[str].",
+            stacklevel=2,
+        )

@@ -7,6 +7,7 @@ from warnings import warn
 
 from tl_compiler.jit.decorations import compiles
 from tl_compiler.script.errors import Error, ScriptWarning, TracerWarning, TracingCheckError
+from tl_compiler.script.module_handle import ModuleHandle
 from tl_compiler.script.script_function import ScriptFunction
 from tl_compiler.script.script_module import (
     RecursiveScriptModule,
@@ -376,6 +377,8 @@ def save(m: Any, f: Any, _extra_files: dict | None = None) -> None:
         ...
         no compiled module
     """
+    if isinstance(m, ModuleHandle):
+        m = m._module
     if not isinstance(m, (ScriptModule, ScriptFunction)):
         raise RuntimeError(
             f"torch.jit.save expects a ScriptModule or a ScriptFunction, got {type(m)}: compile it by "

@@ -34,6 +34,11 @@ def _type_text(kind: Type) -> str:
         return f"{inner[0]}?"
     if kind.name == "Tuple":
         return f"({', '.join(inner)})"
+    if kind.name == "Future" and inner:
+        return f"Future[{inner[0]}]"
+    if kind.name == "Dict" and inner:
+        texts = [i.replace("Future[", "Future(").replace("]", ")") if "Future[" in i else i for i in inner]
+        return f"Dict({', '.join(texts)})"
     if kind.name == "Union":
         return f"Union({', '.join(sorted(inner))})"
     return f"{kind.name}({', '.join(inner)})" if inner else kind.name
@@ -69,6 +74,7 @@ class Graph:
         program: the `Program` of the function.
         node: the definition.
         owner: the class of a method, or None.
+        inlined: whether the operators of called functions and methods stand in the place of the calls.
 
     Example:
         >>> node = ast.parse("def f(x: Tensor) -> Tensor:\\n  return torch.mul(torch.relu(x), 2)").body[0]
@@ -80,18 +86,29 @@ class Graph:
           return (%3)
     """
 
-    def __init__(self, program: Any, node: ast.FunctionDef, owner: Type | None) -> None:
-        self._program, self._node, self._owner = program, node, owner
+    def __init__(
+        self, program: Any, node: ast.FunctionDef, owner: Type | None, inlined: bool = False
+    ) -> None:
+        self._program, self._node, self._owner, self._inlined = program, node, owner, inlined
+
+    def _build(self) -> None:
         self._count = 0
         self._types: dict[str, str] = {}
         self._names: dict[str, str] = {}
         self._returned: list[str] = []
+        node, owner = self._node, self._owner
         for index, argument in enumerate(node.args.args):
             kind = owner if owner is not None and index == 0 else type_of(argument.annotation)
             self._names[argument.arg] = argument.arg
             self._types[argument.arg] = _type_text(kind)
         self._nodes: list[GraphNode] = []
         self._block(node.body, self._nodes)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("_count", "_types", "_names", "_returned", "_nodes"):
+            raise AttributeError(f"'Graph' object has no attribute {name!r}")
+        self._build()  # when a part is first needed, as each method has a graph
+        return vars(self)[name]
 
     def nodes(self) -> Iterator[GraphNode]:
         """The operators in order."""
@@ -133,7 +150,12 @@ class Graph:
 
     def copy(self) -> Graph:
         """A graph of the same function."""
-        return Graph(self._program, self._node, self._owner)
+        return Graph(self._program, self._node, self._owner, self._inlined)
+
+    def inline(self) -> None:
+        """Puts the operators of called functions and methods in the place of the calls."""
+        self._inlined = True
+        self._build()
 
     def _texts(self, nodes: list[GraphNode], indent: str) -> Iterator[str]:
         for node in nodes:
@@ -226,6 +248,11 @@ class Graph:
                 if path.startswith(("CONSTANTS.", "torch.", "__torch__.")):
                     return self._emit(into, "prim::Constant", [], "Tensor", f"value={path}")
                 source = self._value(owner, into)
+                holder = self._program.declaration(self._types.get(source, "")) if self._program else None
+                if holder is not None and holder.kind == "enum":
+                    kinds = {type(v).__name__ for v in holder.members.values()}
+                    kind = "str" if name == "name" else kinds.pop() if len(kinds) == 1 else "AnyType"
+                    return self._emit(into, f"prim::Enum{name.capitalize()}", [source], kind)
                 return self._emit(
                     into, "prim::GetAttr", [source], self._attribute_type(source, name), f'name="{name}"'
                 )
@@ -294,6 +321,9 @@ class Graph:
         if isinstance(node.func, ast.Attribute) and not name.startswith("__torch__."):
             inputs = [self._value(node.func.value, into), *(self._value(a, into) for a in arguments)]
             owner = self._types.get(inputs[0], "")
+            inner = self._inline_call(f"{owner}.{node.func.attr}", inputs, into)
+            if inner is not None:
+                return inner
             kind = (
                 self._program.result_type(f"{owner}.{node.func.attr}") if self._program is not None else None
             )
@@ -305,11 +335,33 @@ class Graph:
                 f'name="{node.func.attr}"',
             )
         inputs = [self._value(a, into) for a in arguments]
+        inner = self._inline_call(name, inputs, into)
+        if inner is not None:
+            return inner
+        declaration = self._program.declaration(name) if self._program is not None else None
+        if declaration is not None and declaration.kind == "tuple":
+            return self._emit(into, "prim::TupleConstruct", inputs, name)
         kind = self._program.result_type(name) if self._program is not None else None
         own = name.rpartition(".")[2]
         return self._emit(
             into, "prim::CallFunction", inputs, _type_text(kind or Type("Tensor")), f'name="{own}"'
         )
+
+    def _inline_call(self, name: str, inputs: list[str], into: list[GraphNode]) -> str | None:
+        """The result of a function whose operators stand in the place of the call, or None for another call."""
+        node = self._program.definition_of(name) if self._inlined and self._program is not None else None
+        if node is None:
+            return None
+        outer_names, outer_result = self._names, self._returned
+        self._names = dict(zip((a.arg for a in node.args.args), inputs, strict=False))
+        for argument, default in zip(node.args.args[::-1], node.args.defaults[::-1], strict=False):
+            if argument.arg not in self._names:
+                self._names[argument.arg] = self._value(default, into)
+        self._returned = []
+        self._block(node.body, into)
+        result = self._returned
+        self._names, self._returned = outer_names, outer_result
+        return result[0] if result else self._emit(into, "prim::Constant", [], "NoneType")
 
 
 def _walk(nodes: list[GraphNode], recurse: bool) -> Iterator[GraphNode]:

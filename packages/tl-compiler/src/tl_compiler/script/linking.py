@@ -9,6 +9,7 @@ from typing import Any
 from .printing import constant_text
 from .sources import fresh_name
 from .syntax import dotted_name
+from .upgraders import differing_operators
 
 __all__ = ["absorb", "origin_of", "rename_in"]
 
@@ -48,6 +49,7 @@ def absorb(target: Any, program: Any, name: str) -> str:
     node = program.archive.definition(name)
     if node is None:
         raise RuntimeError(f"Unknown type name '{name}': the archive declares no such class")
+    _adopt_version(target, program, node)
     own = name if target.archive.definition(name) is None else fresh_name(name)
     target.absorbed[id(program), name] = own
     target.origins[own] = (program, name)
@@ -56,6 +58,28 @@ def absorb(target: Any, program: Any, name: str) -> str:
     renamed = _Renaming(target, program).visit(result)
     assert renamed is result
     return own
+
+
+def _operators_in(node: ast.AST) -> set[str]:
+    calls = [dotted_name(n.func) or "" for n in ast.walk(node) if isinstance(n, ast.Call)]
+    return {name.removeprefix("torch.") for name in calls if name.startswith("torch.")}
+
+
+def _adopt_version(target: Any, program: Any, node: ast.AST) -> None:
+    """Gives the receiving program the version of a definition whose operators had other meanings."""
+    version, own = program.archive.version, target.archive.version
+    changed = differing_operators(_operators_in(node), version, own)
+    if not changed:
+        return
+    present = {n for name in target.archive.names() for n in _operators_in(target.archive.definition(name))}
+    conflicts = sorted(differing_operators(present, version, own))
+    if conflicts or target.has_new_code:
+        conflict_text = ", ".join(conflicts) or "operators"
+        raise RuntimeError(
+            f"the code of an archive of version {version} uses {', '.join(sorted(changed))} with a former meaning, and "
+            f"can't be part of a program that uses {conflict_text} with the meaning of version {own}"
+        )
+    target.archive.version = version
 
 
 def rename_in(target: Any, program: Any, tree: ast.AST, own: set[str]) -> None:

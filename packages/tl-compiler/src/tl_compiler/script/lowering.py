@@ -13,13 +13,14 @@ from collections.abc import Callable
 from typing import Any
 
 from .attributes import Attributes
+from .failures import error_of
 from .operators import bind, bind_custom, bind_prim
 from .syntax import PREFIX, dotted_name, literal
 from .tasks import fork
 from .texts import print_values, text_of
 from .types import Type, conforms, type_of
 from .upgraders import upgrade
-from .values import number_of, to_bool, to_complex, to_float, to_int
+from .values import number_of, to_bool, to_complex, to_float, to_int, to_list
 
 __all__ = ["lower"]
 
@@ -46,9 +47,11 @@ def lower(program: Any, name: str, node: ast.FunctionDef, owner: Type | None) ->
     """
     function = _Function(program, name)
     definition = function.definition(node, owner)
+    file = program.archive.file_of(name.rpartition(".")[0])
+    function.guard(definition, error_of(name, node, file))
     module = ast.fix_missing_locations(ast.Module([definition], []))
     try:
-        code = compile(module, program.archive.file_of(name.rpartition(".")[0]), "exec")
+        code = compile(module, file, "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise RuntimeError(f"{name}: the code can't be compiled: {error}") from error
     exec(code, function.bindings)  # the tree holds only nodes that the functions above let through
@@ -56,6 +59,17 @@ def lower(program: Any, name: str, node: ast.FunctionDef, owner: Type | None) ->
     assert isinstance(result, types.FunctionType)
     result.__qualname__ = name.removeprefix("__torch__.")
     return result
+
+
+def _is_tolist(node: ast.AST) -> bool:
+    """Whether an expression is the call of the method that turns a tensor into lists."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "tolist"
+        and not node.args
+        and not node.keywords
+    )
 
 
 def _decode(text: str) -> str:
@@ -91,6 +105,13 @@ class _Function:
         signature = ast.arguments([], plain, None, [], [], None, defaults)
         result = ast.FunctionDef(node.name, signature, self.block(node.body), [], None)
         return ast.copy_location(result, node)
+
+    def guard(self, definition: ast.FunctionDef, wrap: Callable[[Exception], Exception]) -> None:
+        """Encloses the body of a function in a statement that turns its exceptions into errors of the program."""
+        name = f"{PREFIX}error"
+        failure = ast.Raise(ast.Call(self.bound(wrap), [ast.Name(name, ast.Load())], []), None)
+        handler = ast.ExceptHandler(self.bound(Exception), name, [failure])
+        definition.body = [ast.copy_location(ast.Try(definition.body, [handler], [], []), definition)]
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
         return [ast.copy_location(self.statement(s), s) for s in body]
@@ -262,6 +283,10 @@ class _Function:
 
     def special_form(self, node: ast.Call, name: str | None) -> ast.expr | None:
         """The calls that only Python's syntax makes calls."""
+        if name == "annotate" and len(node.args) == 2 and _is_tolist(node.args[1]):
+            receiver = self.expression(node.args[1].func.value)  # type: ignore[attr-defined]  # a call of a method
+            kind = type_of(node.args[0])
+            return self.invoke(lambda tensor: to_list(tensor, kind), [receiver])
         if name in ("annotate", "unchecked_cast") and len(node.args) == 2:
             value = self.expression(node.args[1])
             return self.invoke(number_of, [value]) if type_of(node.args[0]).name in _NUMBERS else value

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
+from .call_arguments import check_call, needs_check
 from .classes import Declaration, Record, declare, make_enum, make_tuple
+from .graph_text import Graph
 from .lowering import lower
 from .printing import definition_text
 from .script_module import RecursiveScriptModule, container_methods
@@ -64,6 +67,9 @@ class Program:
         origins: for a definition that another program wrote, that program and the name there.
         absorbed: the names of such definitions, by the id of the other program and the name there.
         python_functions: functions that stay Python, by the name that the code calls them.
+        python_classes: the classes of Python that classes of the code were compiled from.
+        has_new_code: whether source is compiled to the program, so that its version is the latest.
+        is_frozen: whether its graphs show the operators of called functions in the place of calls.
         bases: the classes in Python of modules, where they aren't `RecursiveScriptModule`.
     """
 
@@ -73,6 +79,8 @@ class Program:
         self.origins: dict[str, tuple[Program, str]] = {}
         self.absorbed: dict[tuple[int, str], str] = {}
         self.python_functions: dict[str, Function] = {}
+        self.python_classes: dict[str, type] = {}
+        self.has_new_code = self.is_frozen = False
         self.bases: dict[str, type] = {}
         self.classes: dict[str, type] = {}
         self._declarations: dict[str, Declaration | None] = {}
@@ -224,5 +232,12 @@ class _LazyMethod:
 
     def __get__(self, instance: Any, owner: type) -> Any:
         function = self._program.method(self._owner, self._name)
+        declaration = self._program.declaration(self._owner)
+        node = declaration.methods[self._name] if declaration is not None else None
+        if node is not None and declaration.kind == "module" and needs_check(node, 1):
+            function = functools.wraps(function)(check_call(function, node, self._program, skip=1))
+        if node is not None and declaration.kind == "module":
+            inlined = self._program.is_frozen
+            function.graph = Graph(self._program, node, Type(self._owner), inlined)
         setattr(owner, self._name, function)
         return function if instance is None else function.__get__(instance, owner)

@@ -11,6 +11,7 @@ from typing import Any
 
 import tl_nn
 
+from .call_arguments import check_call
 from .errors import ScriptWarning
 from .graph_text import Graph
 from .linking import absorb
@@ -90,7 +91,8 @@ class ScriptFunction:
         """What runs: the compiled function; where its decorator ran in an import, the function itself if need be."""
         deferred = not isinstance(self._source, Program)
         try:
-            return self._program.function(self.qualified_name)
+            function = self._program.function(self.qualified_name)
+            return check_call(function, self._definition, self._program)
         except Exception as error:
             if not deferred or self._python is None:
                 raise
@@ -129,7 +131,14 @@ class ScriptFunction:
         """The operators of the function."""
         return Graph(self._program, self._definition, None)
 
-    inlined_graph = graph
+    @property
+    def inlined_graph(self) -> Graph:
+        """The operators of the function, with those of called functions in the place of the calls."""
+        return Graph(self._program, self._definition, None, inlined=True)
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
+        """The operators of the function. They are the same for all arguments, as tl doesn't specialize graphs."""
+        return self.graph
 
     @property
     def schema(self) -> str:

@@ -13,6 +13,7 @@ from tl_nn import Module
 
 from .classes import Declaration
 from .graph_text import Graph
+from .module_handle import ModuleHandle
 from .types import Type
 
 __all__ = ["RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "TracedModule", "is_compiled"]
@@ -71,6 +72,15 @@ class ScriptModule(Module, metaclass=_CompilesInstances):
             operator_hooks.maker("compile_in_place")(self)
 
     @property
+    def _c(self) -> Any:
+        """The handle of the module, which PyTorch's native functions take."""
+        return vars(self).get("_replaced_handle") or ModuleHandle(self)
+
+    @_c.setter
+    def _c(self, handle: Any) -> None:
+        vars(self)["_replaced_handle"] = handle
+
+    @property
     def original_name(self) -> str:
         """The name of the module's class in the program that wrote the archive."""
         return self._declaration.name.rpartition(".")[2]
@@ -85,13 +95,21 @@ class ScriptModule(Module, metaclass=_CompilesInstances):
         """The operators of `forward`. Methods of submodules are calls in it."""
         return self._graph_of("forward")
 
-    inlined_graph = graph
+    @property
+    def inlined_graph(self) -> Graph:
+        """The operators of `forward`, with those of called methods and functions in the place of the calls."""
+        return self._graph_of("forward", inlined=True)
 
-    def _graph_of(self, name: str) -> Graph:
+    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
+        """The operators of `forward`. They are the same for all arguments, as tl doesn't specialize graphs."""
+        return self.graph
+
+    def _graph_of(self, name: str, inlined: bool = False) -> Graph:
         if name not in self._declaration.methods:
             raise RuntimeError(f"Method '{name}' is not defined.")
         module = self._declaration.name
-        return Graph(self._program, self._declaration.methods[name], Type(module))
+        node = self._declaration.methods[name]
+        return Graph(self._program, node, Type(module), inlined or self._program.is_frozen)
 
     @property
     def code_with_constants(self) -> tuple[str, dict[str, Any]]:

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from .failures import CodeText
 from .syntax import parse
 
 __all__ = ["Sources", "fresh_name", "program_name"]
@@ -88,7 +89,7 @@ class Sources:
         assert isinstance(node, (ast.ClassDef, ast.FunctionDef))
         self._definitions[name] = node
         if isinstance(node, ast.FunctionDef):
-            self._methods[id(node)] = node, text
+            self._store(node, text)
         return node
 
     def add_tree(self, name: str, node: Definition) -> None:
@@ -109,8 +110,13 @@ class Sources:
         node = parse(text, self.file_of(name.rpartition(".")[0])).body[0]
         assert isinstance(owner, ast.ClassDef) and isinstance(node, ast.FunctionDef)
         owner.body.append(node)
-        self._methods[id(node)] = node, text
+        self._store(node, text)
         return node
+
+    def _store(self, node: ast.FunctionDef, text: str) -> None:
+        self._methods[id(node)] = node, text
+        if isinstance(text, CodeText):
+            node.positions = text.positions  # type: ignore[attr-defined]  # copies of the tree have it too
 
     def file_of(self, module: str) -> str:
         """Returns the name of the file with a module's code."""

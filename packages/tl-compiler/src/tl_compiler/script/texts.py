@@ -10,10 +10,12 @@ import math
 import sys
 from typing import Any
 
+from tl_core import Tensor
+
 __all__ = ["format_percent", "format_text", "print_values", "text_of"]
 
 _LARGEST_PLAIN = 1e10  # whole numbers below it are printed with all their digits
-_SPECIFIERS = "sdifegc%"
+_SPECIFIERS = "sdifeEgGFc%"
 
 
 def text_of(value: Any) -> str:
@@ -80,16 +82,29 @@ def format_percent(template: str, values: Any) -> str:
             index += 2
             continue
         specifier = piece[:1]
-        if not specifier or specifier not in _SPECIFIERS:
+        if not specifier:
+            raise RuntimeError("Incomplete format specifier")
+        if specifier not in _SPECIFIERS:
             raise RuntimeError(f"The specifier %{specifier} is not supported in TorchScript format strings")
         if not items:
             raise RuntimeError(f"Too few arguments for format string: {template}")
         value = items.pop(0)
-        result += [text_of(value) if specifier == "s" else f"%{specifier}" % value, piece[1:]]
+        result += [text_of(value) if specifier == "s" else _format_one(specifier, value), piece[1:]]
         index += 1
     if items:
         raise RuntimeError(f"Too many arguments for format string: {template}")
     return "".join(result)
+
+
+def _format_one(specifier: str, value: Any) -> str:
+    """A number or a character by a specifier of percent."""
+    if specifier == "c":
+        if not isinstance(value, int) and not (isinstance(value, str) and len(value) == 1):
+            raise RuntimeError("%c requires an int or char for formatting, but got String")
+    elif not isinstance(value, (int, float, Tensor)):
+        kind = "String" if isinstance(value, str) else type(value).__name__
+        raise RuntimeError(f"%{specifier} requires a number for formatting, but got {kind}")
+    return f"%{specifier}" % value
 
 
 def print_values(*values: Any) -> None:

@@ -17,7 +17,7 @@ from tl_core.futures import Future
 
 from .syntax import dotted_name
 
-__all__ = ["Type", "conforms", "parse_type", "type_of"]
+__all__ = ["Type", "conforms", "in_order", "parse_type", "type_of"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,9 @@ class Type:
     arguments: tuple[Type, ...] = ()
 
     def __str__(self) -> str:
+        if self.name == "Optional" and self.arguments and self.arguments[0].name == "Union":
+            options = in_order((*self.arguments[0].arguments, Type("NoneType")))
+            return f"Union[{', '.join(map(str, options))}]"
         return f"{self.name}[{', '.join(map(str, self.arguments))}]" if self.arguments else self.name
 
     @property
@@ -56,6 +59,33 @@ class Type:
         return None
 
 
+_ORDER = (
+    "Tensor",
+    "Tuple",
+    "List",
+    "Dict",
+    "float",
+    "complex",
+    "Future",
+    "int",
+    "NoneType",
+    "str",
+    "bool",
+    "Device",
+)
+
+
+def in_order(options: tuple[Type, ...]) -> tuple[Type, ...]:
+    """Returns the options of a union in the order that PyTorch writes them in: classes first, then by kind.
+
+    Example:
+        >>> [str(option) for option in in_order((Type("str"), Type("int"), Type("float")))]
+        ['float', 'int', 'str']
+    """
+    ranks = {name: rank for rank, name in enumerate(_ORDER)}
+    return tuple(sorted(options, key=lambda option: ranks.get(option.name, -1)))
+
+
 def type_of(node: ast.AST | None) -> Type:
     """Returns the type that an annotation states. A missing annotation states Tensor.
 
@@ -68,6 +98,10 @@ def type_of(node: ast.AST | None) -> Type:
         return Type("NoneType")
     if isinstance(node, ast.Subscript):
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        kinds = tuple(map(type_of, items))
+        left = tuple(k for k in kinds if k.name not in ("NoneType", "None"))
+        if type_of(node.value).name == "Union" and len(left) < len(kinds):
+            return Type("Optional", (left[0] if len(left) == 1 else Type("Union", left),))
         return Type(type_of(node.value).name, tuple(map(type_of, items)))
     if isinstance(node, ast.Tuple):
         return Type("Tuple", tuple(map(type_of, node.elts)))

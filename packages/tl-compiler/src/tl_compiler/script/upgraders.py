@@ -15,7 +15,7 @@ from typing import Any
 import tl_core
 from tl_core import Tensor
 
-__all__ = ["upgrade"]
+__all__ = ["differing_operators", "upgrade"]
 
 Function = Callable[..., Any]
 
@@ -35,6 +35,20 @@ def upgrade(name: str, version: int, bind: Callable[[], Function]) -> Function:
     """
     last, former = _FORMER.get(name, (0, None))
     return former(bind()) if former is not None and version <= last else bind()
+
+
+def differing_operators(names: set[str], first: int, second: int) -> set[str]:
+    """Returns those of some operators whose meaning differs between two versions.
+
+    Args:
+        names: the operators' names.
+        first, second: the versions.
+
+    Example:
+        >>> differing_operators({"div", "relu"}, 3, 10)
+        {'div'}
+    """
+    return {n for n in names if n in _FORMER and (first <= _FORMER[n][0]) is not (second <= _FORMER[n][0])}
 
 
 def _is_integer(value: Any) -> bool:

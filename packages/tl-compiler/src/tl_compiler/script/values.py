@@ -22,6 +22,7 @@ from .dtype_codes import code_of, dtype_of
 from .errors import Error
 from .tasks import wait
 from .texts import format_percent, format_text, text_of
+from .types import Type
 
 __all__ = [
     "FUNCTIONS",
@@ -304,3 +305,43 @@ PRIM: dict[str, Callable[..., Any]] = {
     "unchecked_unwrap_optional": _unwrap, "unchecked_cast": lambda value: value, "ImplicitTensorToNum": number_of,
     "rangelist": lambda n: list(range(n)), "id": id,
 }  # fmt: skip
+
+
+def to_list(tensor: Tensor, kind: Type) -> Any:
+    """Returns a tensor as a number, or as lists in lists, of the type that a program states.
+
+    Args:
+        tensor: the tensor.
+        kind: the type, such as that of `List[List[int]]`.
+
+    Raises:
+        RuntimeError: the tensor has another number of dimensions, or elements of another type.
+
+    Example:
+        >>> import tl_core
+        >>> to_list(tl_core.tensor([1, 2]), Type("List", (Type("int"),)))
+        [1, 2]
+    """
+    depth = 0
+    while kind.name == "List":
+        kind, depth = kind.arguments[0], depth + 1
+    if tensor.dim() != depth:
+        raise RuntimeError(
+            "Output annotation list dimension and runtime tensor dimension must match for tolist()"
+        )
+    dtype = tensor.dtype
+    own = (
+        "bool"
+        if dtype == tl_core.bool
+        else "complex"
+        if dtype.is_complex
+        else "float"
+        if dtype.is_floating_point
+        else "int"
+    )
+    if own != kind.name:
+        raise RuntimeError(
+            "Output annotation element type and runtime tensor element type must match for tolist(): "
+            f"{kind.name} and {dtype}"
+        )
+    return tensor.tolist()

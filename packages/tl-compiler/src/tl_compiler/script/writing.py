@@ -77,6 +77,9 @@ def write_program(module: Any, f: Any, extra_files: dict[str, Any] | None) -> No
     """
     records = _records(module, extra_files or {})
     if isinstance(f, (str, os.PathLike)):
+        folder = os.path.dirname(os.path.abspath(os.fspath(f)))
+        if not os.path.isdir(folder):
+            raise RuntimeError(f"Parent directory {folder} does not exist.")
         name = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
         with replacing(f) as file:
             _write(file.write, name, records)
@@ -104,5 +107,5 @@ def _records(module: Any, extra_files: dict[str, Any]) -> dict[str, Any]:
     constants = ObjectPickler(writer.name_of_class, writer.rename)
     records["constants.pkl"] = constants.dump(tuple(writer.program.constants), None, Type("Any"))
     records.update({f"constants/{key}": data for key, data in constants.storages().items()})
-    records["version"] = b"10\n"
+    records["version"] = f"{writer.program.archive.version}\n".encode()
     return records

@@ -11,11 +11,25 @@ from typing import Any
 import tl_core
 from tl_core.futures import Future
 
-from ..jit.decorations import BroadcastingListCls
-from ..script.types import Type
-from .operator_types import ANY, BOOL, COMPLEX, DEVICE, FLOAT, INT, NONE, NUMBER, STR, TENSOR, list_of
+from ..jit.decorations import BroadcastingListCls, missing_argument_text
+from ..script.types import Type, in_order
+from .operator_types import (
+    ANY,
+    BOOL,
+    COMPLEX,
+    DEVICE,
+    FLOAT,
+    INT,
+    NONE,
+    NUMBER,
+    STR,
+    TENSOR,
+    accepts,
+    list_of,
+    unify,
+)
 
-__all__ = ["ClassResolver", "UnknownType", "type_of_annotation", "type_of_value"]
+__all__ = ["KNOWN_NAMES", "ClassResolver", "UnknownType", "type_of_annotation", "type_of_value"]
 
 _PLAIN: dict[Any, Type] = {
     tl_core.Tensor: TENSOR, int: INT, float: FLOAT, bool: BOOL, str: STR, complex: COMPLEX, None: NONE, type(None):
@@ -23,15 +37,32 @@ _PLAIN: dict[Any, Type] = {
     tl_core.device: DEVICE, tl_core.dtype: INT, tl_core.layout: INT, typing.Any: ANY, list: list_of(TENSOR),
     tl_core.Size: list_of(INT), tl_core.Parameter: TENSOR, Ellipsis: ANY,
 }  # fmt: skip
+# Names that annotations in comments and texts use without an import.
+KNOWN_NAMES: dict[str, Any] = {
+    **{name: getattr(typing, name) for name in ("List", "Dict", "Tuple", "Optional", "Union", "Any")},
+    "Tensor": tl_core.Tensor, "torch": tl_core, "Future": Future, "typing": typing,
+}  # fmt: skip
+_KEYS = (
+    "int",
+    "bool",
+    "float",
+    "complex",
+    "str",
+    "Tensor",
+    "Device",
+    "Any",
+)  # the types of keys of dictionaries
 _BARE: dict[Any, str] = {list: "List", tuple: "Tuple", dict: "Dict"}
 
 
-class UnknownType(Exception):
+class UnknownType(RuntimeError):
     """An annotation or a value has no type of TorchScript. Its text is the reason."""
 
 
 class ClassResolver:
     """Declares classes of Python in a program. The compiler implements it."""
+
+    caller_names: dict[str, Any] = {}  # noqa: RUF012 - an object has its own
 
     def class_name(self, kind: type) -> str:
         """The dotted name of a class, which the program declares now."""
@@ -55,15 +86,21 @@ def type_of_annotation(annotation: Any, resolver: ClassResolver) -> Type:
         pass
     if annotation in (typing.List, typing.Tuple, typing.Dict, tuple, dict):  # noqa: UP006 - programs write these
         word = annotation if isinstance(annotation, type) else typing.get_origin(annotation)
-        raise UnknownType(
-            f"Attempted to use {_BARE[word]} without a contained type. Please add a contained type, e.g. "
-            f"{_BARE[word]}[{'str, int' if word is dict else 'int'}]"
-        )
+        raise UnknownType(missing_argument_text(_BARE[word]))
+    if isinstance(annotation, (str, typing.ForwardRef)):
+        return _forward(annotation, resolver)
+    if annotation in (typing.Optional, Future):
+        raise UnknownType(missing_argument_text("Optional" if annotation is typing.Optional else "Future"))
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
         return _union([type_of_annotation(a, resolver) for a in arguments])
     if origin in (list, tuple, dict, Future):
         inner = tuple(type_of_annotation(a, resolver) for a in arguments if a != ())
+        if origin is dict and inner[0].name not in _KEYS:
+            raise UnknownType(
+                f"Cannot create dict for key type '{inner[0]}', only int, float, complex, Tensor, device and string "
+                "keys are supported"
+            )
         return Type("Future" if origin is Future else _BARE[origin], inner)
     if origin is typing.Final or str(origin).endswith("Final"):
         return type_of_annotation(arguments[0], resolver)
@@ -77,8 +114,16 @@ def type_of_annotation(annotation: Any, resolver: ClassResolver) -> Type:
 
 
 def _union(options: list[Type]) -> Type:
+    flat = [o for option in options for o in _flat(option)]
+    options = list(dict.fromkeys(flat))
     options_left = [o for o in options if o != NONE]
-    if len(options_left) == len(options):
+    options_left = [
+        o for o in options_left if not any(accepts(other, o) for other in options_left if other is not o)
+    ]
+    options_left = list(in_order(tuple(options_left)))
+    if NONE not in options:
+        if len(options_left) == 1:
+            return options_left[0]
         return _number(options_left) or Type("Union", tuple(options_left))
     inner = (
         options_left[0]
@@ -86,6 +131,23 @@ def _union(options: list[Type]) -> Type:
         else _number(options_left) or Type("Union", tuple(options_left))
     )
     return Type("Optional", (inner,))
+
+
+def _forward(annotation: Any, resolver: Any) -> Type:
+    """The type of a name in quotes."""
+    text = annotation if isinstance(annotation, str) else annotation.__forward_arg__
+    names = {**KNOWN_NAMES, **resolver.caller_names}
+    try:
+        return type_of_annotation(eval(text, {}, names), resolver)
+    except (NameError, SyntaxError, AttributeError, TypeError):
+        raise UnknownType(f"Unknown type annotation: '{text}'") from None
+
+
+def _flat(kind: Type) -> list[Type]:
+    """The options of a type that may itself be a union."""
+    if kind.name == "Optional":
+        return [*_flat(kind.arguments[0]), NONE]
+    return [o for option in kind.arguments for o in _flat(option)] if kind.name == "Union" else [kind]
 
 
 def _number(options: list[Type]) -> Type | None:
@@ -135,13 +197,20 @@ def _type_of_container(value: Any, resolver: ClassResolver) -> Type:
     if not value:
         raise UnknownType(f"{'List' if isinstance(value, list) else 'Dictionary'} inputs must have entries")
     items = list(value.values()) if isinstance(value, dict) else value
-    kinds = {type_of_value(v, resolver) for v in items}
-    if len(kinds) > 1:
-        match = ", ".join(sorted(map(str, kinds)))
-        raise UnknownType(
-            f"{'Dictionary values' if isinstance(value, dict) else 'List elements'} differ in type: {match}"
-        )
-    (element,) = kinds
+    try:
+        kinds = {type_of_value(v, resolver) for v in items}
+    except UnknownType as error:
+        what = "dictionary value" if isinstance(value, dict) else "list element"
+        raise UnknownType(f"Could not infer type of {what}: {error}") from None
+    element: Type | None = None
+    for kind in kinds:
+        element = kind if element is None else unify(element, kind)
+        if element is None:
+            match = ", ".join(sorted(map(str, kinds)))
+            raise UnknownType(
+                f"{'Dictionary values' if isinstance(value, dict) else 'List elements'} differ in type: {match}"
+            )
+    assert element is not None
     if isinstance(value, dict):
         return Type("Dict", (type_of_value(next(iter(value)), resolver), element))
     return list_of(element)

@@ -8,7 +8,9 @@ import inspect
 from typing import Any
 
 import tl_core
+import tl_nn
 
+from ..jit import decorations
 from ..script.types import Type
 from ..script.values import TENSOR_ATTRIBUTES
 from .names import is_module, tensor_method
@@ -16,6 +18,9 @@ from .operands import Bound, ModuleValue, Operand, PythonValue, Value
 from .operator_types import BOOL, INT, STR, TENSOR, list_of, prim_result
 
 __all__ = ["AttributeReader"]
+
+
+_ROOMS = {"jit": decorations, "nn": tl_nn}
 
 
 class AttributeReader:
@@ -40,6 +45,10 @@ class AttributeReader:
         try:
             match = getattr(value, name)
         except AttributeError:
+            if value is tl_core and name in _ROOMS:  # `torch` in a text is the core
+                return PythonValue(_ROOMS[name], name)
+            if inspect.isclass(value):
+                raise compiler.error(node, f"'{value.__name__}' has no attribute '{name}'") from None
             if is_module(value):
                 raise compiler.error(
                     node, f"module '{getattr(value, '__name__', value)}' has no attribute '{name}'"
@@ -94,6 +103,8 @@ class AttributeReader:
             kinds = {type(v) for v in declaration.members.values()}
             kind = STR if name == "name" else Type(kinds.pop().__name__ if len(kinds) == 1 else "Any")
             return Value(f"({owner.text}).{name}", kind)
+        if declaration.kind == "record":
+            self.fill_attributes(owner.type)
         kind = declaration.attributes.get(name)
         if kind is not None:
             text = owner.text if owner.text.replace(".", "_").isidentifier() else f"({owner.text})"
@@ -104,6 +115,20 @@ class AttributeReader:
             return compiler.invoke_method(owner, name, [], {}, node)
         if isinstance(static, staticmethod):
             return PythonValue(static.__func__, name)
+        if isinstance(static, classmethod):
+            return PythonValue(getattr(python, name), name)
+        if static is None and name not in declaration.methods:
+            raise compiler.error(
+                node,
+                f"'{owner.type}' object has no attribute or method '{name}'. Did you forget to initialize an "
+                "attribute in __init__()?",
+            )
+        if static is not None and not inspect.isroutine(static):
+            raise compiler.error(
+                node,
+                f"'{owner.type}' object has no attribute or method '{name}'. '{name}' is defined as a class "
+                "attribute. Class attributes aren't supported: initialize it in __init__()",
+            )
         return Bound(owner, name)
 
     def has_attribute(self: Any, compiler: Any, owner: Operand, name: str) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import collections
 import math
 from collections.abc import Callable
 from typing import Any
 
 import tl_core
 
+from ..jit.decorations import _unwrap_optional
 from ..script.printing import constant_text
 from ..script.types import Type
 from .operands import Items, ModuleValue, Operand, PythonValue, SliceOperand, Value
@@ -29,10 +31,15 @@ def _number(name: str) -> Handler:
             return Value(f"{getattr(builtins, name)()!r}", kind)
         value = compiler.as_value(arguments[0], node)
         if value.is_known and isinstance(value.constant, (int, float, str, bool)):
-            constant = getattr(builtins, name)(value.constant)
+            try:
+                constant = getattr(builtins, name)(value.constant)
+            except ValueError:  # which the running program raises
+                return Value(f"{name}({value.text})", kind)
             return Value(constant_text(constant), kind, constant)
         if name == "bool":
             return compiler.truth(value, node)
+        if compiler.session.method_signature(value.type, f"__{name}__") is not None:
+            return compiler.invoke_method(value, f"__{name}__", [], {}, node)
         if value.type == kind:
             return value
         if value.type.name not in (*_NUMBERS, "str", "Tensor"):
@@ -51,6 +58,8 @@ def _complex(compiler: Any, arguments: list[Operand], keywords: dict[str, Operan
 
 def _text(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
     value = compiler.as_value(arguments[0], node)
+    if compiler.session.method_signature(value.type, "__str__") is not None:
+        return compiler.invoke_method(value, "__str__", [], {}, node)
     return value if value.type == STR else Value(f"torch.str({value.text})", STR)
 
 
@@ -163,8 +172,10 @@ def _list(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand],
 def _tuple(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
     if not arguments:
         return compiler.tuple_of([])
+    if len(arguments) > 1:
+        raise compiler.error(node, f"tuple() takes at most 1 argument, got {len(arguments)}")
     operand = arguments[0]
-    if isinstance(operand, Value) and operand.fields is not None:
+    if isinstance(operand, Value) and operand.fields is not None and operand.type.name == "Tuple":
         return compiler.tuple_of(operand.fields)
     items = compiler.iterable(operand, node)
     if isinstance(items, Items):
@@ -172,24 +183,72 @@ def _tuple(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand]
             return compiler.tuple_of(items.values)
         return items
     raise compiler.error(
-        node, "tuple() of a list: the number of elements of a tuple must be known when it is compiled"
+        node,
+        "cannot statically infer the expected size of a list in this context: tuple() of a list: the number of "
+        "elements of a tuple must be known when it is compiled",
     )
 
 
 def _dict(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
-    if keywords:
-        values = {k: compiler.as_value(v, node) for k, v in keywords.items()}
-        kind = next(iter(values.values())).type
-        text = "{" + ", ".join(f"{constant_text(k)}: {v.text}" for k, v in values.items()) + "}"
-        return Value(text, Type("Dict", (STR, kind)))
+    expected = compiler.expected.inner if compiler.expected is not None else None
+    expected = expected if expected is not None and expected.name == "Dict" else None
+    named = {k: compiler.as_value(v, node) for k, v in keywords.items()}
     if not arguments:
-        return Value("annotate(Dict[str, Tensor], {})", Type("Dict", (STR, TENSOR)))
-    value = compiler.as_value(arguments[0], node)
-    if value.type.name == "Dict":
-        return Value(f"torch.copy({value.text})", value.type)
-    pair = value.type.element(0)
-    kind = Type("Dict", pair.arguments if pair is not None and pair.name == "Tuple" else (STR, TENSOR))
-    return Value(f"torch.dict({value.text})", kind)
+        kind = expected or Type("Dict", (STR, next(iter(named.values())).type if named else TENSOR))
+        pairs = ", ".join(f"{constant_text(k)}: {v.text}" for k, v in named.items())
+        return Value(f"annotate({kind}, {{{pairs}}})" if not named or expected else f"{{{pairs}}}", kind)
+    result = _pairs(compiler, arguments[0], node)
+    if expected is not None and result.type != expected:
+        for word, own, other in zip(("key", "value"), expected.arguments, result.type.arguments, strict=True):
+            if own != other:
+                raise compiler.error(
+                    node,
+                    f"Dict type annotation `{expected}` did not match the type of an actual {word} type `{other}`",
+                )
+    if not named:
+        return result
+    result = compiler.temporary(result)
+    for key, value in named.items():
+        compiler.emit(f"torch._set_item({result.text}, {constant_text(key)}, {value.text})")
+    return result
+
+
+def _pairs(compiler: Any, operand: Operand, node: ast.AST) -> Value:
+    """A new dictionary of a dictionary, or of pairs."""
+    if isinstance(operand, Value) and operand.type.name == "Dict":
+        return Value(f"torch.copy({operand.text})", operand.type)
+    pair = operand.type.element(0) if isinstance(operand, Value) and operand.type.name == "List" else None
+    if isinstance(operand, Value) and (pair is None or pair.name == "Tuple"):
+        kind = Type("Dict", pair.arguments if pair is not None else (STR, TENSOR))
+        return Value(f"torch.dict({operand.text})", kind)
+    items = compiler.iterable(operand, node)
+    name = compiler.fresh()
+    if isinstance(items, Items):
+        rows = [compiler.elements(compiler.as_value(i, node), [node, node], node) for i in items.values]
+        kind = Type("Dict", tuple(v.type for v in rows[0])) if rows else Type("Dict", (STR, TENSOR))
+        compiler.emit(f"{name} = annotate({kind}, {{}})")
+        for key, value in rows:
+            compiler.emit(f"torch._set_item({name}, {key.text}, {value.text})")
+        return Value(name, kind)
+    count, element_of = items
+    index = compiler.fresh("_i")
+    lines, compiler.lines = compiler.lines, []
+    compiler.depth += 1
+    key, value = compiler.elements(compiler.as_value(element_of(index), node), [node, node], node)
+    compiler.emit(f"torch._set_item({name}, {key.text}, {value.text})")
+    compiler.depth -= 1
+    inner, compiler.lines = compiler.lines, lines
+    if key.type.name == "Union":
+        raise compiler.error(
+            node,
+            "Dicts may only contain homogeneous keys, but the type of the first generated key was "
+            + str(key.type),
+        )
+    kind = Type("Dict", (key.type, value.type))
+    compiler.emit(f"{name} = annotate({kind}, {{}})")
+    compiler.emit(f"for {index} in range({count}):")
+    compiler.lines += inner
+    return Value(name, kind)
 
 
 def _fold(name: str) -> Handler:
@@ -234,7 +293,14 @@ def _getattr(compiler: Any, arguments: list[Operand], keywords: dict[str, Operan
     return compiler.attribute(owner, name.constant, node)
 
 
+def _unwrap(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
+    value = compiler.as_value(arguments[0], node)
+    return Value(f"torch._unwrap_optional({value.text})", value.type.inner)
+
+
 def _slice(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
+    if keywords:
+        raise compiler.error(node, "Slice does not accept any keyword arguments")
     values: list[Value | None] = [None if v.type == NONE else v for v in compiler.values(arguments, node)]
     if len(values) == 1:
         values = [None, *values]
@@ -254,6 +320,7 @@ BUILTINS: dict[Any, Handler] = {
     all: _fold("all"), sorted: _operator("sorted"), round: _operator("round"), ord: _operator("ord"),
     chr: _operator("chr"), hex: _operator("hex"), oct: _operator("oct"), bin: _operator("bin"), hash: _operator("hash"),
     divmod: _operator("divmod"), pow: _operator("pow"), tl_core.device: _device, isinstance: _isinstance,
+    collections.OrderedDict: _dict, _unwrap_optional: _unwrap,
     getattr: _getattr, type: _type, slice: _slice, tl_core.Size: _list, math.floor: _operator("floor"),
     math.ceil: _operator("ceil"),
 }  # fmt: skip

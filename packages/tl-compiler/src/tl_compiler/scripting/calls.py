@@ -50,15 +50,24 @@ class Calls(Parts):
         if isinstance(callee, PythonValue):
             return self.call_python(callee, arguments, keywords, node, expected)
         if isinstance(callee, ModuleValue):
+            result: Operand | None = (
+                None if keywords else self.session.call_with_hooks(self, callee, arguments, node)
+            )
+            if result is not None:
+                return result
             return self.call_module(callee, "forward", arguments, keywords, node)
         if isinstance(callee, Bound):
             if isinstance(callee.owner, ModuleValue):
                 return self.call_module(callee.owner, callee.name, arguments, keywords, node)
+            if callee.name == "tolist" and callee.owner.type == TENSOR and expected is not None:
+                return Value(f"annotate({expected}, ({callee.owner.text}).tolist())", expected)
             return self.invoke_method(callee.owner, callee.name, arguments, keywords, node)
         value = self.as_value(callee, node)
         if self.session.method_signature(value.type, "__call__") is not None:
             return self.invoke_method(value, "__call__", arguments, keywords, node)
-        raise self.error(node, f"'{value.type}' object is not callable")
+        raise self.error(
+            node, f"cannot call a value of type '{value.type}': '{value.type}' object is not callable"
+        )
 
     def values(self: Any, operands: list[Operand], node: ast.AST) -> list[Value]:
         """Operands as values of the running program."""
@@ -81,6 +90,7 @@ class Calls(Parts):
             return self.operator(name, arguments, keywords, node, namespace)
         handler = BUILTINS.get(function) if _hashable(function) else None
         if handler is not None:
+            self.expected = expected
             return handler(self, arguments, keywords, node)
         if isinstance(function, functools.partial):
             fixed = [self.as_value(PythonValue(v), node) for v in function.args]
@@ -111,7 +121,10 @@ class Calls(Parts):
             raise self.error(
                 node, "Enum value must be of form {Enum}.{member}: a call of an enumeration isn't supported"
             )
-        signature = self.session.constructor(kind, self, node)
+        try:
+            signature = self.session.constructor(kind, self, node)
+        except RuntimeError as error:
+            raise self.source.called_from(error, kind.__name__, node) from error.__cause__
         texts = self.match_arguments(signature, arguments, keywords, node)
         if declaration.kind == "tuple":
             return Value(f"{name}({', '.join(texts)})", Type(name))
@@ -273,7 +286,7 @@ class Calls(Parts):
             items = ", ".join(v.text for v in values[first:])
             values = [*values[:first], Value(f"[{items}]", Type("List", (TENSOR,)))]
         self.refuse_optional(name, values, node)
-        texts = [self.argument_text(v) for v in values] + [
+        texts = [v.text if name == "hash" else self.argument_text(v) for v in values] + [
             f"{k}={self.argument_text(v)}" for k, v in lookup.items()
         ]
         kind = result_of(name, [v.type for v in values], {k: v.type for k, v in lookup.items()})

@@ -8,6 +8,7 @@ import inspect
 import typing
 from typing import Any
 
+import tl_core
 import tl_nn
 
 from ..jit.decorations import FunctionModifiers
@@ -18,6 +19,7 @@ from ..script.sources import program_name
 from ..script.types import Type
 from .annotations import UnknownType, type_of_annotation
 from .function_compiler import FunctionCompiler
+from .names import SETTER
 from .operands import Operand, Value
 from .operator_types import NONE
 from .signatures import Signature, signature_of
@@ -55,7 +57,10 @@ class ClassCompiler:
             raise UnknownType(f"Unknown type annotation: '{kind.__name__}' is no type of TorchScript")
         name = self.free_name(program_name(kind))
         self._class_names[kind] = name
-        self._python_classes[name] = kind
+        self._python_classes[name] = self.program.python_classes[name] = kind
+        self.caller_names.setdefault(
+            kind.__name__, kind
+        )  # its own code names it, perhaps before it is assigned
         own = name.rpartition(".")[2]
         try:
             self._declare_class(kind, name, own)
@@ -64,8 +69,35 @@ class ClassCompiler:
             raise
         return name
 
+    def share_classes(self: Any, program: Any) -> None:
+        """Lets definitions that come from another program use the classes that this one has declared already."""
+        for name, kind in program.python_classes.items():
+            own = self._class_names.get(kind)
+            if own is None or program is self.program:
+                continue
+            self.program.absorbed[id(program), name] = own
+            for method in program.declaration(name).methods:
+                self.method_signature(Type(own), method)
+
+    def know_classes(self: Any, program: Any) -> None:
+        """Notes the classes that came with definitions of another program."""
+        for name, kind in program.python_classes.items():
+            own = self.program.absorbed.get((id(program), name))
+            if own is not None and kind not in self._class_names:
+                self._class_names[kind] = own
+                self._python_classes[own] = self.program.python_classes[own] = kind
+                for method, node in self.program.declaration(own).methods.items():
+                    self._method_signatures[own, method] = signature_of(node, method, skip=1)
+
     def _declare_class(self: Any, kind: type, name: str, own: str) -> None:
         if issubclass(kind, enum.Enum):
+            values = {type(m.value) for m in kind}
+            for value in values - {int, float, str}:
+                word = "Tensor" if issubclass(value, tl_core.Tensor) else value.__name__
+                raise RuntimeError(f"Cannot create Enum with value type '{word}'")
+            if len(values) > 1:
+                shown = ", ".join(sorted(v.__name__ for v in values))
+                raise RuntimeError(f"Could not unify type list of the values of {kind.__name__}: {shown}")
             members = "".join(f"  {m.name} = {constant_text(m.value)}\n" for m in kind)
             self.program.archive.add(name, f"class {own}(Enum):\n{members}")
             self.program.classes[name] = kind
@@ -85,13 +117,13 @@ class ClassCompiler:
         else:
             if kind.__mro__[1:-1]:
                 raise UnknownType(
-                    f"Unknown type annotation: '{kind.__name__}': a class of TorchScript has no bases"
+                    f"Unknown type annotation: '{kind.__name__}': TorchScript classes does not support inheritance"
                 )
             self.program.archive.add(name, f"class {own}:\n  pass\n")
             self._stated_attributes(kind, name)
 
     def _stated_attributes(self: Any, kind: type, name: str) -> None:
-        for attribute, annotation in typing.get_type_hints(kind).items():
+        for attribute, annotation in typing.get_type_hints(kind, localns=dict(self.caller_names)).items():
             self.add_attribute(name, attribute, type_of_annotation(annotation, self))
 
     def add_attribute(self: Any, name: str, attribute: str, kind: Type) -> None:
@@ -118,6 +150,15 @@ class ClassCompiler:
         node = self.program.archive.add_method(name, text)
         self.program.declaration(name).methods[method] = node
 
+    def fill_attributes(self: Any, kind: Type) -> None:
+        """Compiles the constructor of a class, which declares the attributes, unless that happens or has happened."""
+        is_filled = (kind.name, "__init__") in self._method_signatures or (
+            kind.name,
+            "__init__",
+        ) in self._open_methods
+        if not is_filled:
+            self.method_signature(kind, "__init__")
+
     # ---- methods of objects
     def method_signature(self: Any, kind: Type, name: str) -> Signature | None:
         """The signature of a method of a class of the program, which is compiled now; None if there is none."""
@@ -130,7 +171,12 @@ class ClassCompiler:
         if python is None:
             return self._method_of_program(kind.name, name)
         function = inspect.getattr_static(python, name, None)
-        function = function.fget if isinstance(function, property) else function
+        if isinstance(function, property):
+            function = function.fget
+        elif isinstance(function, classmethod):
+            function = function.__func__
+        elif name.endswith(SETTER):
+            function = getattr(inspect.getattr_static(python, name.removesuffix(SETTER), None), "fset", None)
         if not inspect.isfunction(function) or hasattr(python, "_fields"):
             return None
         return self._compile_method(kind.name, name, function)
@@ -143,10 +189,9 @@ class ClassCompiler:
     def _compile_method(self: Any, owner: str, name: str, function: Any) -> Signature:
         if (owner, name) in self._open_methods:
             raise RuntimeError(f"function '{name}' is called recursively. Recursive calls are not supported")
-        if get_torchscript_modifier(function) in (FunctionModifiers.UNUSED, FunctionModifiers.IGNORE):
-            raise RuntimeError(
-                f"the method {name} of {owner} is marked to stay Python, and the program calls it"
-            )
+        modifier = get_torchscript_modifier(function)
+        if modifier in (FunctionModifiers.UNUSED, FunctionModifiers.IGNORE):
+            return self._python_method_of(owner, name, function, modifier)
         self._open_methods.add((owner, name))
         try:
             source = source_of(function)
@@ -154,6 +199,20 @@ class ClassCompiler:
         finally:
             self._open_methods.discard((owner, name))
         self._store_method(owner, name, text)
+        self._method_signatures[owner, name] = signature
+        return signature
+
+    def _python_method_of(self: Any, owner: str, name: str, function: Any, modifier: str) -> Signature:
+        """A method that stays Python: a call raises, as objects of programs have no methods of Python."""
+        if modifier == FunctionModifiers.IGNORE:
+            raise RuntimeError(
+                f"the method {name} of {owner} is marked to stay Python, and the program calls it"
+            )
+        compiler = FunctionCompiler(self, source_of(function), Value("self", Type(owner)), name)
+        signature = self.declared_signature(function, compiler, compiler.source.node, 1, Type("Any"))
+        compiler.depth = 1
+        compiler.fail('"Cannot call @unused methods"', "builtins.RuntimeError")
+        self._store_method(owner, name, compiler.text(signature))
         self._method_signatures[owner, name] = signature
         return signature
 
@@ -170,6 +229,7 @@ class ClassCompiler:
             return Signature(declaration.name.rpartition(".")[2], fields, Type(name))
         signature = self.method_signature(Type(name), "__init__")
         if signature is None:
+            self.compile_class(kind)  # an error in a method is more telling
             raise compiler.error(node, f"Class {kind.__name__} does not have an __init__ function defined")
         return signature
 
@@ -177,7 +237,12 @@ class ClassCompiler:
         """Compiles a class with all its methods, and returns its dotted name."""
         name = self.class_name(kind)
         if self.program.declaration(name).kind == "record":
-            names = [n for n, f in vars(kind).items() if inspect.isfunction(f) or isinstance(f, property)]
+            unused = vars(kind).get("__jit_unused_properties__", ())
+            names = [
+                n
+                for n, f in vars(kind).items()
+                if inspect.isfunction(f) or (isinstance(f, property) and n not in unused)
+            ]
             for method in sorted(names, key=lambda n: n != "__init__"):
                 function = vars(kind)[method]
                 function = function.fget if isinstance(function, property) else function
@@ -192,12 +257,21 @@ class ClassCompiler:
         if not kind.name.startswith("__torch__."):
             return None
         declaration = self.program.declaration(kind.name)
+        if declaration.kind == "record":
+            self.fill_attributes(kind)
         if name in declaration.attributes:
             return declaration.attributes[name]
+        setter = self.method_signature(kind, f"{name}{SETTER}")
+        if setter is not None:
+            return setter.arguments[0][1]
         if compiler.name != "__init__" or declaration.kind != "record":
             raise compiler.error(
                 node,
                 f"Tried to set nonexistent attribute: {name}. Did you forget to initialize it in __init__()?",
+            )
+        if compiler.depth > 1 or compiler.conditions:
+            raise compiler.error(
+                node, f"attribute {name} is new: its first assignment cannot be in a control-flow block"
             )
         value = compiler.as_value(operand, node)
         self.add_attribute(kind.name, name, value.type)

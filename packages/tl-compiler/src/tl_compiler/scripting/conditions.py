@@ -6,6 +6,7 @@ import ast
 import operator as python_operator
 from typing import Any
 
+from ..jit.decorations import missing_argument_text
 from ..script.types import Type
 from .operands import Items, ModuleValue, Operand, PythonValue, Value
 from .operator_types import BOOL, NONE, TENSOR, accepts
@@ -17,6 +18,7 @@ MAGIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", as
          ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}  # fmt: skip
 _COMPARED = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 _COMPARE: dict[str, Any] = {name: getattr(python_operator, name) for name in _COMPARED.values()}
+_ARGUMENTS = ("List", "Tuple", "Dict", "Optional")
 _PLAIN = (int, float, bool, str, complex, type(None))
 
 Refinement = dict[str, Operand]
@@ -150,6 +152,8 @@ class Conditions:
             key = self.as_value(item, node)
             return self.known_truth((key.constant in container.module) is inside)
         value, owner_value = self.as_value(item, node), self.as_value(container, node)
+        if "(" in value.text and "(" in owner_value.text:
+            value = self.temporary(value)  # the item is computed first
         if owner_value.type.name == "Tuple":
             items = owner_value.fields or self.spread(owner_value)
             if value.is_known and all(v.is_known for v in items):
@@ -164,7 +168,7 @@ class Conditions:
         first, second = self.expression(left), self.expression(right)
         if isinstance(first, (PythonValue, ModuleValue)) or isinstance(second, PythonValue):
             a = first.module if isinstance(first, ModuleValue) else getattr(first, "value", first)
-            b = getattr(second, "value", second)
+            b = second.module if isinstance(second, ModuleValue) else getattr(second, "value", second)
             if isinstance(second, Value) and second.type == NONE:
                 b = None
             return self.known_truth((a is b) is same), {}, {}
@@ -251,10 +255,9 @@ class Conditions:
             "list": "List",
             "tuple": "Tuple",
             "dict": "Dict",
-            "List": "List",
-            "Tuple": "Tuple",
-            "Dict": "Dict",
         }
+        if text in _ARGUMENTS:
+            raise self.error(node, missing_argument_text(text))
         if text in bare:
             return [Type(bare[text])]
         kind = self.annotation(node)

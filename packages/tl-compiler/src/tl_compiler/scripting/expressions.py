@@ -10,7 +10,7 @@ from ..script.printing import constant_text, text_literal
 from ..script.types import Type
 from .conditions import MAGIC, Conditions, Refinement
 from .operands import Items, ModuleValue, Operand, PythonValue, Value
-from .operator_types import STR, TENSOR, list_of, result_of, unify
+from .operator_types import STR, TENSOR, accepts, list_of, result_of, unify
 
 __all__ = ["Expressions"]
 
@@ -232,6 +232,12 @@ class Expressions(Conditions):
             kind = expected_type or list_of(TENSOR)
             return Value(f"annotate({kind}, [])", kind)
         element = expected_type.element(0) if expected_type is not None else None
+        if element is not None and any(self.convert(v, element) is None for v in values):
+            raise self.error(
+                node,
+                f"List type annotation `{expected_type}` did not match the types of the given list elements, "
+                + ", ".join(dict.fromkeys(str(v.type) for v in values)),
+            )
         if element is None:
             element = values[0].type
             for value in values[1:]:
@@ -360,6 +366,13 @@ class Expressions(Conditions):
         else:
             key, value = (self.as_value(self.expression(e), node) for e in (node.key, node.value))
             kind = Type("Dict", (key.type, value.type))
+            stated = expected.inner if expected is not None else kind
+            if (
+                stated.name == "Dict"
+                and stated.arguments[0] == key.type
+                and accepts(stated.arguments[1], value.type)
+            ):
+                kind = stated
             last, empty = f"torch._set_item({name}, {key.text}, {value.text})", "{}"
         for test in tests:
             self.emit(f"if {test.text}:")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ..script.failures import CodeText, SourcePositions
 from ..script.printing import constant_text
 from ..script.types import Type
-from .annotations import UnknownType, type_of_annotation
+from .annotations import KNOWN_NAMES, UnknownType, type_of_annotation
 from .calls import Calls
 from .expressions import Expressions
 from .operands import Items, ModuleValue, Operand, PythonValue, Value
@@ -20,6 +21,12 @@ from .statements import Statements
 __all__ = ["FunctionCompiler"]
 
 _RESULT = "__RESULT__"  # the type of the result, which the end of the function tells
+
+
+class CodeLine(str):
+    """A line of code, with the statement of the source that it comes from."""
+
+    node: ast.AST | None = None
 
 
 class FunctionCompiler(Statements, Expressions, Calls):
@@ -37,11 +44,15 @@ class FunctionCompiler(Statements, Expressions, Calls):
         self.scope = Scope()
         self.lines: list[str] = []
         self.depth = 0
-        self.loops = 0
+        self.loops = self.conditions = (
+            0  # loops, and branches that known conditions select, around the statement
+        )
         self.used: set[str] = set(assigned_names(source.node.body)) | {a.arg for a in source.node.args.args}
         self.used |= {"self", "torch", "ops", "CONSTANTS", "inf", "nan", "annotate", "fork"}
         self.result: Type | None = None
         self.stated = False
+        self.expected: Type | None = None  # the type that the place of a call states
+        self.current: ast.AST | None = None  # the statement that is compiled
         self.cleanups: list[list[str]] = []  # the lines that leave regions such as no_grad
 
     # ---- helpers
@@ -51,7 +62,9 @@ class FunctionCompiler(Statements, Expressions, Calls):
 
     def emit(self, line: str) -> None:
         """Appends a line of code."""
-        self.lines.append("  " * self.depth + line)
+        text = CodeLine("  " * self.depth + line)
+        text.node = self.current
+        self.lines.append(text)
 
     def fresh(self, base: str = "_") -> str:
         """A name that the function doesn't use."""
@@ -120,8 +133,8 @@ class FunctionCompiler(Statements, Expressions, Calls):
     ) -> list[tuple[str, Type, Value | None]]:
         """The arguments, which become variables."""
         spec = node.args
-        if spec.vararg is not None or spec.kwarg is not None:
-            what = "*" if spec.vararg is not None else "**"
+        if spec.vararg is not None or spec.kwarg is not None or any(d is not None for d in spec.kw_defaults):
+            what = "**" if spec.kwarg is not None else "*"
             raise self.source.syntax_error(
                 node,
                 f"Compiled functions can't take variable number of arguments or use "
@@ -177,14 +190,17 @@ class FunctionCompiler(Statements, Expressions, Calls):
     def text(self, signature: Signature) -> str:
         """The code of the function."""
         arguments = []
-        if self.owner is not None:
+        if self.owner is not None and not isinstance(self.owner, PythonValue):
             name = self.owner.name if isinstance(self.owner, ModuleValue) else self.owner.type  # type: ignore[attr-defined]  # a value
             arguments.append(f"self: {name}")
         for name, kind, default in signature.arguments:
             arguments.append(f"{name}: {kind}" + (f"={default.text}" if default is not None else ""))
         head = f"def {self.name}({(',' + chr(10) + '    ').join(arguments)}) -> {signature.result}:"
         lines = [line.replace(_RESULT, str(signature.result)) for line in self.lines]
-        return "\n".join([head, *lines]) + "\n"
+        result = CodeText("\n".join([head, *lines]) + "\n")
+        nodes = [getattr(line, "node", None) for line in self.lines]
+        result.positions = SourcePositions(len(head.splitlines()) + 1, nodes, self.source.highlight)
+        return result
 
     # ---- results
     def leave(self, value: Value | None, node: ast.AST) -> None:
@@ -321,6 +337,11 @@ class FunctionCompiler(Statements, Expressions, Calls):
             return result
         if value.is_known:
             return Value(repr(bool(value.constant)), BOOL, bool(value.constant))
+        if self.session.method_signature(value.type, "__bool__") is not None:
+            result = self.as_value(self.invoke_method(value, "__bool__", [], {}, node), node)
+            if result.type != BOOL:
+                raise self.error(node, f"expected a bool expression for condition but found {result.type}")
+            return result
         if value.type.name in ("List", "Dict", "str"):
             return Value(f"torch.gt(torch.len({value.text}), 0)", BOOL)
         raise self.error(node, f"Could not cast value of type {value.type} to bool")
@@ -337,4 +358,6 @@ class _Names(dict[str, Any]):
         try:
             return self._find(name)
         except KeyError:
-            return self._caller_names[name]
+            if name in self._caller_names or name not in KNOWN_NAMES:
+                return self._caller_names[name]
+            return KNOWN_NAMES[name]

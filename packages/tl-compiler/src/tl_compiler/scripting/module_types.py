@@ -154,4 +154,14 @@ def key_of(module: tl_nn.Module, facts: ModuleFacts, children: dict[str, str]) -
     functions = tuple((n, id(v)) for n, v in facts.functions.items())
     types = tuple((n, str(t)) for n, t in facts.attributes.items())
     tables = tuple(facts.parameters.items()), tuple(facts.buffers.items())
-    return type(module), tables, tuple(children.items()), types, previous, functions, tuple(facts.failed)
+    hooks = *map(id, module._forward_pre_hooks.values()), *map(id, module._forward_hooks.values())
+    return (
+        type(module),
+        hooks,
+        tables,
+        tuple(children.items()),
+        types,
+        previous,
+        functions,
+        tuple(facts.failed),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import sys
 import textwrap
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from ..script.types import Type
 from .function_compiler import FunctionCompiler
 from .library_code import module_source
 from .module_types import ModuleFacts, annotations_of, class_attribute, facts_of, key_of
+from .names import SETTER
 from .operands import Bound, Items, ModuleValue, Operand, PythonValue, Value
 from .operator_types import BOOL, NONE, STR, TENSOR
 from .signatures import Signature
@@ -104,6 +106,10 @@ class ModuleCompiler:
             lines.append(_line(tensor, "Tensor" if there else "NoneType"))
         lines += ["  training : bool", "  _is_full_backward_hook : Optional[bool]"]
         lines += [_line(attribute, str(kind)) for attribute, kind in facts.attributes.items()]
+        for constant, value in facts.constants.items():
+            own = self.constant(value) if constant.isidentifier() and _is_plain(value) else None
+            if own is not None and not hasattr(tl_nn.Module, constant):
+                lines.append(f"  {constant} : Final[{own.type}] = {own.text}")
         for child, value in facts.modules.items():
             lines.append(
                 _line(child, "NoneType" if value is None else interfaces.get(child, children.get(child, "")))
@@ -183,7 +189,18 @@ class ModuleCompiler:
             return kind.facts.attributes[name]
         if name == "training":
             return BOOL
+        if name in kind.interfaces:
+            return Type(kind.interfaces[name])
+        if self.has_setter(owner, name):
+            return self.compile_method(kind, f"{name}{SETTER}").arguments[0][1]
         return TENSOR if name in kind.facts.parameters or name in kind.facts.buffers else None
+
+    def has_setter(self: Any, owner: Operand, name: str) -> bool:
+        """Whether an attribute is a property that programs set by a method."""
+        if isinstance(owner, ModuleValue):
+            static = class_attribute(type(owner.module), name) if owner.name in self._module_classes else None
+            return isinstance(static, property) and static.fset is not None
+        return isinstance(owner, Value) and (owner.type.name, f"{name}{SETTER}") in self._method_signatures
 
     def module_has(self: Any, owner: ModuleValue, name: str) -> bool:
         """Whether a module has an attribute that a program can read."""
@@ -266,6 +283,8 @@ class ModuleCompiler:
         if function is None:
             static = class_attribute(type(kind.module), name)
             function = static.fget if isinstance(static, property) else getattr(kind.module, name, None)
+            if function is None and name.endswith(SETTER):
+                function = class_attribute(type(kind.module), name.removesuffix(SETTER)).fset
         modifier = get_torchscript_modifier(function)
         kind.open.add(name)
         try:
@@ -366,13 +385,12 @@ class ModuleCompiler:
         result._non_persistent_buffers_set = set(module._non_persistent_buffers_set)
         for name, value in vars(module).items():
             if name in kind.facts.attributes:
-                vars(result)[name] = (
-                    getattr(value, "value", value) if type(value).__name__ == "Attribute" else value
-                )
+                value = getattr(value, "value", value) if type(value).__name__ == "Attribute" else value
+                vars(result)[name] = own_containers(value)
             elif name not in vars(result) and name not in result._modules:
                 vars(result)[name] = value  # methods that stay Python read it
         for name in kind.facts.attributes:
-            vars(result).setdefault(name, getattr(module, name, None))
+            vars(result).setdefault(name, own_containers(getattr(module, name, None)))
         for table in ("_forward_hooks", "_forward_pre_hooks"):
             vars(result)[table] = vars(module)[table].copy()
         vars(result).update(training=module.training, _is_full_backward_hook=None)
@@ -382,12 +400,22 @@ class ModuleCompiler:
         return result
 
 
+def own_containers(value: Any) -> Any:
+    """A value whose lists and dictionaries are copies, so that a program doesn't share them with Python."""
+    if type(value) is list:
+        return [own_containers(v) for v in value]
+    if type(value) is dict:
+        return {k: own_containers(v) for k, v in value.items()}
+    return tuple(map(own_containers, value)) if type(value) is tuple else value
+
+
 def _entry_points(module: Any) -> list[str]:
     """The methods of a module that are compiled even if nothing calls them."""
     names = []
     forward = getattr(type(module), "forward", None)
     containers = (tl_nn.ModuleList, tl_nn.ModuleDict, tl_nn.ParameterList, tl_nn.ParameterDict)
-    own = forward is not None and forward is not tl_nn.Module.forward and not isinstance(module, containers)
+    plain = {tl_nn.Module.forward, *(getattr(c, "forward", None) for c in containers)}
+    own = forward is not None and forward not in plain
     if own and get_torchscript_modifier(forward) in (FunctionModifiers.DEFAULT, FunctionModifiers.EXPORT):
         names.append("forward")
     exported = {
@@ -398,6 +426,13 @@ def _entry_points(module: Any) -> list[str]:
     }
     names += sorted(exported - {"forward"})
     return names
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a constant's text is one that readers of archives take."""
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(map(_is_plain, value))
+    return type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value))
 
 
 def _line(name: str, kind: str) -> str:

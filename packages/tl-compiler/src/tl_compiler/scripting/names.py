@@ -13,8 +13,9 @@ import tl_core.operators.packets
 
 from .operator_types import operator_exists
 
-__all__ = ["CASTS", "operator_of", "packet_of", "tensor_method"]
+__all__ = ["CASTS", "SETTER", "operator_of", "packet_of", "tensor_method"]
 
+SETTER = "_setter"  # the end of the name of the method that sets a property
 _aten: Any = tl_core.operators.packets.aten
 _SPECIAL = {"linalg": "linalg_", "special": "special_", "fft": "fft_"}
 _MATH = {"fabs": "fabs", "remainder": "mathremainder"}

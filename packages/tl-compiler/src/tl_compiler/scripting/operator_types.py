@@ -286,6 +286,8 @@ def _alike(text: str, kind: Type) -> int:
         return 2 if "[" in plain else -2
     if plain == "Tensor":
         return 2 if name == "Tensor" else -2
+    if name == "Tensor":  # a number of a schema takes no tensor
+        return -8 if plain in ("int", "SymInt", "float", "complex", "bool", "str", "Scalar") else 0
     if plain in ("int", "SymInt"):
         return 2 if name == "int" else -1
     if plain == "str":

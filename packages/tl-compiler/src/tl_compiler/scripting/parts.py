@@ -48,6 +48,14 @@ class Parts:
         kind = STR if value.type == STR else value.type.element(None)
         if kind is None:
             raise self.error(node, f"'{value.type}' object is not subscriptable")
+        if value.type.inner.name == "Dict" and value.type.inner.arguments:
+            stated = value.type.inner.arguments[0]
+            if self.convert(index, stated) is None:
+                raise self.error(
+                    node,
+                    f"Arguments for call are not valid. Expected a value of type '{stated}' for argument 'key' but "
+                    f"instead found type '{index.type}'",
+                )
         if value.type == STR:
             return Value(f"torch.__getitem__({value.text}, {index.text})", kind)
         return Value(f"{_receiver(value.text)}[{index.text}]", kind)
@@ -73,6 +81,9 @@ class Parts:
         if value.type.name == "Tuple":
             constants = [None if b is None else b.constant for b in bounds]
             return self.tuple_of(self.spread(value)[slice(*constants)])
+        if self.fields_of(value.type) is not None:
+            constants = [None if b is None else b.constant for b in bounds]
+            return self.tuple_of(self.elements(value, [], node)[slice(*constants)])
         if value.type.name not in ("List", "str"):
             raise self.error(node, f"'{value.type}' object can't be sliced")
         texts = [("None" if i < 2 else "1") if b is None else b.text for i, b in enumerate(bounds)]
@@ -90,6 +101,9 @@ class Parts:
                 "Expected integer literal for index. ModuleList/Sequential indexing is only supported with "
                 "integer literals. Enumeration is supported, e.g. 'for index, v in enumerate(self): ...'",
             )
+        count = len(owner.values)
+        if not -count <= index.constant < count:
+            raise self.error(node, f"Index {index.constant} out of range of modules of length {count}")
         return owner.values[index.constant]
 
     def submodule(self: Any, owner: ModuleValue, key: ast.expr, node: ast.expr) -> Operand:

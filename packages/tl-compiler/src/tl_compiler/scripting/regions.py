@@ -169,3 +169,24 @@ class Regions:
     def on_FunctionDef(self: Any, node: ast.FunctionDef) -> None:
         """A function in the function, which only `fork` could call: it isn't one of TorchScript's statements."""
         raise self.source.syntax_error(node, "function definitions aren't supported")
+
+    def on_Delete(self: Any, node: ast.Delete) -> None:
+        """The removal of an element or a variable."""
+        for target in node.targets:
+            if isinstance(target, ast.Subscript):
+                owner = self.as_value(self.expression(target.value), target)
+                if isinstance(target.slice, ast.Slice):
+                    raise self.error(target, "TorchScript only supports deletion at a single index")
+                key = self.as_value(self.expression(target.slice), target)
+                if owner.type.name.startswith("__torch__."):
+                    if self.session.method_signature(owner.type, "__delitem__") is None:
+                        raise self.error(target, "Class does not define __delitem__")
+                    call = self.invoke_method(owner, "__delitem__", [key], {}, node)
+                    self.emit(f"{self.fresh()} = {call.text}")
+                    continue
+                self.emit(f"torch.Delete({owner.text}, {key.text})")
+            elif isinstance(target, ast.Name):
+                self.scope.values.pop(target.id, None)
+                self.scope.reasons[target.id] = f"{target.id} is deleted"
+            else:
+                raise self.source.syntax_error(target, "del statements for attributes aren't supported")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import sys
 import textwrap
@@ -89,6 +90,8 @@ def script(obj: Any, caller_names: dict[str, Any] | None = None) -> Any:
     """Returns the compiled form of a function, module or class. `tl_compiler.jit.script` describes the errors."""
     if isinstance(obj, (ScriptModule, ScriptFunction)):
         return obj
+    if callable(getattr(obj, "__prepare_scriptable__", None)) or isinstance(obj, tl_nn.Module):
+        obj = _prepare(obj, {})
     if isinstance(obj, tl_nn.Module):
         return script_module(obj, caller_names)
     if inspect.isclass(obj):
@@ -108,6 +111,27 @@ def script(obj: Any, caller_names: dict[str, Any] | None = None) -> Any:
     raise RuntimeError(
         f"torch.jit.script takes a function, module, class, list or dictionary, got {type(obj)}"
     )
+
+
+def _prepare(obj: Any, results: dict[int, Any]) -> Any:
+    """What an object's `__prepare_scriptable__` returns, and the same of its parts; a copy where a part differs."""
+    if id(obj) in results:
+        return results[id(obj)]
+    result = obj
+    if not isinstance(obj, type) and callable(getattr(obj, "__prepare_scriptable__", None)):
+        result = obj.__prepare_scriptable__()
+    results[id(obj)] = result
+    if not isinstance(result, tl_nn.Module) or isinstance(result, ScriptModule):
+        return result
+    if "_modules" not in vars(result):
+        raise RuntimeError(
+            f"'{type(result).__name__}' has not been initialized, did you forget to call 'super()'?"
+        )
+    parts = {name: _prepare(part, results) for name, part in result._modules.items()}
+    if any(parts[name] is not part for name, part in result._modules.items()):
+        result = results[id(obj)] = copy.copy(result)
+        vars(result)["_modules"] = parts
+    return result
 
 
 def shared_container(value: Any) -> ScriptList | ScriptDict:

@@ -7,7 +7,6 @@ import builtins
 import enum
 import inspect
 import types
-import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -23,11 +22,12 @@ from ..script.program import Program
 from ..script.script_function import ScriptFunction
 from ..script.sources import Sources, fresh_name, program_name
 from ..script.types import Type
-from .annotations import ClassResolver, type_of_annotation, type_of_value
+from .annotations import KNOWN_NAMES, ClassResolver, UnknownType, type_of_annotation, type_of_value
 from .attributes import AttributeReader
 from .classes import ClassCompiler
 from .function_compiler import FunctionCompiler
 from .library_code import functional_source
+from .module_hooks import ModuleHooks
 from .modules import ModuleCompiler
 from .names import operator_of
 from .operands import Operand, PythonValue, Value
@@ -39,11 +39,10 @@ from .special_calls import SPECIAL, assert_call
 
 __all__ = ["Session"]
 
-_TYPING = {name: getattr(typing, name) for name in ("List", "Dict", "Tuple", "Optional", "Union", "Any")}
 _CODED = (tl_core.dtype, tl_core.layout, tl_core.memory_format)
 
 
-class Session(ClassCompiler, ModuleCompiler, AttributeReader, ClassResolver, Overloads):
+class Session(ClassCompiler, ModuleCompiler, ModuleHooks, AttributeReader, ClassResolver, Overloads):
     """Compiles what a program needs, each thing once.
 
     Args:
@@ -57,6 +56,7 @@ class Session(ClassCompiler, ModuleCompiler, AttributeReader, ClassResolver, Ove
 
     def __init__(self, caller_names: dict[str, Any] | None = None) -> None:
         self.program = Program(Sources())
+        self.program.has_new_code = True
         self.caller_names = caller_names or {}
         self._functions: dict[int, tuple[Any, str, Signature | None]] = {}
         self._start_classes()
@@ -118,6 +118,9 @@ class Session(ClassCompiler, ModuleCompiler, AttributeReader, ClassResolver, Ove
         if operator_of(function) is not None or not _has_source(function):
             return None
         target = inspect.unwrap(function)
+        first = None
+        if isinstance(target, types.MethodType) and isinstance(target.__self__, type):
+            first, target = PythonValue(target.__self__, "cls"), target.__func__
         if isinstance(target, types.MethodType):
             raise compiler.error(
                 node, f"the method {target.__qualname__} of an object of Python can't be compiled"
@@ -125,23 +128,30 @@ class Session(ClassCompiler, ModuleCompiler, AttributeReader, ClassResolver, Ove
         try:
             name = program_name(target)
             overload = self.overloaded_function(target, name, compiler, arguments, keywords, node)
-            return overload or self._compile_once(target, lambda: source_of(target), name)
+            return overload or self._compile_once(target, lambda: source_of(target), name, first=first)
         except RuntimeError as error:
             raise compiler.source.called_from(error, target.__name__, node) from error.__cause__
 
     def _absorb_function(self, function: ScriptFunction) -> tuple[str, Signature]:
+        self.share_classes(function._program)
         name: str = absorb(self.program, function._program, function.qualified_name)
+        self.know_classes(function._program)
         return name, signature_of(self.program.archive.definition(name), name)
 
     def _compile_once(
-        self, key: Any, source: Callable[[], Any], name: str, stated: Signature | None = None
+        self,
+        key: Any,
+        source: Callable[[], Any],
+        name: str,
+        stated: Signature | None = None,
+        first: Operand | None = None,
     ) -> tuple[str, Signature]:
         entry = self._functions.get(id(key))
         if entry is None:
             name = self.free_name(name)
             self._functions[id(key)] = key, name, None
             try:
-                function = FunctionCompiler(self, source(), None, name.rpartition(".")[2])
+                function = FunctionCompiler(self, source(), first, name.rpartition(".")[2])
                 text, signature = function.compile(stated)
             except BaseException:
                 del self._functions[id(key)]
@@ -166,12 +176,11 @@ class Session(ClassCompiler, ModuleCompiler, AttributeReader, ClassResolver, Ove
     def compile_text(self, text: str) -> dict[str, str]:
         """Compiles the functions of a text, and returns their dotted names."""
         names: dict[str, str] = {}
-        previous = {"torch": tl_core, "Tensor": tl_core.Tensor, **_TYPING}
 
         def find(name: str) -> Any:
             if name in names:
                 return ScriptFunction(self.program, names[name])
-            return previous[name] if name in previous else vars(builtins)[name]
+            return KNOWN_NAMES[name] if name in KNOWN_NAMES else vars(builtins)[name]
 
         for name, source in source_of_text(text, find, "", "<string>").items():
             own = self.free_name(f"__torch__.{name}")
@@ -205,8 +214,10 @@ class Session(ClassCompiler, ModuleCompiler, AttributeReader, ClassResolver, Ove
         self.program.python_functions[name] = function
         return f"ops.python.{name}", signature
 
-    def declared_signature(self, function: Any, compiler: Any, node: ast.AST, skip: int = 0) -> Signature:
-        """The signature that the annotations of a function state."""
+    def declared_signature(
+        self, function: Any, compiler: Any, node: ast.AST, skip: int = 0, unknown: Type | None = None
+    ) -> Signature:
+        """The signature that the annotations of a function state; `unknown` is the type of other annotations."""
         try:
             parameters = list(inspect.signature(function, eval_str=True).parameters.values())[skip:]
             result = inspect.signature(function, eval_str=True).return_annotation
@@ -215,7 +226,14 @@ class Session(ClassCompiler, ModuleCompiler, AttributeReader, ClassResolver, Ove
         arguments = []
         for parameter in parameters:
             stated = parameter.annotation is not parameter.empty
-            kind = type_of_annotation(parameter.annotation, self) if stated else Type("Tensor")
+            if unknown is not None and parameter.kind is parameter.VAR_KEYWORD:
+                continue
+            try:
+                kind = type_of_annotation(parameter.annotation, self) if stated else Type("Tensor")
+            except UnknownType:
+                if unknown is None:
+                    raise
+                kind = unknown
             default = None if parameter.default is parameter.empty else self.constant(parameter.default)
             arguments.append((parameter.name, kind, default))
         kind = Type("Tensor") if result is inspect.Signature.empty else type_of_annotation(result, self)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..jit.frontend import NotSupportedError, UnsupportedNodeError
+from .type_comments import parse_source
 
 __all__ = ["FunctionSource", "SourceRange", "source_of", "source_of_text"]
 
@@ -68,11 +69,18 @@ class FunctionSource:
         """An error about a place of the function."""
         return RuntimeError(f"\n{message}:\n{SourceRange(self, node).highlight()}")
 
+    def highlight(self, node: ast.AST) -> str:
+        """The lines around a place of the function, with a mark below it."""
+        return SourceRange(self, node).highlight()
+
     def called_from(self, error: RuntimeError, name: str, node: ast.AST) -> RuntimeError:
         """An error of a called function, with the line of the call."""
+        lines = SourceRange(self, node).highlight()
+        if isinstance(error, NotSupportedError) and len(error.args) == 1:
+            note = f"'{name}' is being compiled since it was called from '{self.name}'\n{lines}"
+            error.args = (f"{error.args[0]}{note}",)
         if type(error) is not RuntimeError:
             return error
-        lines = SourceRange(self, node).highlight()
         return RuntimeError(
             f"{error}'{name}' is being compiled since it was called from '{self.name}'\n{lines}"
         )
@@ -136,7 +144,7 @@ def source_of(function: Any) -> FunctionSource:
         ) from error
     text = textwrap.dedent("".join(lines))
     try:
-        body = ast.parse(text).body
+        body = parse_source(text).body
     except SyntaxError as error:
         raise RuntimeError(f"Expected a single top-level function: {name} ({error.msg})") from error
     if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
@@ -157,6 +165,6 @@ def source_of_text(text: str, scope: Callable[[str], Any], name: str, file: str)
     """
     return {
         node.name: FunctionSource(node, text, file, 1, scope, f"{name}.{node.name}" if name else node.name)
-        for node in ast.parse(text).body
+        for node in parse_source(text).body
         if isinstance(node, ast.FunctionDef)
     }

@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from ..script.types import Type
+from .names import SETTER
 from .operands import UNSET, Items, ModuleValue, Operand, PythonValue, Value
 from .operator_types import BOOL, NONE, STR, TENSOR, accepts, unify
 from .regions import Regions
@@ -35,7 +36,9 @@ class Statements(Regions):
         method = getattr(self, f"on_{type(node).__name__}", None)
         if method is None:
             raise self.source.syntax_error(node)
+        outer, self.current = self.current, node
         method(node)
+        self.current = outer
 
     def block(
         self: Any, body: list[ast.stmt], refined: dict[str, Operand], loops: bool = False
@@ -128,7 +131,9 @@ class Statements(Regions):
         """Two branches, of which a known condition selects one while the function is compiled."""
         test, when_true, when_false = self.condition(node.test)
         if test.is_known:
+            self.conditions += 1
             self.body(node.body if test.constant else node.orelse)
+            self.conditions -= 1
             return
         text = self.truth(test, node.test).text
         first = self.branch(node.body, when_true)
@@ -214,6 +219,8 @@ class Statements(Regions):
         kind = self.annotation(node.annotation)
         if node.value is None:
             return
+        if isinstance(node.value, ast.List) and kind.inner.name not in ("List", "Union", "Any", "Tuple"):
+            raise self.error(node, f"Expected an annotation of type List but got {kind}")
         value = self.as_value(self.expression(node.value, kind), node.value)
         convert = self.convert(value, kind)
         if convert is None:
@@ -383,11 +390,18 @@ class Statements(Regions):
                 raise self.error(node, f"Tried to set an attribute: {name} on a non-class: {value.type}")
         value = self.as_value(operand, node)
         convert = self.convert(value, kind)
+        if convert is None and isinstance(operand, ModuleValue):
+            convert = value  # a module for one that an interface declares
         if convert is None:
             raise self.error(
                 node, f"Wrong type for attribute assignment. Expected {kind} but got {value.type}"
             )
-        self.emit(f"{text}.{name} = {self.widen(convert, kind) if convert.type != kind else convert.text}")
+        text_of_value = self.widen(convert, kind) if convert.type != kind else convert.text
+        if self.session.has_setter(owner, name):
+            receiver = text if text == "self" else f"({text})"
+            self.emit(f"{self.fresh()} = {receiver}.{name}{SETTER}({text_of_value})")
+        else:
+            self.emit(f"{text}.{name} = {text_of_value}")
 
     def assign_item(self: Any, target: ast.Subscript, value: Value, node: ast.AST) -> None:
         """Gives an element a value."""
@@ -397,25 +411,13 @@ class Statements(Regions):
             return
         key = self.as_value(self.expression(target.slice), target.slice)
         if owner.type.inner.name not in ("List", "Dict"):
-            raise self.error(node, f"'{owner.type}' object does not support item assignment")
+            word = "augmented" if isinstance(node, ast.AugAssign) else "subscripted"
+            raise self.error(node, f"'{owner.type}' object does not support {word} assignment")
         element = owner.type.element(None)
         convert = self.convert(value, element) if element else value
         if convert is None:
             raise self.error(node, f"an element is of type {element}, got {value.type}")
         self.emit(f"torch._set_item({owner.text}, {key.text}, {convert.text})")
-
-    def on_Delete(self: Any, node: ast.Delete) -> None:
-        """The removal of an element or a variable."""
-        for target in node.targets:
-            if isinstance(target, ast.Subscript):
-                owner = self.as_value(self.expression(target.value), target)
-                key = self.as_value(self.expression(target.slice), target)
-                self.emit(f"torch.Delete({owner.text}, {key.text})")
-            elif isinstance(target, ast.Name):
-                self.scope.values.pop(target.id, None)
-                self.scope.reasons[target.id] = f"{target.id} is deleted"
-            else:
-                raise self.source.syntax_error(target, "del statements for attributes aren't supported")
 
 
 def _before(value: Value) -> Value:

@@ -193,7 +193,9 @@ class Methods:
             kind = pairs[0][2] if pairs else "Tensor"
             return "{" + ", ".join(f"{k}: {v}" for k, v, _ in pairs) + "}", f"Dict[str, {kind}]"
         raise RuntimeError(
-            "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions"
+            "The result cannot be understood by the tracer, only outputs matching dict[Union[str, Tensor], Tensor] or "
+            "tuples of tensors are. Only tensors, lists, tuples of tensors, or dictionary of tensors can be output "
+            "from traced functions"
         )
 
 

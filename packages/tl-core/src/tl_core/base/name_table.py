@@ -257,6 +257,8 @@ _GRANULARITY = (
     "PerRow PerTensor PerToken TorchAODType ZeroPointDomain get_block_size"
 )
 OBJECTS = {
+    "_C._jit_pass_inline": "tl_compiler.script.handle_functions:inline_calls",
+    "_C._freeze_module": "tl_compiler.script.handle_functions:freeze_handle",
     "distributed._all_gather_base": "tl_distributed.collectives.tensor_collectives:all_gather_into_tensor",
     "distributed.tensor.placement_types.DTensorSpec": "tl_distributed.tensor.dtensor_spec:DTensorSpec",
     "distributed.tensor.placement_types.DeviceMesh": "tl_distributed.groups.device_mesh:DeviceMesh",
@@ -590,9 +592,11 @@ _GROUPS = {
         "_jit_get_operation _jit_get_schemas_for_operator _jit_resolve_packet"
     ),
     ("_C.", "tl_core.schemas.types"): _TYPES,
+    ("_C.", "tl_compiler.script.containers"): "ScriptDict ScriptList",
+    ("_C.", "tl_compiler.script.module_handle"): "ScriptMethod",
     ("_C.", "tl_core.compat.native"): _BUILT_WITH
     + (
-        " Block CompilationUnit FileCheck Graph Node ScriptMethod Value _GLIBCXX_USE_CXX11_ABI "
+        " Block CompilationUnit FileCheck Graph Node Value _GLIBCXX_USE_CXX11_ABI "
         "_VariableFunctions _VariableFunctionsClass _add_docstr _EnablePythonDispatcher "
         "_dispatch_call_boxed _dispatch_find_schema_or_throw _autograd_profiler_enabled "
         "_cuda_getDeviceCount _debug_set_autodiff_subgraph_inlining _disabled_torch_dispatch_impl "

@@ -206,10 +206,6 @@ class Block(metaclass=_Absent):
     """A block in a graph of TorchScript."""
 
 
-class ScriptMethod(metaclass=_Absent):
-    """A method of TorchScript."""
-
-
 class CompilationUnit(metaclass=_Absent):
     """Compiled functions of TorchScript."""
 
