@@ -22,8 +22,7 @@ ROWS = [
         doc="The distance of each vector of one collection to each of another.",
     ),
     Composite(
-        "pdist(Tensor self, float p=2.0) -> Tensor",
-        shape="[self.shape[0] * (self.shape[0] - 1) // 2]",
+        "pdist(Tensor self, float p=2.0) -> Tensor", shape="[self.shape[0] * (self.shape[0] - 1) // 2]",
         function=False, method=False,
         doc="The distance of each pair of rows.",
     ),

@@ -84,8 +84,7 @@ ROWS = [
                 f"{name}(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int "
                 "ignore_index=-100) -> Tensor"
             ),
-            kernel="nll_loss_nd",
-            shape="target.shape if reduction == 0 else []",
+            kernel="nll_loss_nd", shape="target.shape if reduction == 0 else []",
             method=False, namespace="_nn", autocast="float32",
             doc=f"The negative log-likelihood of the target classes{which}.",
             about={"target": "the classes"},
@@ -93,11 +92,13 @@ ROWS = [
         for name, which in (("nll_loss_nd", ""), ("nll_loss", " of vectors"), ("nll_loss2d", " of images"))
     ),
     _loss(
-        "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int "
-        "ignore_index=-100, float label_smoothing=0.0) -> Tensor",
+        (
+            "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int "
+            "ignore_index=-100, float label_smoothing=0.0) -> Tensor"
+        ),
         shape=(
-            "[] if reduction else target.shape if target.ndim < self.ndim or (self.ndim == 1 and self.shape != "
-            "target.shape) else drop(self.shape, min(self.ndim - 1, 1))"
+            "[] if reduction else target.shape if target.ndim < self.ndim or (self.ndim == 1 and self.shape "
+            "!= target.shape) else drop(self.shape, min(self.ndim - 1, 1))"
         ),
         doc="The cross entropy of scores and target classes, or probabilities of classes.",
         about={"target": "the classes, or a probability for each score"},
@@ -140,8 +141,11 @@ ROWS = [
     # ---- sequences -----------------------------------------------------------------------------------------
     *(
         _loss(
-            f"ctc_loss.{overload}(Tensor log_probs, Tensor targets, {kind} input_lengths, {kind} target_lengths, "
-            "int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
+            (
+                f"ctc_loss.{overload}(Tensor log_probs, Tensor targets, {kind} input_lengths, {kind} "
+                f"target_lengths, "
+                "int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor"
+            ),
             shape="[] if reduction or log_probs.ndim == 2 else [log_probs.shape[1]]",
             doc="The negative log-likelihoods of sequences of labels, for any alignment.",
         )
@@ -181,8 +185,10 @@ ROWS = [
         )
     ),
     _loss(
-        "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) "
-        "-> Tensor",
+        (
+            "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int "
+            "reduction) -> Tensor"
+        ),
         shape="[] if reduction else broadcast(input.shape, target.shape)",
         doc="The negative log-likelihood of counts from Poisson distributions, reduced.",
     ),
@@ -194,7 +200,12 @@ ROWS = [
         )
         for name, further, more, what in (
             ("binary_cross_entropy", "", "", "probabilities"),
-            ("binary_cross_entropy_with_logits", "Tensor? pos_weight=None, ", ", sizes(pos_weight)", "scores"),
+            (
+                "binary_cross_entropy_with_logits",
+                "Tensor? pos_weight=None, ",
+                ", sizes(pos_weight)",
+                "scores",
+            ),
         )
     ),
     # ---- pairs and triplets --------------------------------------------------------------------------------
@@ -206,28 +217,31 @@ ROWS = [
     _loss(
         f"cosine_embedding_loss({_TWO}, float margin=0.0, int reduction=1) -> Tensor",
         shape=(
-            "[] if reduction else broadcast(target.shape, drop(input1.shape, target.ndim), drop(input2.shape, "
-            "target.ndim))"
+            "[] if reduction else broadcast(target.shape, drop(input1.shape, target.ndim), "
+            "drop(input2.shape, target.ndim))"
         ),
         doc="`1 - cos` where the target is 1, and `cos - margin`, at least 0, where it is -1, reduced.",
     ),
     _loss(
-        "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2.0, "
-        "float eps=1e-06, bool swap=False, int reduction=1) -> Tensor",
+        (
+            "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float "
+            "p=2.0, float eps=1e-06, bool swap=False, int reduction=1) -> Tensor"
+        ),
         shape="[] if reduction else broadcast(anchor.shape, positive.shape, negative.shape)[:-1]",
         doc="How much farther positive samples are than negative ones, plus a margin, at least 0, reduced.",
     ),
     # ---- margins of classes --------------------------------------------------------------------------------
     _loss(
-        f"multi_margin_loss({_PAIR}, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) "
-        "-> Tensor",
+        (
+            f"multi_margin_loss({_PAIR}, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) "
+            "-> Tensor"
+        ),
         shape="[] if reduction else target.shape",
         doc="How much scores of other classes exceed that of the target less a margin, reduced.",
         about={"target": "the classes"},
     ),
     _loss(
-        f"multilabel_margin_loss({_REDUCED}) -> Tensor",
-        shape="[] if reduction else self.shape[:-1]",
+        f"multilabel_margin_loss({_REDUCED}) -> Tensor", shape="[] if reduction else self.shape[:-1]",
         doc="How much scores of other classes exceed those of the targets less 1, reduced.",
         about={"target": "the classes of each row, up to the first that is negative"},
     ),
@@ -248,8 +262,7 @@ ROWS = [
         )
     ),
     Composite(
-        "glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor",
-        shape="self.shape",
+        "glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor", shape="self.shape",
         function=False, method=False,
         doc="The gradient of glu.",
     ),

@@ -90,8 +90,8 @@ ROWS = [
         grad="none:defined on integers only",
         jvp="none:integers", batch="loop",
         doc=(
-            "A convolution of bytes on one to three axes with a weight of int8, to bytes, or to float32 without a "
-            "scale, channels last."
+            "A convolution of bytes on one to three axes with a weight of int8, to bytes, or to float32 "
+            "without a scale, channels last."
         ),
         about={
             None: _WEIGHT,

@@ -43,7 +43,6 @@
 #include "bind/tensor_object.h"
 #include "bind/tensor_writes.h"
 #include "bind/types.h"
-#include "bind/wrapper_plans.h"
 #include "bind/wrapper_subclass.h"
 #include "dispatch/autocast.h"
 #include "dispatch/lazy_bits.h"
@@ -582,7 +581,6 @@ void build(py::module_& m) {
   add_storages(m);
   add_exchange(m);
   add_wrapper_subclasses(module);
-  add_wrapper_plans(module);
 }
 }  // namespace
 

@@ -624,6 +624,7 @@ void join_python_layer(TensorImpl& t, PyTypeObject* type) {
 }
 
 void add_python_dispatch(PyObject* module) {
+  add_wrapper_plans(module);
   set_python_call(run);
   set_says_contiguous(says_contiguous);
   set_handled_by_program(handled_by_program);

@@ -29,18 +29,26 @@ from tl_checkpoint.archive_files import PyTorchFileReader as PyTorchFileReader
 from tl_checkpoint.archive_files import PyTorchFileWriter as PyTorchFileWriter
 from tl_compiler.jit import ScriptFunction as ScriptFunction
 from tl_compiler.jit import ScriptModule as ScriptModule
+from tl_compiler.script.containers import ScriptDict as ScriptDict
+from tl_compiler.script.containers import ScriptList as ScriptList
+from tl_compiler.script.handle_functions import freeze_handle as __freeze_module_
+from tl_compiler.script.handle_functions import inline_calls as __jit_pass_inline_
+from tl_compiler.script.module_handle import ScriptMethod as ScriptMethod
 from tl_core._C import Generator as Generator
 from tl_core._C import Number as Number
 from tl_core._C import Tensor as Tensor
 from tl_core._C import Tensor as _TensorBase_
 from tl_core._C import Tensor as __TensorBase_
 from tl_core._C import TensorOps as TensorOps
+from tl_core._C import WrapperLayout as WrapperLayout
+from tl_core._C import WrapperPlans as WrapperPlans
 from tl_core._C import _EventRange as _EventRange
 from tl_core._C import _fft as _fft
 from tl_core._C import _linalg as _linalg
 from tl_core._C import _MemoryMap as _MemoryMap
 from tl_core._C import _nn as _nn
 from tl_core._C import _Operator as _Operator
+from tl_core._C import _Packings as _Packings
 from tl_core._C import _Recording as _Recording
 from tl_core._C import _result__adaptive_max_pool as _result__adaptive_max_pool
 from tl_core._C import _result__fractional_max_pool as _result__fractional_max_pool
@@ -675,7 +683,6 @@ from tl_core.compat.native import CompilationUnit as CompilationUnit
 from tl_core.compat.native import FileCheck as FileCheck
 from tl_core.compat.native import Graph as Graph
 from tl_core.compat.native import Node as Node
-from tl_core.compat.native import ScriptMethod as ScriptMethod
 from tl_core.compat.native import Value as Value
 from tl_core.compat.native import _add_docstr as _add_docstr
 from tl_core.compat.native import _autograd_profiler_enabled as _autograd_profiler_enabled
@@ -829,6 +836,8 @@ _dispatch_key_set = __dispatch_key_set_
 _dispatch_keys = __dispatch_keys_
 _dispatch_tls_local_exclude_set = __dispatch_tls_local_exclude_set_
 _dispatch_tls_local_include_set = __dispatch_tls_local_include_set_
+_freeze_module = __freeze_module_
+_jit_pass_inline = __jit_pass_inline_
 _pop_torch_dispatch_stack = __pop_torch_dispatch_stack_
 _push_on_torch_dispatch_stack = __push_on_torch_dispatch_stack_
 _set_dispatch_mode = __set_dispatch_mode_

@@ -1,4 +1,5 @@
 # Written by `python -m tools.facade_stubs --write`.
+from tl_backends.compat.device_index import _get_device_index as _get_device_index
 from tl_backends.cuda import BFloat16Tensor as BFloat16Tensor
 from tl_backends.cuda import BoolTensor as BoolTensor
 from tl_backends.cuda import ByteTensor as ByteTensor

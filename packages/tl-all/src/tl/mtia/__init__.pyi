@@ -1,4 +1,5 @@
 # Written by `python -m tools.facade_stubs --write`.
+from tl_backends.compat.device_index import _get_mtia_device_index as __get_device_index_
 from tl_backends.mtia import DeferredMtiaCallError as DeferredMtiaCallError
 from tl_backends.mtia import Event as Event
 from tl_backends.mtia import Stream as Stream
@@ -24,3 +25,5 @@ from tl_backends.mtia import stream as stream
 from tl_backends.mtia import synchronize as synchronize
 
 from . import memory as memory
+
+_get_device_index = __get_device_index_

@@ -1,4 +1,5 @@
 # Written by `python -m tools.facade_stubs --write`.
+from tl_backends.compat.device_index import _get_xpu_device_index as __get_device_index_
 from tl_backends.xpu import Event as Event
 from tl_backends.xpu import Stream as Stream
 from tl_backends.xpu import StreamContext as StreamContext
@@ -45,3 +46,5 @@ from tl_backends.xpu import synchronize as synchronize
 from . import memory as memory
 from . import random as random
 from . import streams as streams
+
+_get_device_index = __get_device_index_

@@ -71,13 +71,13 @@ def graph_passes(module: GraphModule) -> list[GraphPass]:
         for node in module.graph.nodes
         if node.op == "call_function" and isinstance(node.target, OpOverload)
     }
-    found = []
+    result = []
     for space in sorted(spaces - _OWN):
         if space not in _passes:
             backend_registry.load(f"graph pass of {space}")
         if space in _passes:
-            found.append(_passes[space])
-    return found
+            result.append(_passes[space])
+    return result
 
 
 def has_graph_pass(function: Any) -> bool:

@@ -115,7 +115,7 @@ void check_probabilities(const Tensor& self) {
 
 constexpr double kTiny = 1e-12;
 
-// The logarithm of numbers close to 0, with the slope it has at kTiny.
+// The logarithm of numbers close to 0, with the derivative that it has at kTiny.
 Tensor steep_log(const Tensor& x) {
   const Tensor fixed = ops::detach(x);
   const Tensor log = ops::where_self(ops::gt(fixed, Scalar(3.8e-44)), ops::log(fixed), Scalar(-100.0));
@@ -176,35 +176,35 @@ Tensor share(const Tensor& grad, const Tensor& losses, int64_t reduction) {
 }
 
 Tensor mse_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction) {
-  const Tensor slope = ops::mul(ops::sub(self, target), Scalar(2));
-  return ops::mul(slope, share(grad, self, reduction));
+  const Tensor derivative = ops::mul(ops::sub(self, target), Scalar(2));
+  return ops::mul(derivative, share(grad, self, reduction));
 }
 
 Tensor smooth_l1_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
                                int64_t reduction, double beta) {
-  const Tensor slope = ops::clamp(ops::div(ops::sub(self, target), Scalar(beta)), Scalar(-1), Scalar(1));
-  return ops::mul(slope, share(grad, self, reduction));
+  const Tensor derivative = ops::clamp(ops::div(ops::sub(self, target), Scalar(beta)), Scalar(-1), Scalar(1));
+  return ops::mul(derivative, share(grad, self, reduction));
 }
 
 Tensor huber_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction,
                            double delta) {
-  const Tensor slope = ops::clamp(ops::sub(self, target), Scalar(-delta), Scalar(delta));
-  return ops::mul(slope, share(grad, self, reduction));
+  const Tensor derivative = ops::clamp(ops::sub(self, target), Scalar(-delta), Scalar(delta));
+  return ops::mul(derivative, share(grad, self, reduction));
 }
 
 Tensor soft_margin_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
                                  int64_t reduction) {
   const Tensor sign = ops::neg(target);
-  const Tensor slope = ops::mul(sign, ops::sigmoid(ops::mul(ops::neg(target), self)));
-  return ops::mul(slope, share(grad, self, reduction));
+  const Tensor derivative = ops::mul(sign, ops::sigmoid(ops::mul(ops::neg(target), self)));
+  return ops::mul(derivative, share(grad, self, reduction));
 }
 
 Tensor binary_cross_entropy_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
                                      OptTensor weight, int64_t reduction) {
   const Tensor difference = ops::sub(self, target);
   const Tensor product = ops::mul(ops::rsub(self, Scalar(1)), self);
-  const Tensor slope = ops::div(difference, ops::clamp(product, Scalar(1e-12)));
-  return weighted(ops::mul(slope, share(grad, self, reduction)), weight);
+  const Tensor derivative = ops::div(difference, ops::clamp(product, Scalar(1e-12)));
+  return weighted(ops::mul(derivative, share(grad, self, reduction)), weight);
 }
 
 Tensor glu_backward(const Tensor& grad, const Tensor& self, int64_t dim) {

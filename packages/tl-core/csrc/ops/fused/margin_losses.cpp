@@ -91,6 +91,7 @@ void check_classes(const Tensor& target) {
            scalar_type_name(target.dtype()));
 }
 
+// The mean over the classes, for each sample, of the power of what is missing to the margin.
 Tensor multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar& p, const Scalar& margin,
                          OptTensor weight, int64_t reduction) {
   check_reduction("multi_margin_loss", reduction);

@@ -90,9 +90,7 @@ struct Int8Result {
 
   // Raises unless both are there, as `check_qparams` has them, or neither.
   void check() const;
-  DType dtype() const {
-    return !scale ? DType::Float32 : is_signed ? DType::Int8 : DType::UInt8;
-  }
+  DType dtype() const { return !scale ? DType::Float32 : is_signed ? DType::Int8 : DType::UInt8; }
   // The epilogue of a result whose rows have some columns. The factors get their values.
   cpu::Int8Epilogue epilogue(const Tensor& result, int64_t columns, double input_scale,
                              Int8Factors& factors) const;

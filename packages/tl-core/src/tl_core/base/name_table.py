@@ -380,17 +380,8 @@ OBJECTS = {
     "cond": "tl_compiler.higher_order.cond:cond",
     "while_loop": "tl_compiler.higher_order.while_loop:while_loop",
     "sym_sqrt": "tl_core.symbolic.arithmetic:_sym_sqrt",
-    "_unique": "tl_core.functions.private:_unique",
-    "_unique2": "tl_core.functions.private:_unique2",
-    "_has_compatible_shallow_copy_type": "tl_core.functions.private:_has_compatible_shallow_copy_type",
     "_efficientzerotensor": "tl_core.compat.zero_tensor:_efficientzerotensor",
-    "_is_functional_tensor": "tl_core.functions.private:_is_functional_tensor",
-    "_is_zerotensor": "tl_core.functions.private:_is_zerotensor",
-    "_disable_dynamo": "tl_core.functions.private:_disable_dynamo",
-    "_nnpack_available": "tl_core.functions.private:_nnpack_available",
-    "_running_with_deploy": "tl_core.functions.private:_running_with_deploy",
     "_C._after_autograd_keyset": "tl_core.dispatch.layers:AFTER_AUTOGRAD",
-    "_assert_async": "tl_core.functions.private:_assert_async",
     "eig": "tl_core.tensors.removed:eig",
     "lstsq": "tl_core.tensors.removed:lstsq",
     "matrix_rank": "tl_core.tensors.removed:matrix_rank",
@@ -399,18 +390,9 @@ OBJECTS = {
     "_fused_sdp_choice": "tl_core.compat.attention:_fused_sdp_choice",
     "_native_multi_head_attention": "tl_core.compat.attention:_native_multi_head_attention",
     "_transform_bias_rescale_qkv": "tl_core.compat.attention:_transform_bias_rescale_qkv",
-    "_addmm_activation": "tl_core.functions.private:_addmm_activation",
-    "_masked_softmax": "tl_core.functions.private:_masked_softmax",
-    "_compute_linear_combination": "tl_core.functions.private:_compute_linear_combination",
-    "_assert_tensor_metadata": "tl_core.functions.private:_assert_tensor_metadata",
-    "_shape_as_tensor": "tl_core.functions.private:_shape_as_tensor",
-    "_reshape_from_tensor": "tl_core.functions.private:_reshape_from_tensor",
     "cosine_similarity": "tl_nn.functional:cosine_similarity",
     "func.functional_call": "tl_nn.func:functional_call",
     "get_device_module": "tl_backends.device_modules:get_device_module",
-    "detach_": "tl_core.functions.private:detach_",
-    "is_inference": "tl_core.functions.private:is_inference",
-    "is_same_size": "tl_core.functions.private:is_same_size",
     "Future": "tl_core.futures:Future",
     "PyTorchFileReader": "tl_checkpoint.archive_files:PyTorchFileReader",
     "PyTorchFileWriter": "tl_checkpoint.archive_files:PyTorchFileWriter",
@@ -514,10 +496,12 @@ _GROUPS = {
         "sym_not sym_sum"
     ),
     ("", "tl_core.functions.private"): (
-        "_cslt_compress _cslt_sparse_mm native_norm slice_inverse "
-        "_conj_copy _foreach_norm _indices_copy _neg_view_copy _values_copy ccol_indices_copy "
-        "col_indices_copy crow_indices_copy indices_copy is_distributed nuclear_norm row_indices_copy "
-        "values_copy"
+        "_cslt_compress _cslt_sparse_mm native_norm slice_inverse _conj_copy _foreach_norm _indices_copy "
+        "_neg_view_copy _values_copy ccol_indices_copy col_indices_copy crow_indices_copy indices_copy "
+        "is_distributed nuclear_norm row_indices_copy values_copy _unique _unique2 "
+        "_has_compatible_shallow_copy_type _is_functional_tensor _is_zerotensor _disable_dynamo _nnpack_available "
+        "_running_with_deploy _assert_async _addmm_activation _masked_softmax _compute_linear_combination "
+        "_assert_tensor_metadata _shape_as_tensor _reshape_from_tensor detach_ is_inference is_same_size"
     ),
     ("", "tl_core.compat.native"): _BUILT_WITH,
     ("", "tl_nn.functional"): "bilinear conv_tbc",

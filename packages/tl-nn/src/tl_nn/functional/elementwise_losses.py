@@ -79,7 +79,7 @@ def mse_loss(
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
     input, target = _of_one_shape("mse_loss", input, target)
-    return _weighted(nn_functions.mse_loss, input, target, weight, reduction)
+    return _reduce_weighted(nn_functions.mse_loss, input, target, weight, reduction)
 
 
 @overridable
@@ -132,7 +132,7 @@ def l1_loss(
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
     input, target = _of_one_shape("l1_loss", input, target)
-    return _weighted(nn_functions.l1_loss, input, target, weight, reduction)
+    return _reduce_weighted(nn_functions.l1_loss, input, target, weight, reduction)
 
 
 def _of_one_shape(loss: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -151,7 +151,7 @@ def _of_one_shape(loss: str, input: Tensor, target: Tensor) -> tuple[Tensor, Ten
     return input, target
 
 
-def _weighted(
+def _reduce_weighted(
     loss: Callable[..., Tensor],
     input: Tensor,
     target: Tensor,
@@ -273,7 +273,7 @@ def huber_loss(
     """
     reduction = resolve_reduction(None, None, reduction)
     input, target = _of_one_shape("huber_loss", input, target)
-    return _weighted(nn_functions.huber_loss, input, target, weight, reduction, delta)
+    return _reduce_weighted(nn_functions.huber_loss, input, target, weight, reduction, delta)
 
 
 @overridable

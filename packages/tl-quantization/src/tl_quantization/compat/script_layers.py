@@ -86,7 +86,7 @@ class QuantizedGRU(QuantizedRNNBase):
     successor = "GRU"
 
 
-def _removed(name: str) -> Any:
+def _refuse(name: str) -> Any:
     raise RuntimeError(
         f"torch.jit.{name} function is no longer supported. Please use torch.ao.quantization.quantize_dynamic instead."
     )
@@ -98,7 +98,7 @@ def quantize_rnn_cell_modules(module: Any) -> Any:
     Args:
         module: of no effect.
     """
-    _removed("quantize_rnn_cell_modules")
+    _refuse("quantize_rnn_cell_modules")
 
 
 def quantize_linear_modules(module: Any, dtype: Any = None) -> Any:
@@ -108,7 +108,7 @@ def quantize_linear_modules(module: Any, dtype: Any = None) -> Any:
         module: of no effect.
         dtype: of no effect.
     """
-    _removed("quantize_linear_modules")
+    _refuse("quantize_linear_modules")
 
 
 def quantize_rnn_modules(module: Any, dtype: Any = None) -> Any:
@@ -118,4 +118,4 @@ def quantize_rnn_modules(module: Any, dtype: Any = None) -> Any:
         module: of no effect.
         dtype: of no effect.
     """
-    _removed("quantize_rnn_modules")
+    _refuse("quantize_rnn_modules")

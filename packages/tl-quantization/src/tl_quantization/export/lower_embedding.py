@@ -44,11 +44,11 @@ def _rows_of_channels(graph: Any, weight: Node, indices: Any) -> Node:
     integers, scales, zeros = weight.args[:3]
     columns = []
     for vector in (scales, zeros):
-        taken = None
+        column = None
         if vector is not None:
-            taken = graph.call_function(aten.index.Tensor, (vector, [indices]))
-            taken = graph.call_function(aten.unsqueeze.default, (taken, -1))
-        columns.append(taken)
+            column = graph.call_function(aten.index.Tensor, (vector, [indices]))
+            column = graph.call_function(aten.unsqueeze.default, (column, -1))
+        columns.append(column)
     scale, zero = columns
     x = graph.call_function(aten.embedding.default, (integers, indices))
     if zero is not None:

@@ -215,10 +215,10 @@ def _lower_dynamic(model: GraphModule, layer: _Layer) -> None:
     if not is_call(integers, (ops.quantize_per_tensor.tensor,)) or integers.args[1:] != node.args[1:]:
         return
     x, scale, zero_point, low, high = integers.args[:5]
-    chosen: Any = scale.args[0] if isinstance(scale, Node) and scale.args else None
-    if not is_call(chosen, (ops.choose_qparams.tensor,)) or chosen.args[:3] != (x, low, high):
+    params: Any = scale.args[0] if isinstance(scale, Node) and scale.args else None
+    if not is_call(params, (ops.choose_qparams.tensor,)) or params.args[:3] != (x, low, high):
         return
-    if zero_point.args[0] is not chosen or high - low not in _STEPS:
+    if zero_point.args[0] is not params or high - low not in _STEPS:
         return
     packed = pack_linear(layer.weight, layer.quantizer, layer.bias)
     _put(model, layer, DynamicLinear(packed, _STEPS[high - low], layer.relu), x, layer.last)

@@ -243,9 +243,9 @@ class _Shadows:
 
     def _can_copy(self, layer: NSSubgraph) -> bool:
         for node in self.nodes_of(layer):
-            given = get_number_of_non_param_args(node, self.gm_a) if node is layer.start_node else 1
+            count = get_number_of_non_param_args(node, self.gm_a) if node is layer.start_node else 1
             args, kwargs = _normal(node, self.gm_a)
-            if not all(self._is_parameter(arg) for arg in [*args, *kwargs.values()][given:]):
+            if not all(self._is_parameter(arg) for arg in [*args, *kwargs.values()][count:]):
                 return False
         return True
 
@@ -332,14 +332,14 @@ class _Shadows:
         """
         result = first
         for node in self.nodes_of(layer):
-            given = [result] if second is None or node is not layer.start_node else [result, second]
-            result = self._copy_node(node, given, prefix)
+            operands = [result] if second is None or node is not layer.start_node else [result, second]
+            result = self._copy_node(node, operands, prefix)
         return result
 
-    def _copy_node(self, node: Node, given: list[Any], prefix: str) -> Node:
+    def _copy_node(self, node: Node, operands: list[Any], prefix: str) -> Node:
         args, kwargs = _normal(node, self.gm_a)
         values = [*args, *kwargs.values()]
-        values = [given[i] if i < len(given) else self._copy_argument(v) for i, v in enumerate(values)]
+        values = [operands[i] if i < len(operands) else self._copy_argument(v) for i, v in enumerate(values)]
         new_args = tuple(values[: len(args)])
         new_kwargs = dict(zip(kwargs, values[len(args) :], strict=True))
         name, target = free_name(self.gm_b, prefix), node.target

@@ -91,7 +91,7 @@ class NSTracer(QuantizationTracer):
         return is_watcher or super().is_leaf_module(m, module_qualified_name)
 
 
-def _traced(model: Module) -> GraphModule:
+def _trace(model: Module) -> GraphModule:
     gm = GraphModule(model, NSTracer([], []).trace(model))
     scopes = _get_observed_graph_module_attr(model, "node_name_to_scope")
     if scopes is not None:
@@ -137,7 +137,7 @@ def extract_weights(
         ([None], 1)
     """
     return _extract_weights_impl(
-        model_name_a, _traced(model_a), model_name_b, _traced(model_b), base_name_to_sets_of_related_ops,
+        model_name_a, _trace(model_a), model_name_b, _trace(model_b), base_name_to_sets_of_related_ops,
         unmatchable_types_map, op_to_type_to_weight_extraction_fn,
     )  # fmt: skip
 
@@ -201,7 +201,7 @@ def add_loggers(
         ['a', 'b']
     """
     return _add_loggers_impl(
-        name_a, _traced(model_a), name_b, _traced(model_b), logger_cls, should_log_inputs,
+        name_a, _trace(model_a), name_b, _trace(model_b), logger_cls, should_log_inputs,
         base_name_to_sets_of_related_ops, unmatchable_types_map,
     )  # fmt: skip
 
@@ -310,7 +310,7 @@ def add_shadow_loggers(
         ['a', 'b']
     """
     return _add_shadow_loggers_impl(
-        name_a, _traced(model_a), name_b, _traced(model_b), logger_cls, should_log_inputs,
+        name_a, _trace(model_a), name_b, _trace(model_b), logger_cls, should_log_inputs,
         base_name_to_sets_of_related_ops, node_type_to_io_type_map, unmatchable_types_map,
     )  # fmt: skip
 

@@ -223,14 +223,14 @@ def create_one_transformed_and_logged_copy_of_subgraph(
     part = create_submodule_from_subgraph(mt, first_node, last_node)
     mapping = QConfigMapping().set_global(qconfig)
     settings = {"example_inputs": example_inputs, "qconfig_mapping": mapping}
-    given = custom_prepare_kwargs or {}
+    overrides = custom_prepare_kwargs or {}
     for name in ("example_inputs", "prepare_custom_config", "qconfig_mapping"):
-        if name in given:
+        if name in overrides:
             raise AssertionError(f"cannot specify {name} in custom_prepare_kwargs")
     if custom_prepare_fn is None:
         part = prepare_fx(part, mapping, example_inputs=example_inputs)
     else:
-        part = custom_prepare_fn(part, **settings, **given)
+        part = custom_prepare_fn(part, **settings, **overrides)
     name = f"{SHADOW_WRAPPER_NODE_NAME_PREFIX}_{subgraph_idx}_{subgraph_candidate_idx}"
     _set_new(mt, name, part)
     after = last_added_shadow_node_list[0]
@@ -338,13 +338,13 @@ def create_add_loggers_graph(
 
     for nodes in chains:
         first = copies[nodes[0]][0]
-        first.args = _mapped(first.args, shadow_of)
-        first.kwargs = _mapped(first.kwargs, shadow_of)
+        first.args = _map_arguments(first.args, shadow_of)
+        first.kwargs = _map_arguments(first.kwargs, shadow_of)
     model.graph.lint()
     model.recompile()
 
 
-def _mapped(args: Any, change: Callable[[Any], Any]) -> Any:
+def _map_arguments(args: Any, change: Callable[[Any], Any]) -> Any:
     return tree_map(lambda arg: change(arg) if isinstance(arg, Node) else arg, args)
 
 
