@@ -117,6 +117,16 @@ def test_a_gradient_without_elements_is_refused() -> None:
     assert batch.shape == (0, 2, 3, 4)
 
 
+@pytest.mark.parametrize("sizes", [(), (3,), (2, 2)])
+def test_a_gradient_of_ctc_losses_needs_three_axes(sizes):
+    """The formula in operators, which is what differentiated calls compute, checks what the kernel does."""
+    numbers, losses = tl.zeros(2, dtype=tl.int64), tl.ones(2)
+    with pytest.raises(RuntimeError, match="expected log_probs of shape"):
+        tl._C._call_operator(
+            ("_ctc_gradient",), losses, tl.ones(sizes), numbers, numbers, numbers, losses, losses, 0
+        )
+
+
 def test_a_step_as_large_as_there_is() -> None:
     x, w = tl.ones(1, 1, 3), tl.ones(1, 1, 2)
     assert tl.conv1d(x, w, stride=sys.maxsize, padding=1).tolist() == [[[1.0]]]

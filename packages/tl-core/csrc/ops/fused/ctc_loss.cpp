@@ -88,16 +88,23 @@ std::tuple<Tensor, Tensor> ctc_losses(const Tensor& log_probs, const Tensor& tar
   return {to_dtype(losses, log_probs.dtype()), to_dtype(alphas, log_probs.dtype())};
 }
 
-Tensor ctc_backward(const CtcBackwardArgs& a) {
+// The operands of a gradient of losses: what the losses returned, and a gradient for each of them.
+void check_gradient_operands(const CtcBackwardArgs& a) {
   const auto& [grad, log_probs, targets, steps, counts, losses, alphas, blank] = a;
   check_operands(log_probs, targets, steps, counts, blank);
+  const int64_t samples = log_probs.size(1), states = checked_add(checked_mul(targets.size(1), 2), 1);
+  TL_CHECK(grad.numel() == samples && losses.numel() == samples &&
+               std::ranges::equal(alphas.sizes(), DimVector{samples, log_probs.size(0), states}),
+           Runtime, "_ctc_backward: expected ", samples, " gradients and losses, and alphas of shape (",
+           samples, ", ", log_probs.size(0), ", ", states, "), got ", grad.sizes(), ", ", losses.sizes(),
+           " and ", alphas.sizes());
+}
+
+Tensor ctc_backward(const CtcBackwardArgs& a) {
+  check_gradient_operands(a);
+  const auto& [grad, log_probs, targets, steps, counts, losses, alphas, blank] = a;
   const Operands in(log_probs, targets, steps, counts, blank);
   const cpu::CtcShape& s = in.shape();
-  TL_CHECK(grad.numel() == s.samples && losses.numel() == s.samples &&
-               std::ranges::equal(alphas.sizes(), DimVector{s.samples, s.steps, s.states()}),
-           Runtime, "_ctc_backward: expected ", s.samples, " gradients and losses, and alphas of shape (",
-           s.samples, ", ", s.steps, ", ", s.states(), "), got ", grad.sizes(), ", ", losses.sizes(), " and ",
-           alphas.sizes());
   const auto dense = [&](const Tensor& t) { return to_contiguous(to_dtype(t, in.type())); };
   const Tensor out = empty(log_probs.sizes(), {in.type(), log_probs.device()});
   if (out.is_meta() || out.numel() == 0) return to_dtype(out, log_probs.dtype());
@@ -208,6 +215,7 @@ Tensor ctc_gradient(const CtcGradientArgs& a) {
   const auto& [grad, log_probs, targets, steps, counts, losses, alphas, blank] = a;
   if (!is_differentiated(grad, log_probs))
     return ops::_ctc_backward(grad, log_probs, targets, steps, counts, losses, alphas, blank);
+  check_gradient_operands({grad, log_probs, targets, steps, counts, losses, alphas, blank});
   const auto whole = [](const Tensor& t) { return ops::to_dtype(t, DType::Int64); };
   const Recursion recursion(log_probs, whole(targets), whole(steps), whole(counts), blank);
   const Tensor possible = ops::lt(losses, Scalar(-kImpossible / 2));
