@@ -34,6 +34,7 @@ ROWS = [
         ),
         method=False, namespace="_nn",
         doc="The norm over all dimensions but one, which have size 1 in the result.",
+        about={"v": "the tensor that is read", "pow": "the exponent of the norm"},
     ),
     Composite(
         "cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor",

@@ -292,6 +292,7 @@ ROWS = [
             "The derivative of beta variates `x` by their first parameter, divided by 1 - x; `total` is the "
             "sum of both parameters."
         ),
+        about={"x": "the variates", "alpha": "the first parameter", "total": "the sum of both parameters"},
     ),
     # ---- floating-point numbers ----------------------------------------------------------------------------
     Op(

@@ -205,6 +205,10 @@ def _like(tail: list[Any], *values: Any) -> Make:
     return lambda: [filled([2, 3], "int64"), *values, *tail]
 
 
+def _labels() -> tl.Tensor:
+    return tl.tensor([[1, 2, 3], [3, 1, 0]])
+
+
 _FACTORY = [tl.int32, None, None, None]
 _TALL = [3, 2]
 OWN: dict[str, Make] = {
@@ -256,6 +260,19 @@ OWN: dict[str, Make] = {
     },
     "narrow.Tensor": lambda: [filled([4, 3], "float32"), 0, tl.tensor(1), 2],
     "grid_sampler_2d": lambda: [filled([1, 2, 3, 3], "float32"), filled([1, 2, 2, 2], "float32"), 1, 1, True],
+    "bilinear": lambda: [
+        filled([4, 2], "float32"), filled([4, 3], "float32"), filled([5, 2, 3], "float32"), filled([5], "float32")
+    ],
+    "nll_loss": lambda: [filled([4, 3], "float32"), filled([4], "int64"), None, 2, -100],
+    "nll_loss2d": lambda: [filled([2, 3, 4, 4], "float32"), filled([2, 4, 4], "int64"), None, 2, -100],
+    "multi_margin_loss": lambda: [filled([4, 3], "float32"), filled([4], "int64"), 1, 0.5, None, 2],
+    "cosine_embedding_loss": lambda: [
+        filled([4, 3], "float32"), filled([4, 3], "float32") + 1, tl.tensor([1, -1, 1, 1]), 0.0, 1
+    ],
+    "ctc_loss.IntList": lambda: [filled([5, 2, 4], "float32"), _labels(), [5, 4], [3, 2], 0, 1, False],
+    "ctc_loss.Tensor": lambda: [
+        filled([5, 2, 4], "float32"), _labels(), tl.tensor([5, 4]), tl.tensor([3, 2]), 0, 1, False
+    ],
     "grid_sampler_3d": lambda: [
         filled([1, 2, 3, 3, 3], "float32"), filled([1, 2, 2, 2, 3], "float32"), 1, 1, True
     ],

@@ -16,9 +16,10 @@ namespace {
 
 void check_operands(const Tensor& log_probs, const Tensor& targets, const Tensor& steps, const Tensor& counts,
                     int64_t blank) {
-  TL_CHECK(log_probs.dim() == 3 && is_floating(log_probs.dtype()), Runtime,
-           "ctc_loss: expected log_probs of shape (steps, samples, classes) and a floating-point type, got ",
-           log_probs.sizes(), " of ", scalar_type_name(log_probs.dtype()));
+  TL_CHECK(is_floating(log_probs.dtype()), NotImplemented, "\"ctc_loss\" not implemented for '",
+           scalar_type_name(log_probs.dtype()), "'");
+  TL_CHECK(log_probs.dim() == 3, Runtime,
+           "ctc_loss: expected log_probs of shape (steps, samples, classes), got ", log_probs.sizes());
   const int64_t samples = log_probs.size(1), classes = log_probs.size(2);
   TL_CHECK(targets.dim() == 2 && targets.size(0) == samples, Runtime, "ctc_loss: expected targets of shape (",
            samples, ", labels), got ", targets.sizes());
