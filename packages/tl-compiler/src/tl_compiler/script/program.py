@@ -231,13 +231,12 @@ class _LazyMethod:
         self._program, self._owner, self._name = program, owner, name
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        function = self._program.method(self._owner, self._name)
+        function: Any = self._program.method(self._owner, self._name)
         declaration = self._program.declaration(self._owner)
-        node = declaration.methods[self._name] if declaration is not None else None
-        if node is not None and declaration.kind == "module" and needs_check(node, 1):
-            function = functools.wraps(function)(check_call(function, node, self._program, skip=1))
-        if node is not None and declaration.kind == "module":
-            inlined = self._program.is_frozen
-            function.graph = Graph(self._program, node, Type(self._owner), inlined)
+        if declaration is not None and declaration.kind == "module":
+            node = declaration.methods[self._name]
+            if needs_check(node, 1):
+                function = functools.wraps(function)(check_call(function, node, self._program, skip=1))
+            function.graph = Graph(self._program, node, Type(self._owner), self._program.is_frozen)
         setattr(owner, self._name, function)
         return function if instance is None else function.__get__(instance, owner)

@@ -52,7 +52,7 @@ class FunctionCompiler(Statements, Expressions, Calls):
         self.result: Type | None = None
         self.stated = False
         self.expected: Type | None = None  # the type that the place of a call states
-        self.current: ast.AST | None = None  # the statement that is compiled
+        self.current = None
         self.cleanups: list[list[str]] = []  # the lines that leave regions such as no_grad
 
     # ---- helpers

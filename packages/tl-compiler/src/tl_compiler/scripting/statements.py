@@ -23,6 +23,8 @@ _UNROLLED = 10_000  # turns of a loop over modules or tuples
 class Statements(Regions):
     """The part of the compiler that compiles statements."""
 
+    current: ast.stmt | None  # the statement that is compiled
+
     # ---- blocks
     def body(self: Any, body: list[ast.stmt]) -> None:
         """Compiles statements until one leaves the block."""
