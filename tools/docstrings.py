@@ -6,6 +6,7 @@ reference's pages for users without an example, and both shares; fails below the
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import importlib
 import inspect
@@ -35,13 +36,13 @@ def arguments(value: Any) -> list[str]:
     return [name for name in parameters if name not in _UNNAMED and not name.startswith("_")]
 
 
-def described(doc: str) -> set[str]:
+def described(doc: str, headings: tuple[str, ...] = _HEADINGS) -> set[str]:
     """The names that a docstring describes under `Args:`: `x, y (int): …`, `*sizes: …`, or a name on its own line."""
     found: set[str] = set()
     indent: int | None = None
     for line in inspect.cleandoc(doc).splitlines():
         depth = len(line) - len(line.lstrip())
-        if line.strip() in _HEADINGS:
+        if line.strip() in headings:
             indent = depth
         elif indent is not None and line.strip():
             if depth <= indent:
@@ -52,8 +53,9 @@ def described(doc: str) -> set[str]:
 
 
 def missing(value: Any) -> list[str]:
-    """The arguments that the docstring of a callable leaves out."""
-    named = described(inspect.getdoc(value) or "")
+    """The arguments that the docstring of a callable leaves out; a class of fields may describe them as attributes."""
+    of_fields = hasattr(value, "_fields") or dataclasses.is_dataclass(value)
+    named = described(inspect.getdoc(value) or "", (*_HEADINGS, "Attributes:") if of_fields else _HEADINGS)
     return [name for name in arguments(value) if name not in named]
 
 

@@ -41,7 +41,7 @@ TABLE = {
         "tensors, storage, dtypes, devices, operators, CPU kernels, dispatch, random numbers, the C interface, **all "
         "switches and thread state**",
         (),
-        20 * MB,
+        41 * MB // 2,
         rooms=(
             *(
                 "settings",
@@ -131,7 +131,7 @@ TABLE = {
     "tl-compiler": Design(
         "programs as graphs: symbolic tracing, rewriting, code generation; packages of code and data",
         (*MODULES, "tl_checkpoint"),
-        3 * MB,
+        13 * MB // 4,
         {f"tl_compiler.onnx.{part}": "onnx" for part in ("functions", "lowering")},
     ),
     "tl-utils": Design(
@@ -150,12 +150,11 @@ TABLE = {
             *("tl_amp", "tl_data", "tl_checkpoint", "tl_distributed", "tl_backends", "tl_quantization"),
             *("tl_distributions", "tl_compiler", "tl_utils", "tl_profiler"),
         ),
-        3 * MB // 4,
+        4 * MB // 5,
     ),
 }
-TOTAL_CEILING = (
-    61 * MB // 2
-)  # of everything but numpy and LAPACK; PyTorch 2.13 for CPUs has 790 MB, 26 times as much
+# Of everything but numpy and LAPACK; PyTorch 2.13 for CPUs has 790 MB, 25.5 times as much.
+TOTAL_CEILING = 31 * MB
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,13 @@ _MOST_LAYOUTS = 8192
 
 
 class TensorMeta(NamedTuple):
-    """Size, strides and type of the whole tensor."""
+    """Size, strides and type of the whole tensor.
+
+    Attributes:
+        shape: the size of each dimension.
+        stride: the distance between neighbouring elements of each dimension, in elements.
+        dtype: the type of the elements.
+    """
 
     shape: tl_core.Size
     stride: tuple[int, ...]

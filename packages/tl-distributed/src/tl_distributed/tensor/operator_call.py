@@ -21,11 +21,15 @@ class Operand(NamedTuple):
 
 
 class Strategy(NamedTuple):
-    """Placements on one mesh dimension, of each operand and of each result.
+    """Placements on one mesh dimension.
 
-    `local` takes the arguments of a rank's own call, the number of ranks, and the rank. It changes arguments that say
-    sizes, or returns the result in place of the operator. A strategy may be preferred to others that move as much, and
-    may be right on one mesh dimension only.
+    Attributes:
+        operands: the placement of each operand.
+        results: the placement of each result.
+        local: takes the arguments of a rank's own call, the number of ranks, and the rank. It changes arguments that
+            say sizes, or returns the result in place of the operator.
+        is_preferred: whether the strategy comes before others that move as much.
+        is_exclusive: whether the strategy is right on one mesh dimension only.
     """
 
     operands: tuple[Placement, ...]

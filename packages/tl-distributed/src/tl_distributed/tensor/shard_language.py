@@ -35,7 +35,13 @@ class Subscript:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Subscripts of operands and results, with the values that arguments must have."""
+    """Subscripts of operands and results, with the values that arguments must have.
+
+    Attributes:
+        operands: the subscripts of each operand.
+        results: the subscripts of each result.
+        conditions: names of arguments, each with the value that it must have.
+    """
 
     operands: tuple[Subscript, ...]
     results: tuple[Subscript, ...]
