@@ -117,14 +117,14 @@ def test_epochs_that_are_broken_off_leave_nothing(context):
 def test_interrupts(context):
     choose = random.Random(2)
     for _ in range(trouble.times(100, 2)):
-        seconds, errors, session = trouble.interrupted(choose.uniform(0, 1), context)
+        seconds, errors, session = trouble.interrupt(choose.uniform(0, 1), context)
         assert seconds < 2 and errors.rstrip().endswith("KeyboardInterrupt"), errors
         assert trouble.until(lambda: all(s != session for _, s, _ in trouble.processes().values()))  # noqa: B023
 
 
 @pytest.mark.parametrize("context", ["forkserver", "spawn"])
 def test_workers_that_start_hear_no_interrupt(context):
-    _, errors, _ = trouble.interrupted(0, context, "0.2")
+    _, errors, _ = trouble.interrupt(0, context, "0.2")
     assert errors.count("Traceback") == 1 and errors.rstrip().endswith("KeyboardInterrupt"), errors
 
 
