@@ -172,10 +172,10 @@ def test_errors_that_propagate(models):
 def test_models_that_are_no_pairs():
     a, b = nn.Sequential(nn.Linear(2, 2)), nn.Sequential(nn.Conv2d(2, 2, 1))
     with pytest.raises(GraphMatchingException, match="are not related"):
-        get_matching_subgraph_pairs(ns._traced(a), ns._traced(b))
+        get_matching_subgraph_pairs(ns._trace(a), ns._trace(b))
     with pytest.raises(GraphMatchingException, match="the same number of layers"):
         get_matching_subgraph_pairs(
-            ns._traced(a), ns._traced(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)))
+            ns._trace(a), ns._trace(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)))
         )
     with pytest.raises(AssertionError, match="c not found in results"):
         ns.extend_logger_results_with_comparison(
@@ -207,7 +207,7 @@ def test_lists_of_configurations():
 
 
 def test_chains_with_branches_are_refused():
-    gm = ns._traced(nn.Sequential(nn.Linear(2, 2), nn.ReLU()))
+    gm = ns._trace(nn.Sequential(nn.Linear(2, 2), nn.ReLU()))
     _, first, last, _ = gm.graph.nodes
     assert create_submodule_from_subgraph(gm, first, last)(tl.ones(1, 2)).shape == (1, 2)
     gm.graph.output_node().args = ((first, last),)

@@ -38,12 +38,11 @@ from .node_facts import (
     get_target_type_str,
     maybe_add_missing_fqns,
     rekey_logger_info_on_node_name_of_model,
-    scoped_name,
 )
 from .qconfig_multi_mapping import QConfigMultiMapping
 from .results import NSNodeTargetType, NSResultsType, NSSingleResultValuesType
 from .subgraphs import get_matching_subgraph_pairs
-from .weights import Extractors, extract_weight_from_node
+from .weights import Extractors, extract_weight_from_node, weight_entry
 
 __all__ = [
     "NSTracer",
@@ -570,21 +569,13 @@ def extract_weight_comparison(m: GraphModule) -> NSResultsType:
             continue
         weight = read_attribute(m, node.args[1]).detach()
         rounded = quantize(weight)
-        kind = get_target_type_str(node, m)
         measure = compute_sqnr(weight, rounded)
         index = str(wrapper.target).split("_")[2]
         for candidate, value in enumerate((weight, rounded)):
             results["model"][_WEIGHT][f"subgraph_{index}_{candidate}"] = [
                 {
                     "res_type": _WEIGHT,
-                    "values": [value],
-                    "prev_node_name": node.name,
-                    "prev_node_target_type": kind,
-                    "ref_node_name": node.name,
-                    "ref_node_target_type": kind,
-                    "index_within_arg": 0,
-                    "index_of_arg": 0,
-                    "fqn": scoped_name(node, m),
+                    **weight_entry(node, m, value),
                     "qconfig_str": "",
                     "comparisons": [measure],
                     "comparison_fn_name": "sqnr",

@@ -201,9 +201,19 @@ def extract_weight_from_node(
         return None
     if extract is None:
         return None
+    return {"type": NSSingleResultValuesType.WEIGHT.value, **weight_entry(node, gm, weight)}
+
+
+def weight_entry(node: Node, gm: GraphModule, weight: Any) -> dict[str, Any]:
+    """A weight with the names of its node, as all entries of weights have them.
+
+    Args:
+        node: the node.
+        gm: the graph module.
+        weight: the weight.
+    """
     kind = get_target_type_str(node, gm)
     return {
-        "type": NSSingleResultValuesType.WEIGHT.value,
         "values": [weight],
         "prev_node_name": node.name,
         "prev_node_target_type": kind,

@@ -87,15 +87,24 @@ def _blocks_of(mod: Any) -> tuple[int, int]:
     return tuple(shape)
 
 
-class _SparseLinear:
-    """The size of the blocks of a layer. The kernels are those of dense weights, so the results are, too."""
+class SparseLinear:
+    """The size of the blocks of a layer, before a dense layer among the bases of a class."""
 
     _FLOAT_MODULE = nn.Linear
+    _version = 1
     _packed_params: Any
 
-    def _prepare(
-        self, in_features: int, out_features: int, blocks: tuple[int, int], bias: bool, dtype: Any
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        row_block_size: int,
+        col_block_size: int,
+        bias: bool = True,
+        dtype: Any = qint8,
     ) -> None:
+        super().__init__(in_features, out_features, bias_=bias)  # type: ignore[call-arg]  # of the dense layer
+        blocks = row_block_size, col_block_size
         if dtype is not qint8:
             raise NotImplementedError(
                 f"Only QINT8 is supported for Sparse Quantized Linear, but dtype is {dtype}"
@@ -128,25 +137,34 @@ class _SparseLinear:
         self._packed_params.set_weight_bias(w, b, row_block_size, col_block_size)
 
     @classmethod
-    def _adopt(cls, mod: Any, qconfig: Any, use_precomputed_fake_quant: bool) -> Any:
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        """The layer for a float `Linear` with zeros in blocks.
+
+        Args:
+            mod: the layer, with `sparse_params` of `squash_mask` and a `qconfig`.
+            use_precomputed_fake_quant: whether to use the scales of training.
+
+        Raises:
+            AssertionError: `mod` is another layer, or its `sparse_params` or `qconfig` is missing.
+        """
         if type(mod) is not cls._FLOAT_MODULE:
             raise AssertionError(
                 f"from_float takes a {cls._FLOAT_MODULE.__name__}, but got {type(mod).__name__}"
             )
         blocks = _blocks_of(mod)
-        if qconfig is None:
+        if getattr(mod, "qconfig", None) is None:
             raise AssertionError("Input float module must have qconfig defined")
         weight = observed_weight(mod, mod.weight, use_precomputed_fake_quant)
         quantizer = weight.quantizer
         zeros = getattr(quantizer, "zero_points", getattr(quantizer, "zero_point", 0))
         if bool(tl_core.as_tensor(zeros).any()):
             raise AssertionError("All weight zero points must map to 0")
-        layer: Any = cls(mod.in_features, mod.out_features, *blocks)  # type: ignore[call-arg]  # of the layer
+        layer = cls(mod.in_features, mod.out_features, *blocks)
         layer.set_weight_bias(weight, mod.bias, *blocks)
         return layer
 
 
-class Linear(_SparseLinear, dense.Linear):
+class Linear(SparseLinear, dense.Linear):
     """`x @ weight.T + bias` of quantized tensors, with a weight that is zero in blocks.
 
     The blocks are part of the state. The kernels are those of dense weights.
@@ -167,20 +185,6 @@ class Linear(_SparseLinear, dense.Linear):
         SparseQuantizedLinear(in_features=8, out_features=4, scale=1.0, zero_point=0, qscheme=torch.per_tensor_affine)
     """
 
-    _version = 1
-
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        row_block_size: int,
-        col_block_size: int,
-        bias: bool = True,
-        dtype: Any = qint8,
-    ) -> None:
-        dense.Linear.__init__(self, in_features, out_features, bias_=bias)
-        self._prepare(in_features, out_features, (row_block_size, col_block_size), bias, dtype)
-
     def _get_name(self) -> str:
         return "SparseQuantizedLinear"
 
@@ -192,6 +196,6 @@ class Linear(_SparseLinear, dense.Linear):
             mod: the layer, with `sparse_params` of `squash_mask` and a `qconfig`.
             use_precomputed_fake_quant: whether to use the scales of training.
         """
-        layer = cls._adopt(mod, getattr(mod, "qconfig", None), use_precomputed_fake_quant)
+        layer = super().from_float(mod, use_precomputed_fake_quant)
         layer.scale, layer.zero_point = observed_qparams(mod)
         return layer
