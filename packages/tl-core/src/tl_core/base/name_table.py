@@ -28,21 +28,23 @@ CORE = "tl_core"
 _OBSERVERS = ("granularity", "histogram_observer", "observer_base", "range_observers", "rangeless_observers")
 # Modules below `ao.`, and theirs below tl_quantization.
 _AO = (
-    "nn:.nn ns:.numeric_suite ns._numeric_suite:.numeric_suite.eager ns._numeric_suite_fx:.numeric_suite.graphs "
-    "ns.fx.graph_matcher:.numeric_suite.subgraphs ns.fx.graph_passes:.numeric_suite.graph_loggers "
-    "ns.fx.mappings:.numeric_suite.related_operators ns.fx.n_shadows_utils:.numeric_suite.n_shadows "
-    "ns.fx.ns_types:.numeric_suite.results ns.fx.pattern_utils:.numeric_suite.fusions "
+    "nn:.nn ns:.numeric_suite ns._numeric_suite:.numeric_suite.eager "
+    "ns._numeric_suite_fx:.numeric_suite.graphs ns.fx.graph_matcher:.numeric_suite.subgraphs "
+    "ns.fx.graph_passes:.numeric_suite.graph_loggers ns.fx.mappings:.numeric_suite.related_operators "
+    "ns.fx.n_shadows_utils:.numeric_suite.n_shadows ns.fx.ns_types:.numeric_suite.results "
+    "ns.fx.pattern_utils:.numeric_suite.fusions "
     "ns.fx.qconfig_multi_mapping:.numeric_suite.qconfig_multi_mapping ns.fx.utils:.numeric_suite.node_facts "
     "ns.fx.weight_utils:.numeric_suite.weights pruning:.pruning quantization: quantization.fx:.graph "
-    "quantization.fx.fusion_patterns:.graph.fuse_handler quantization.fx.lower_to_fbgemm:.compat.lower_to_fbgemm "
+    "quantization.fx.fusion_patterns:.compat.fusion_patterns "
+    "quantization.fx.lower_to_fbgemm:.compat.lower_to_fbgemm "
     "quantization.fx.lower_to_qnnpack:.compat.lower_to_qnnpack quantization.fx.lstm_utils:.compat.lstm_parts "
     "quantization.fx.pattern_utils:.compat.patterns quantization.fx.qconfig_mapping_utils:.compat.qconfigs "
     "quantization.fx.quantization_patterns:.compat.handlers quantization.fx.quantization_types:.utils "
     "quantization.fx.quantize_handler:.compat.handlers quantization.fx.utils:.compat.graph_functions "
     "quantization.pt2e:.export quantization.pt2e.qat_utils:.export.fuse_qat "
-    "quantization.pt2e.representation:.export.reference quantization.pt2e.representation.rewrite:.export.reference "
-    "quantization.pt2e.utils:.export.graph_facts quantization.quantize_jit:.compat.scripts "
-    "quantization.quantizer.utils:.quantizer.configurations"
+    "quantization.pt2e.representation:.export.reference "
+    "quantization.pt2e.representation.rewrite:.export.reference quantization.pt2e.utils:.export.graph_facts "
+    "quantization.quantize_jit:.compat.scripts quantization.quantizer.utils:.quantizer.configurations"
 )  # fmt: skip
 MODULES = {
     "_C._autograd": "tl_autograd.compat.native_names",

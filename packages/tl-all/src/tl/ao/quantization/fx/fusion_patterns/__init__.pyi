@@ -1,2 +1,2 @@
 # Written by `python -m tools.facade_stubs --write`.
-from tl_quantization.graph.fuse_handler import *
+from tl_quantization.compat.fusion_patterns import *
