@@ -3,11 +3,12 @@
 import gc
 import threading
 
-import numpy as np
 import pytest
 
 import tl_core as tl
 from tl_core._C import _Packings
+
+np = pytest.importorskip("numpy", reason="the references are numpy's")
 
 LINEAR = tl.ops.aten.linear.default
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gc
+import math
 import threading
 import weakref
 from typing import ClassVar
 
-import numpy
 import pytest
 
 import tl_core as tl
@@ -68,7 +68,7 @@ def _flat(values):
 
 
 def labelled(*shape, text="a"):
-    size = int(numpy.prod(shape))
+    size = math.prod(shape)
     return Labelled(tl.arange(float(size)).reshape(shape), Label(text, WrapperPlans()))
 
 

@@ -174,9 +174,7 @@ def test_models_that_are_no_pairs():
     with pytest.raises(GraphMatchingException, match="are not related"):
         get_matching_subgraph_pairs(ns._trace(a), ns._trace(b))
     with pytest.raises(GraphMatchingException, match="the same number of layers"):
-        get_matching_subgraph_pairs(
-            ns._trace(a), ns._trace(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)))
-        )
+        get_matching_subgraph_pairs(ns._trace(a), ns._trace(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))))
     with pytest.raises(AssertionError, match="c not found in results"):
         ns.extend_logger_results_with_comparison(
             ns.extract_weights("a", a, "b", a), "a", "c", compute_sqnr, "sqnr"

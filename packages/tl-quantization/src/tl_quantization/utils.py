@@ -23,6 +23,9 @@ from .quant_type import QuantType
 
 __all__ = [
     "MatchAllNode",
+    "NodePattern",
+    "Pattern",
+    "QuantizerCls",
     "activation_dtype",
     "activation_is_dynamically_quantized",
     "activation_is_statically_quantized",
@@ -39,6 +42,11 @@ __all__ = [
     "weight_dtype",
     "weight_is_quantized",
 ]
+
+# Types of annotations. Pairs nest to any depth, so that checkers take any value.
+NodePattern = Any  # a node, or a pair of a node and a pattern of nodes
+Pattern = Any  # a function, a class of modules or a name of a method, or a pair of one and a pattern
+QuantizerCls = Any  # the object that quantizes a graph
 
 _INTEGERS = (quint8, qint8, tl_core.qint32, tl_core.uint8, tl_core.int8, tl_core.int16, tl_core.int32)
 

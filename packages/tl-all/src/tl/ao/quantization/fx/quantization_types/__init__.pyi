@@ -1,2 +1,2 @@
 # Written by `python -m tools.facade_stubs --write`.
-from tl_quantization.utils import *
+from tl_quantization.compat.quantization_types import *

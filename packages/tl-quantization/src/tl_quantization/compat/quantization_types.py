@@ -1,0 +1,7 @@
+"""Types of patterns, under the former name of their module."""
+
+from __future__ import annotations
+
+from ..utils import Pattern, QuantizerCls
+
+__all__ = ["Pattern", "QuantizerCls"]
