@@ -94,6 +94,8 @@ def argument(draw, arg: Arg, shape: list[int], dtype: str) -> Any:
             return draw(st.lists(tensors(shape, own), max_size=3))
         case "Tensor?[]":
             return draw(st.lists(st.none() | tensors(shape, own, True), max_size=3))
+        case "str":
+            return draw(st.sampled_from((*WORDS[arg.name], "no such word")))
         case "int" if arg.name == "dim":
             return draw(dims)
         case "int[]" if "dim" in arg.name:
@@ -102,6 +104,19 @@ def argument(draw, arg: Arg, shape: list[int], dtype: str) -> Any:
             return list(shape)
     return draw(PLAIN[arg.type])
 
+
+_PADDINGS = ("constant", "reflect", "replicate", "circular")
+# What arguments of texts take, by name: a kernel behind the check of its word is called, too.
+WORDS: dict[str, tuple[str, ...]] = {
+    "UPLO": ("L", "U"), "approximate": ("none", "tanh"), "driver": ("gels", "gelsy", "gelsd", "gelss", "gesvd"),
+    "equation": ("ij,jk->ik", "ij->ji", "ii", "...i,i->..."), "indexing": ("ij", "xy"),
+    "interpolation": ("linear", "lower", "higher", "nearest", "midpoint"),
+    "mode": ("reduced", "complete", "r", *_PADDINGS), "norm": ("forward", "backward", "ortho"),
+    "pad_mode": _PADDINGS, "padding": ("valid", "same"),
+    "reduce": ("sum", "prod", "mean", "amax", "amin", "add", "multiply"), "rounding_mode": ("floor", "trunc"),
+    "shape": ("cosines", "triangle", "kaiser", "gaussian", "exponential", "sine"), "side": ("left", "right"),
+    "what": ("a row",),
+}  # fmt: skip
 
 PLAIN: dict[str, st.SearchStrategy] = {
     "Scalar": numbers,
@@ -112,9 +127,6 @@ PLAIN: dict[str, st.SearchStrategy] = {
     "int[]": st.lists(integers, max_size=4),
     "float": st.sampled_from(FLOATS),
     "float[]": st.lists(st.sampled_from(FLOATS), max_size=3),
-    "str": st.sampled_from(
-        ("sum", "prod", "mean", "amax", "amin", "floor", "trunc", "reflect", "no such mode")
-    ),
     "ScalarType": dtypes,
     "Device": st.sampled_from(("cpu", "meta")),
     "Layout": st.just(tl.strided),

@@ -172,3 +172,13 @@ def test_the_gradient_of_bags(name, other, message):
 def test_parts_of_a_single_number_with_any_step() -> None:
     z = tl.as_strided(tl.tensor([1 + 2j]), (1,), (2**62,))
     assert tl.view_as_real(z).tolist() == [[1.0, 2.0]]
+
+
+@pytest.mark.parametrize("sizes", [(), (3,)])
+def test_rows_of_matrices_refuse_fewer_dimensions(sizes):
+    """The row behind `lstsq`, which transforms call, and the public function."""
+    x = tl.ones(sizes)
+    with pytest.raises(RuntimeError, match="at least 2 dimensions"):
+        tl._C._call_operator(("_linalg_lstsq",), x, tl.ones(3, 2), 1e-7, "gelsd")
+    with pytest.raises(RuntimeError, match="at least 2 dimensions"):
+        tl.linalg.lstsq(x, tl.ones(3, 2))

@@ -10,11 +10,24 @@
 
 namespace tl {
 
-inline int64_t rows_of(const Tensor& t) { return t.size(t.dim() - 2); }
-inline int64_t last(const Tensor& t) {
+// Raises if a tensor has too few dimensions for what is asked of it.
+inline void check_dimensions(const Tensor& t, int64_t fewest) {
+  TL_CHECK(t.dim() >= fewest, Runtime, "linalg: expected a tensor with at least ", fewest,
+           " dimensions, got shape ", t.sizes());
+}
+
+inline int64_t rows_of(const Tensor& t) {
+  check_dimensions(t, 2);
+  return t.size(t.dim() - 2);
+}
+inline int64_t last(const Tensor& t) {  // columns of matrices, elements of vectors
+  check_dimensions(t, 1);
   return t.size(t.dim() - 1);
-}  // columns of matrices, elements of vectors
-inline IntSpan batch_of(const Tensor& t) { return t.sizes().first(static_cast<size_t>(t.dim() - 2)); }
+}
+inline IntSpan batch_of(const Tensor& t) {
+  check_dimensions(t, 2);
+  return t.sizes().first(static_cast<size_t>(t.dim() - 2));
+}
 
 // Raises unless the argument holds matrices of floating-point or complex numbers, or square ones.
 void check_matrix(const char* name, const char* argument, const Tensor& t);
