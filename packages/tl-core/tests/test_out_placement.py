@@ -106,7 +106,10 @@ def good_calls(row: Any) -> Iterator[tuple[Any, list[tl.Tensor]]]:
 def wrong_placements(row: Any) -> list[str]:
     form = dict(row.forms())["out"]
     faults = []
-    assert row.name in WITHOUT_CALLS or any(good_calls(row))
+    if row.name not in WITHOUT_CALLS and not any(good_calls(row)):
+        if row_samples.needs_lapack(row):
+            pytest.skip("no LAPACK")
+        raise AssertionError("no good call of this row: give row_samples one")
     for make, results in good_calls(row):
         count = len(list(tensors(make())))
         for placement, i, k in itertools.product([*PLACEMENTS, shifted], range(count), range(len(results))):

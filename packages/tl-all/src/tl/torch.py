@@ -88,11 +88,9 @@ def install() -> None:
     sys.modules["torch"] = tl
     tl.__version__ = tl.version.__version__ = API_VERSION
     tl.__name__ = "torch"
-    _name_functions(sys.modules["tl_core"])
+    _name_functions(import_module("tl_core"))
     for name in ("tl_nn.functional", *_OF_PYTHON, *_OF_MODULES):
-        _watch.watchers[name] = _name_functions
-        if name in sys.modules:
-            _name_functions(sys.modules[name])
+        _follow(name, _name_functions)
     _name_classes_everywhere()
     if os.environ.get("TL_ABSENT") != "error":
         _grafts.absent, finder.absent = _absent_attribute, _absent_module
@@ -271,8 +269,8 @@ def distribution() -> "Distribution":
 
 
 def _follow(name: str, tell: "Callable[[Any], None]") -> None:
-    if name in sys.modules:
-        tell(sys.modules[name])
+    if name in sys.modules:  # another thread may be loading it
+        tell(import_module(name))
     else:
         _watch.watchers[name] = tell
 
