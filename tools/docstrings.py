@@ -53,9 +53,9 @@ def described(doc: str, headings: tuple[str, ...] = _HEADINGS) -> set[str]:
 
 
 def missing(value: Any) -> list[str]:
-    """The arguments that the docstring of a callable leaves out; a class of fields may describe them as attributes."""
-    of_fields = hasattr(value, "_fields") or dataclasses.is_dataclass(value)
-    named = described(inspect.getdoc(value) or "", (*_HEADINGS, "Attributes:") if of_fields else _HEADINGS)
+    """The arguments that the docstring of a callable leaves out; a data class may describe them as attributes."""
+    headings = (*_HEADINGS, "Attributes:") if dataclasses.is_dataclass(value) else _HEADINGS
+    named = described(inspect.getdoc(value) or "", headings)
     return [name for name in arguments(value) if name not in named]
 
 

@@ -55,7 +55,9 @@ def test_an_origin_is_in_tl():
     for module, words in _reexports.table().items():
         try:
             served = importlib.import_module(f"tl.{module}".rstrip("."))
-            lacked = [name for name in (w.partition("=")[0] for w in words.split()) if not hasattr(served, name)]
+            lacked = [
+                name for name in (w.partition("=")[0] for w in words.split()) if not hasattr(served, name)
+            ]
         except ImportError as error:  # a module that tl lacks, or one for another library
             assert not (error.name or "").startswith("tl_"), error
             continue

@@ -22,7 +22,7 @@ __all__ = [
 class BackendValue(NamedTuple):
     """The functions of a kind of agents.
 
-    Attributes:
+    Args:
         construct_rpc_backend_options_handler: makes the settings.
         init_backend_handler: makes the agent.
     """

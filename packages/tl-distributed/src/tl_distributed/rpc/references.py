@@ -26,7 +26,7 @@ T = TypeVar("T")
 class GloballyUniqueId(NamedTuple):
     """A number that no other worker gives out.
 
-    Attributes:
+    Args:
         created_on: the number of the worker.
         local_id: its count.
     """

@@ -21,7 +21,7 @@ _MOST_LAYOUTS = 8192
 class TensorMeta(NamedTuple):
     """Size, strides and type of the whole tensor.
 
-    Attributes:
+    Args:
         shape: the size of each dimension.
         stride: the distance between neighbouring elements of each dimension, in elements.
         dtype: the type of the elements.

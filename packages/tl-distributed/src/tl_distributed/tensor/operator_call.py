@@ -23,7 +23,7 @@ class Operand(NamedTuple):
 class Strategy(NamedTuple):
     """Placements on one mesh dimension.
 
-    Attributes:
+    Args:
         operands: the placement of each operand.
         results: the placement of each result.
         local: takes the arguments of a rank's own call, the number of ranks, and the rank. It changes arguments that

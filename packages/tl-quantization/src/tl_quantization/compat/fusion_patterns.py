@@ -2,6 +2,5 @@
 
 from __future__ import annotations
 
-from ..graph.fuse_handler import DefaultFuseHandler, FuseHandler
-
-__all__ = ["DefaultFuseHandler", "FuseHandler"]
+from ..graph.fuse_handler import DefaultFuseHandler as DefaultFuseHandler
+from ..graph.fuse_handler import FuseHandler as FuseHandler

@@ -2,6 +2,5 @@
 
 from __future__ import annotations
 
-from ..utils import Pattern, QuantizerCls
-
-__all__ = ["Pattern", "QuantizerCls"]
+from ..utils import Pattern as Pattern
+from ..utils import QuantizerCls as QuantizerCls

@@ -1,2 +1,3 @@
 # Written by `python -m tools.facade_stubs --write`.
-from tl_quantization.compat.quantization_types import *
+from tl_quantization.utils import Pattern as Pattern
+from tl_quantization.utils import QuantizerCls as QuantizerCls
