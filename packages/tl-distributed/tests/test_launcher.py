@@ -195,7 +195,9 @@ def test_command_lines(monkeypatch):
 def test_further_options(tmp_path):
     program = tmp_path / "show.py"
     program.write_text(
-        "import os, sys\nprint(__name__, sys.argv[1:], os.environ['LOCAL_RANK'], flush=True)\n"
+        "import os, sys\n"
+        "line = f\"{__name__} {sys.argv[1:]} {os.environ['LOCAL_RANK']}\\n\"\n"
+        "os.write(1, line.encode())  # whole, beside the line of the other rank\n"
     )
     options = ["--standalone", "--run-path", "--virtual-local-rank", "--nproc-per-node", "2"]
     process = launch(
