@@ -182,3 +182,9 @@ def test_rows_of_matrices_refuse_fewer_dimensions(sizes):
         tl._C._call_operator(("_linalg_lstsq",), x, tl.ones(3, 2), 1e-7, "gelsd")
     with pytest.raises(RuntimeError, match="at least 2 dimensions"):
         tl.linalg.lstsq(x, tl.ones(3, 2))
+
+
+@pytest.mark.parametrize("function", [tl.fft.fftfreq, tl.fft.rfftfreq])
+def test_more_frequencies_than_memory_holds(function):
+    with pytest.raises(RuntimeError, match="overflow"):
+        function(sys.maxsize)

@@ -192,7 +192,7 @@ void check_points(const char* name, int64_t n) {
 
 Tensor fftfreq(int64_t n, double d, const FactoryOptions& options, Out out) {
   check_points("fftfreq", n);
-  return copied_out(frequencies(n, (n + 1) / 2, n, d, real_options("fftfreq", options.dtype, options.device)),
+  return copied_out(frequencies(n, n - n / 2, n, d, real_options("fftfreq", options.dtype, options.device)),
                     out);
 }
 
@@ -211,7 +211,7 @@ Tensor shifted(const Tensor& self, Sizes dims, bool back) {
   DimVector by;
   for (const int64_t d : which) {
     const int64_t at = wrap_dim(d, self.dim()), n = self.dim() ? self.size(at) : 1;
-    by.push_back(back ? (n + 1) / 2 : n / 2);
+    by.push_back(back ? n - n / 2 : n / 2);
   }
   return which.empty() ? ops::clone(self) : ops::roll(self, by, which);
 }
