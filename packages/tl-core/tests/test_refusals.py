@@ -188,3 +188,8 @@ def test_rows_of_matrices_refuse_fewer_dimensions(sizes):
 def test_more_frequencies_than_memory_holds(function):
     with pytest.raises(RuntimeError, match="overflow"):
         function(sys.maxsize)
+
+
+def test_strides_of_an_empty_transform():
+    with pytest.raises(RuntimeError, match="overflow"):
+        tl.fft.irfft(tl.ones(2, 0, 2, dtype=tl.complex64), n=2**62, dim=0)

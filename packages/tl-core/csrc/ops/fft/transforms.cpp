@@ -62,7 +62,7 @@ Tensor laid_out(const Tensor& like, IntSpan sizes, IntSpan dims, DType dtype) {
   for (size_t i = order.size(); i-- > 0;) {
     const auto d = static_cast<size_t>(order[i]);
     strides[d] = step;
-    step *= std::max<int64_t>(sizes[d], 1);
+    step = checked_mul(step, std::max<int64_t>(sizes[d], 1));
   }
   return empty_strided(sizes, strides, {dtype, like.device()});
 }
