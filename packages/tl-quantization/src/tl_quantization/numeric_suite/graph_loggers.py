@@ -21,6 +21,7 @@ from .node_facts import (
     get_normalized_nth_input,
     get_number_of_non_param_args,
     get_target_type_str,
+    normalized_arguments,
     op_type_supports_shadowing,
     return_first_non_observer_node,
     scoped_name,
@@ -244,7 +245,7 @@ class _Shadows:
     def _can_copy(self, layer: NSSubgraph) -> bool:
         for node in self.nodes_of(layer):
             count = get_number_of_non_param_args(node, self.gm_a) if node is layer.start_node else 1
-            args, kwargs = _normal(node, self.gm_a)
+            args, kwargs = normalized_arguments(node, self.gm_a)
             if not all(self._is_parameter(arg) for arg in [*args, *kwargs.values()][count:]):
                 return False
         return True
@@ -337,7 +338,7 @@ class _Shadows:
         return result
 
     def _copy_node(self, node: Node, operands: list[Any], prefix: str) -> Node:
-        args, kwargs = _normal(node, self.gm_a)
+        args, kwargs = normalized_arguments(node, self.gm_a)
         values = [*args, *kwargs.values()]
         values = [operands[i] if i < len(operands) else self._copy_argument(v) for i, v in enumerate(values)]
         new_args = tuple(values[: len(args)])
@@ -358,14 +359,6 @@ class _Shadows:
         args = tuple(self._copy_argument(each) for each in node.args)
         name = free_name(self.gm_b, f"{node.name}_shadow_copy_")
         return self.writer.graph.create_node(node.op, node.target, args, {}, name)
-
-
-def _normal(node: Node, gm: GraphModule) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    try:
-        normal = node.normalized_arguments(gm, normalize_to_only_use_kwargs=True)
-    except RuntimeError:
-        normal = None
-    return (node.args, dict(node.kwargs)) if normal is None else (tuple(normal.args), dict(normal.kwargs))
 
 
 def create_a_shadows_b(
@@ -460,5 +453,5 @@ def _shadow(shadows: _Shadows, node: Node, pair: _Pair) -> None:
     result = shadows.copy_layer(pair.layer, values, second, f"{copied.name}_shadow_copy_")
     first = next(iter(logs[0].users)) if logs else None
     for log in logs:
-        getattr(shadows.gm_b, str(log.target)).ref_node_name = first.name  # type: ignore[union-attr]
+        getattr(shadows.gm_b, str(log.target)).ref_node_name = first.name  # type: ignore[union-attr]  # of a log
     writer.log(result, "_ns_logger_a_", result.name, pair.source_a, _OUTPUT)

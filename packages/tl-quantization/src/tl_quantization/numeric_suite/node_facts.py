@@ -77,6 +77,20 @@ def is_observer(module: Any) -> bool:
     return isinstance(module, (ObserverBase, FakeQuantizeBase))
 
 
+def normalized_arguments(node: Node, gm: GraphModule) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a node by the names of its signature where that is known, or as they are.
+
+    Args:
+        node: the node.
+        gm: the graph module.
+    """
+    try:
+        normal = node.normalized_arguments(gm, normalize_to_only_use_kwargs=True)
+    except RuntimeError:  # the types of the arguments decide which overload is called
+        normal = None
+    return (node.args, dict(node.kwargs)) if normal is None else (tuple(normal.args), dict(normal.kwargs))
+
+
 def get_normalized_nth_input(node: Node, gm: GraphModule, idx: int) -> Any:
     """An argument of a node, counted over those by position and then those by keyword.
 
@@ -88,11 +102,7 @@ def get_normalized_nth_input(node: Node, gm: GraphModule, idx: int) -> Any:
     Raises:
         AssertionError: the node has fewer arguments.
     """
-    try:
-        normal = node.normalized_arguments(gm, normalize_to_only_use_kwargs=True)
-    except RuntimeError:  # the types of the arguments decide which overload is called
-        normal = None
-    args, kwargs = (node.args, node.kwargs) if normal is None else (normal.args, normal.kwargs)
+    args, kwargs = normalized_arguments(node, gm)
     values = [*args, *kwargs.values()]
     if idx >= len(values):
         raise AssertionError(f"the node {node.name} has {len(values)} arguments, no argument {idx}")
@@ -130,7 +140,8 @@ def get_node_first_input_and_output_type(
             classes: Any = tuple(table[f"mods_io_type_{name}"])
             return isinstance(module, classes)
 
-        if isinstance(module, logger_cls) or is_observer(module) or is_one_of("fp32_or_int8"):  # type: ignore[arg-type]
+        is_logger = isinstance(module, logger_cls)  # type: ignore[arg-type]  # a class
+        if is_logger or is_observer(module) or is_one_of("fp32_or_int8"):
             return (of_source(),) * 2
         if is_one_of("fp32"):
             return kinds.FP32, kinds.FP32
