@@ -67,8 +67,10 @@ class ClusterSum {
   bool divides_;  // an average of averages is one only if all machines have as many ranks
 
  public:
-  const Reduction between;  // NOLINT(misc-non-private-member-variables-in-classes)
-  const Combiner inside;    // NOLINT(misc-non-private-member-variables-in-classes)
+  // NOLINTBEGIN(misc-non-private-member-variables-in-classes): read where a run's numbers are added
+  const Reduction between;
+  const Combiner inside;
+  // NOLINTEND(misc-non-private-member-variables-in-classes)
 
  private:
   int64_t element_;

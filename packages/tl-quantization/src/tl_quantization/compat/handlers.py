@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-class QuantizeHandler(ABC):  # noqa: B024
+class QuantizeHandler(ABC):  # noqa: B024 - abstract in PyTorch, too
     """The match of a pattern.
 
     Args:

@@ -24,7 +24,7 @@ __all__ = [
 EdgeOrNode: TypeAlias = tuple[Node, Node] | Node
 
 
-class QuantizationSpecBase(ABC):  # noqa: B024
+class QuantizationSpecBase(ABC):  # noqa: B024 - abstract in PyTorch, too
     """The base class of specifications."""
 
 

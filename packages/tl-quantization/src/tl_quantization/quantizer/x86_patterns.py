@@ -229,7 +229,7 @@ def _annotate_pair(node: Node, config: QuantizationConfig | None, is_wanted: Fil
         values = [arg.meta.get("val") if isinstance(arg, Node) else None for arg in node.args]
         if not all(isinstance(value, tl_core.Tensor) for value in values):
             return
-        if values[0].shape != values[1].shape:  # type: ignore[union-attr]
+        if values[0].shape != values[1].shape:  # type: ignore[union-attr]  # of tensors
             return
     _annotate(node, {arg: input_spec(config) for arg in node.args}, ends=True)
 

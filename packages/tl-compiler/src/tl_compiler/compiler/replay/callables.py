@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _abc  # type: ignore[import-not-found]
+import _abc  # type: ignore[import-not-found]  # typeshed lacks it
 import builtins
 import collections
 import functools
