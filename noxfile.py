@@ -462,6 +462,16 @@ def engines(session: nox.Session, library: str) -> None:
     run_tests(session, packages()["tl-distributed"], "tests/test_mpi.py")
 
 
+@nox.session(name="engines-ray")
+def engines_ray(session: nox.Session) -> None:
+    """Jobs that Ray schedules; skipped where the wheel of ray isn't to be had."""
+    install(session, ["tl-distributed"], {"tl-distributed": "test"})
+    wheels = session.run("python", "-m", "pip", "install", "ray>=2.9,<3", success_codes=[0, 1], silent=True)
+    if session.run("python", "-c", "import ray", success_codes=[0, 1], silent=True):
+        session.skip(f"no wheel of ray: {str(wheels).splitlines()[-1]}")
+    run_tests(session, packages()["tl-distributed"], "tests/test_ray.py")
+
+
 @nox.session(name="peer-distributed")
 def peer_distributed(session: nox.Session) -> None:
     """torch's own tests of groups, collectives and data-parallel training on several processes."""
