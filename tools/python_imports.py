@@ -40,6 +40,7 @@ OPERATORS = (
     "_pack_int8",
     "_add_bytes",
     "_quantize_bytes",
+    "_quantized_embedding_bag",
     "_dequantize_bytes",
     "_weight_int",
     "_convert_weight_to_int4pack_for_cpu",

@@ -126,6 +126,35 @@ def test_quantized_tensors_there_and_back(tmp_path):
     assert not globals_
 
 
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_integers_of_less_than_a_byte(weights_only, tmp_path):
+    narrow = tl.load(DATA / "narrow.pt", weights_only=weights_only)  # by PyTorch
+    assert narrow.dtype is tl.quint4x2 and narrow.qscheme() is tl.per_channel_affine_float_qparams
+    numbers = [[-1.5, -1.5, -1, 0], [1.05, 1.75, 3.15, 3.85], [5, 6, 7, 8]]
+    assert tl.allclose(narrow.dequantize(), tl.tensor(numbers))
+    floating = tl.ones(2), tl.zeros(2), 0
+    smaller = tl.quantize_per_channel(tl.arange(6.0).reshape(2, 3), *floating, tl.quint2x4)
+    tl.save({"narrow": narrow, "smaller": smaller}, tmp_path / "state.pt")
+    again = tl.load(tmp_path / "state.pt", weights_only=weights_only)
+    assert tl.equal(again["narrow"].int_repr(), narrow.int_repr())
+    assert again["smaller"].dequantize().tolist() == [[0, 1, 2], [3, 3, 3]]
+    sharded.save({"q": narrow}, checkpoint_id=tmp_path / "step", no_dist=True)
+    into = {"q": tl.quantize_per_channel(tl.zeros(3, 4), tl.ones(3), tl.zeros(3), 0, tl.quint4x2)}
+    sharded.load(into, checkpoint_id=tmp_path / "step", no_dist=True)
+    assert tl.equal(into["q"].dequantize(), narrow.dequantize())
+
+
+@pytest.mark.parametrize("size", [b"K\x05K\x04", b"K\x02K\x04", b"J\xff\xff\xff\xffK\x04"])
+def test_integers_that_do_not_fill_their_storage_are_refused(size, tmp_path):
+    with zipfile.ZipFile(DATA / "narrow.pt") as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(tmp_path / "narrow.pt", "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data.replace(b"K\x03K\x04\x86", size + b"\x86"))
+    with pytest.raises(pickle.UnpicklingError, match="4 bits must fill its storage"):
+        tl.load(tmp_path / "narrow.pt")
+
+
 def zeros(*size, dtype=tl.quint8):
     return tl.quantize_per_tensor(tl.zeros(*size), 1.0, 0, dtype)
 

@@ -35,6 +35,18 @@ BYTE_CALLS: dict[str, list[Any]] = {
     "_weight_int8pack_mm": [lambda b: (tl.ones(b, 4), byte(b + 1, 4, dtype=tl.int8), tl.ones(b + 1))],
     "_convert_weight_to_int4pack_for_cpu": [lambda b: (byte(16 * b, 2 * b, dtype=tl.int32), 1)],
     "_weight_int4pack_mm_for_cpu": [lambda b: (tl.ones(b, 32), byte(16 * b, 16), 32, tl.ones(1, 16 * b, 2))],
+    "_quantized_embedding_bag": [
+        lambda b: (byte(b, b + 8), 8, tl.zeros(b, dtype=tl.int64), tl.tensor([0])),
+        lambda b: (
+            byte(3, b + 4),
+            2,
+            tl.zeros(4, dtype=tl.int32),
+            tl.zeros(b + 1, dtype=tl.int64),
+            1,
+            None,
+            True,
+        ),
+    ],
     "_dequantize_bytes": [lambda b: (byte(b, 2), 1.0, 0)],
     "_add_bytes": [lambda b: (byte(b, 2), 1.0, 0, byte(b, 2), 1.0, 0, 1.0, 0)],
 }

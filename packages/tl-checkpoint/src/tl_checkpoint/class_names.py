@@ -46,6 +46,8 @@ QUANTIZED = {
     "quint8": StorageType("QUInt8Storage", tl_core.uint8),
     "qint8": StorageType("QInt8Storage", tl_core.int8),
     "qint32": StorageType("QInt32Storage", tl_core.int32),
+    "quint4x2": StorageType("QUInt4x2Storage", tl_core.quint4x2),
+    "quint2x4": StorageType("QUInt2x4Storage", tl_core.quint2x4),
 }
 STORAGES |= {f"torch.{kind.name}": kind for kind in QUANTIZED.values()}
 

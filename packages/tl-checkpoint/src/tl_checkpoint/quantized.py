@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import pickle
 from collections import OrderedDict
 from typing import Any
@@ -21,19 +22,15 @@ _VALUES = (
     *("per_tensor_affine", "per_tensor_symmetric", "per_channel_affine"),
     *("per_channel_symmetric", "per_channel_affine_float_qparams"),
 )
-_NARROW = ("QUInt4x2Storage", "QUInt2x4Storage")
+_NARROW = {"quint4x2": 4, "quint2x4": 2}  # the bits of elements that share a byte
 
 
 def scheme(full: str) -> Any:
     """The quantization scheme for a path; None for other paths.
 
-    Raises UnpicklingError if tl-quantization isn't installed, and for a storage that tl lacks.
+    Raises UnpicklingError if tl-quantization isn't installed.
     """
     module, _, name = full.rpartition(".")
-    if module == "torch" and name in _NARROW:
-        raise pickle.UnpicklingError(
-            f"the file holds {full}: tl has no quantized elements of less than a byte"
-        )
     return getattr(_module("dtypes"), name) if module == "torch" and name in _VALUES else None
 
 
@@ -69,11 +66,31 @@ def tensor(
         requires_grad: whether gradients are recorded.
         backward_hooks: must be empty.
     """
-    integers = rebuild.tensor(storage, offset, size, stride)
-    names = [name for name, kind in QUANTIZED.items() if kind.dtype is integers.dtype]
+    names = [name for name, kind in QUANTIZED.items() if kind.dtype is getattr(storage, "dtype", None)]
     if not names or requires_grad or type(parameters) is not tuple or not parameters:
         raise pickle.UnpicklingError("a quantized tensor is made of something else")
-    return _module("tensor").made_of(integers, _quantizer(names[0], integers, *parameters))
+    name = names[0]
+    if name in _NARROW:
+        integers = _unpack(storage, offset, size, stride, _NARROW[name])
+    else:
+        integers = rebuild.tensor(storage, offset, size, stride)
+    return _module("tensor").made_of(integers, _quantizer(name, integers, *parameters))
+
+
+def _unpack(storage: Any, offset: Any, size: Any, stride: Any, bits: int) -> Any:
+    """The integers of a storage in which several share a byte."""
+    count = math.prod(size) if type(size) is tuple and all(type(n) is int and n >= 0 for n in size) else -1
+    memory = storage.untyped()
+    packed = tl_core.empty(0, dtype=tl_core.uint8, device=memory.device).set_(memory)
+    if offset != 0 or count < 0 or packed.numel() != -(-count * bits // 8):
+        raise pickle.UnpicklingError(
+            f"a quantized tensor with elements of {bits} bits must fill its storage, but has the size {size} and the "
+            f"offset {offset} in {packed.numel()} bytes"
+        )
+    integers = _module("packing").unpack_bits(packed, bits, count).reshape(size)
+    if stride != integers.stride():
+        raise pickle.UnpicklingError(f"a quantized tensor with elements of {bits} bits must be contiguous")
+    return integers
 
 
 def _quantizer(name: str, integers: Any, scheme: Any, *rest: Any) -> Any:
@@ -82,7 +99,11 @@ def _quantizer(name: str, integers: Any, scheme: Any, *rest: Any) -> Any:
     if scheme is dtypes.per_tensor_affine and tuple(map(type, rest)) == (float, int):
         return quantizer.PerTensor(*rest, dtype)
     if scheme in (dtypes.per_channel_affine, dtypes.per_channel_affine_float_qparams) and len(rest) == 3:
-        floating, axis = scheme is not dtypes.per_channel_affine, rest[2]
+        # PyTorch names per_channel_affine for both schemes.
+        floating = (
+            scheme is not dtypes.per_channel_affine or getattr(rest[1], "dtype", None) is tl_core.float32
+        )
+        axis = rest[2]
         scales = _channels(rest[0], tl_core.float32 if floating else tl_core.float64)
         zeros = _channels(rest[1], tl_core.float32 if floating else tl_core.int64)
         fits = type(axis) is int and 0 <= axis < integers.dim()
@@ -112,7 +133,8 @@ def is_quantized_dtype(dtype: Any) -> bool:
 
 def new(size: Any, dtype: Any) -> Any:
     """A quantized tensor to read into; `copy_` of a quantized tensor also copies the scales."""
-    integers = tl_core.empty(size, dtype=QUANTIZED[str(dtype).removeprefix("torch.")].dtype)
+    name = str(dtype).removeprefix("torch.")
+    integers = tl_core.empty(size, dtype=tl_core.uint8 if name in _NARROW else QUANTIZED[name].dtype)
     return _module("tensor").made_of(integers, _module("tensor_quantizer").PerTensor(1.0, 0, dtype))
 
 
@@ -126,6 +148,12 @@ def parts(t: Any) -> tuple[Any, str, tuple[Any, ...]]:
         numbers = (quantizer.scales, quantizer.zero_points, quantizer.axis)
     else:
         numbers = (float(quantizer.scale), int(quantizer.zero_point))
-    geometry = (integers.storage_offset(), tuple(integers.shape), integers.stride())
-    path = f"torch.{QUANTIZED[str(quantizer.dtype).removeprefix('torch.')].name}"
+    name = str(quantizer.dtype).removeprefix("torch.")
+    path = f"torch.{QUANTIZED[name].name}"
+    if name in _NARROW:
+        integers = integers.contiguous()
+        geometry = (0, tuple(integers.shape), integers.stride())
+        integers = t.int_repr()
+    else:
+        geometry = (integers.storage_offset(), tuple(integers.shape), integers.stride())
     return integers, path, (*geometry, (quantizer.scheme, *numbers), False, OrderedDict())

@@ -149,6 +149,7 @@ if TYPE_CHECKING:
         _neg_view,
         _pack_int8,
         _quantize_bytes,
+        _quantized_embedding_bag,
         _softmax,
         _weight_int4pack_mm_for_cpu,
         _weight_int8pack_mm,

@@ -39,6 +39,7 @@ __getattr__, __dir__, __all__ = attach(
     {
         "dtypes": (
             "QScheme",
+            "bits_of",
             "bounds",
             "is_quantized_dtype",
             "per_channel_affine",
@@ -49,6 +50,8 @@ __getattr__, __dir__, __all__ = attach(
             "qint8",
             "qint32",
             "quantized_dtype",
+            "quint2x4",
+            "quint4x2",
             "quint8",
             "storage_dtype",
         ),
@@ -162,6 +165,7 @@ __getattr__, __dir__, __all__ = attach(
             "per_channel_dynamic_qconfig",
             "qconfig_equals",
         ),
+        "packing": ("pack_bits", "unpack_bits"),
         "qconfig_mapping": (
             "QConfigMapping",
             "get_default_qat_qconfig_mapping",

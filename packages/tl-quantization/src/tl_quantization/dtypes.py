@@ -9,6 +9,7 @@ import tl_core
 
 __all__ = [
     "QScheme",
+    "bits_of",
     "bounds",
     "is_quantized_dtype",
     "per_channel_affine",
@@ -19,6 +20,8 @@ __all__ = [
     "qint8",
     "qint32",
     "quantized_dtype",
+    "quint2x4",
+    "quint4x2",
     "quint8",
     "storage_dtype",
 ]
@@ -43,6 +46,10 @@ quint8 = tl_core.quint8
 qint8 = tl_core.qint8
 #: Integers of 32 bits.
 qint32 = tl_core.qint32
+#: Integers from 0 to 15, two of which share a byte in files and in `int_repr`.
+quint4x2 = tl_core.quint4x2
+#: Integers from 0 to 3, four of which share a byte in files and in `int_repr`.
+quint2x4 = tl_core.quint2x4
 
 #: One scale and one zero point.
 per_tensor_affine = QScheme("per_tensor_affine")
@@ -55,8 +62,9 @@ per_channel_symmetric = QScheme("per_channel_symmetric")
 #: A scale and a zero point, both floating numbers, for each slice along an axis.
 per_channel_affine_float_qparams = QScheme("per_channel_affine_float_qparams")
 
-_STORAGE = {quint8: tl_core.uint8, qint8: tl_core.int8, qint32: tl_core.int32}
-_BY_STORAGE = {storage: dtype for dtype, storage in _STORAGE.items()}
+_BY_STORAGE = {tl_core.uint8: quint8, tl_core.int8: qint8, tl_core.int32: qint32}
+_BITS = {quint4x2: 4, quint2x4: 2}  # of types smaller than a byte
+_STORAGE = {dtype: storage for storage, dtype in _BY_STORAGE.items()} | dict.fromkeys(_BITS, tl_core.uint8)
 
 
 def is_quantized_dtype(dtype: Any) -> bool:
@@ -96,11 +104,26 @@ def storage_dtype(dtype: Any) -> Any:
     return _STORAGE.get(dtype, dtype)
 
 
+def bits_of(dtype: Any) -> int:
+    """The bits of an integer of a quantized type.
+
+    Args:
+        dtype: the quantized type.
+
+    Example:
+        >>> bits_of(quint4x2), bits_of(qint32)
+        (4, 32)
+    """
+    return _BITS.get(dtype) or 8 * int(_STORAGE[dtype].itemsize)
+
+
 def bounds(dtype: tl_core.dtype) -> tuple[int, int]:
     """The smallest and the largest integer of a quantized type.
 
     >>> bounds(qint8)
     (-128, 127)
     """
+    if dtype in _BITS:
+        return 0, (1 << _BITS[dtype]) - 1
     limits = tl_core.iinfo(dtype)
     return limits.min, limits.max

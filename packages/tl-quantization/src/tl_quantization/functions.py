@@ -11,7 +11,7 @@ from tl_core.base.keyword_names import also_named
 from tl_core.overrides import overridable
 
 from . import operators
-from .dtypes import bounds, is_quantized_dtype, qint32, quantized_dtype
+from .dtypes import bits_of, bounds, is_quantized_dtype, qint32, quantized_dtype
 from .qparams import choose_qparams
 from .tensor import QuantizedTensor, made_of
 from .tensor_quantizer import PerChannel, PerTensor
@@ -70,7 +70,8 @@ def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> 
 def _checked_kind(name: str, dtype: Any) -> tl_core.dtype:
     if not is_quantized_dtype(dtype):
         raise RuntimeError(
-            f"{name}: dtype must be torch.quint8, torch.qint8 or torch.qint32, but got {dtype}"
+            f"{name}: dtype must be torch.quint8, torch.qint8, torch.qint32, torch.quint4x2 or torch.quint2x4, "
+            f"but got {dtype}"
         )
     kind: tl_core.dtype = dtype
     return kind
@@ -99,7 +100,8 @@ def quantize_per_channel(
         scales, zero_points (Tensor, shape (input.shape[axis],)): Zero points are integers; floating ones give
             `per_channel_affine_float_qparams`.
         axis (int): The axis of the channels, from 0.
-        dtype (quantized dtype): `quint8`, `qint8` or `qint32`, which takes integer zero points only.
+        dtype (quantized dtype): `quint8`, `qint8`, or `qint32`, which takes integer zero points only, or `quint4x2` or
+            `quint2x4`, which take floating zero points only.
 
     Raises:
         RuntimeError: If there aren't as many scales and zero points as channels, or an argument is of a type that
@@ -128,6 +130,8 @@ def quantize_per_channel(
     floating = zero_points.is_floating_point()
     if floating and kind is qint32:
         raise RuntimeError("quantize_per_channel: zero_points of torch.qint32 must be integers")
+    if not floating and bits_of(kind) < 8:
+        raise NotImplementedError(f"quantize_per_channel: zero_points of {kind} must be floating numbers")
     types = (tl_core.float32, tl_core.float32) if floating else (tl_core.float64, tl_core.int64)
     quantizer = PerChannel(scales.to(types[0]), zero_points.to(types[1]), axis, kind)
     return made_of(quantizer.integers(input), quantizer)

@@ -114,23 +114,24 @@ def choose_qparams_optimized(
         )
     x = input.reshape(-1)[:numel].to(tl_core.float32)
     low, high = x.amin(), x.amax()
-    step = (high - low) / n_bins
+    best, least = (low, high), _loss(x, low, high, bit_width)
+    step, loss = (high - low) / n_bins, least
     least_width = int(n_bins * (1.0 - ratio)) * step
-    loss = _loss(x, low, high, bit_width)
     while low + least_width < high:
         raised, lowered = _loss(x, low + step, high, bit_width), _loss(x, low, high - step, bit_width)
-        if loss < raised and loss < lowered:
-            break
+        if loss < raised and loss < lowered and loss < least:  # the best of several local minima
+            best, least = (low, high), loss
         if raised < lowered:
             low, loss = low + step, raised
         else:
             high, loss = high - step, lowered
-    return high.reshape(1), low.reshape(1)
+    return best[1].reshape(1), best[0].reshape(1)
 
 
 def _loss(x: Tensor, low: Tensor, high: Tensor, bits: int) -> Tensor:
-    """The distance of numbers from their rounded values in this range."""
+    """The distance of numbers from their rounded values in this range. Float16 holds its beginning and the step."""
     most = 2**bits - 1
-    scale = (high - low) / most
+    low = low.half().float()
+    scale = ((high - low) / most if high != low else tl_core.ones_like(low)).half().float()
     steps = ((x - low) * (1.0 / scale if scale != 0 else 1.0)).round().clamp(0, most)
     return (x - (steps * scale + low)).square().sum().sqrt()

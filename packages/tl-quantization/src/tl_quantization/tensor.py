@@ -17,7 +17,8 @@ from tl_core import Tensor
 from tl_core.base.rule_table import RuleTable
 from tl_core.overrides import DisableTorchFunctionSubclass, made_of_others
 
-from .dtypes import QScheme, storage_dtype
+from .dtypes import QScheme, bits_of, storage_dtype
+from .packing import pack_bits
 from .tensor_quantizer import PerChannel, PerTensor, Quantizer
 
 __all__ = ["QuantizedTensor", "implements", "integers_of", "made_of"]
@@ -76,8 +77,9 @@ class QuantizedTensor(Tensor):
         return True
 
     def int_repr(self) -> Tensor:
-        """The integers, as a plain tensor of its own."""
-        return integers_of(self).clone()
+        """The integers, as a plain tensor of its own; those of less than a byte are packed into a vector of bytes."""
+        integers, bits = integers_of(self), bits_of(self.dtype)
+        return pack_bits(integers.flatten(), bits) if bits < 8 else integers.clone()
 
     def dequantize(self) -> Tensor:
         """The numbers of the integers, as float32."""
@@ -128,12 +130,12 @@ class QuantizedTensor(Tensor):
     __str__ = __repr__
 
     def __deepcopy__(self, memo: dict[int, Any]) -> QuantizedTensor:
-        copy = made_of(self.int_repr(), self.quantizer)
+        copy = made_of(integers_of(self).clone(), self.quantizer)
         memo[id(self)] = copy
         return copy
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return made_of, (self.int_repr(), self.quantizer)
+        return made_of, (integers_of(self).clone(), self.quantizer)
 
 
 def integers_of(x: Tensor) -> Tensor:

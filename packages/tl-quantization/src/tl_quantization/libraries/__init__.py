@@ -14,5 +14,5 @@ def load_all() -> None:
         >>> packets.quantized.linear
         <OpOverloadPacket(op='quantized.linear')>
     """
-    for name in ("pointwise", "linear", "convolution", "decomposed"):
+    for name in ("pointwise", "linear", "convolution", "embedding", "decomposed"):
         import_module(f"{__name__}.{name}")

@@ -10,6 +10,7 @@ from tl_quantization import tensor as tensor
 from tl_quantization import tensor_quantizer as tensor_quantizer
 from tl_quantization import weight_only as weight_only
 from tl_quantization.dtypes import QScheme as QScheme
+from tl_quantization.dtypes import bits_of as bits_of
 from tl_quantization.dtypes import bounds as bounds
 from tl_quantization.dtypes import is_quantized_dtype as is_quantized_dtype
 from tl_quantization.dtypes import per_channel_affine as per_channel_affine
@@ -20,6 +21,8 @@ from tl_quantization.dtypes import per_tensor_symmetric as per_tensor_symmetric
 from tl_quantization.dtypes import qint8 as qint8
 from tl_quantization.dtypes import qint32 as qint32
 from tl_quantization.dtypes import quantized_dtype as quantized_dtype
+from tl_quantization.dtypes import quint2x4 as quint2x4
+from tl_quantization.dtypes import quint4x2 as quint4x2
 from tl_quantization.dtypes import quint8 as quint8
 from tl_quantization.dtypes import storage_dtype as storage_dtype
 from tl_quantization.export.modes import allow_exported_model_train_eval as allow_exported_model_train_eval

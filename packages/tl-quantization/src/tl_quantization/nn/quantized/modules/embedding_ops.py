@@ -8,11 +8,11 @@ import tl_core
 from tl_core import Tensor
 from tl_nn import functional as F
 
-from ....dtypes import quint8
+from ....dtypes import quint4x2, quint8
 from ....functions import quantize_per_channel
+from ....packed.embedding import PackedEmbedding
 from ....qconfig import float_qparams_weight_only_qconfig
-from ....tensor import integers_of
-from ....tensor_quantizer import PerChannel, PerTensor
+from ....tensor import QuantizedTensor
 from .utils import WeightedQuantizedModule, numbers_of, pop_entries, quantized_weight, weight_observer
 
 __all__ = ["Embedding", "EmbeddingBag"]
@@ -26,7 +26,7 @@ class Embedding(WeightedQuantizedModule):
         padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse: As of `tl_nn.Embedding`. Only shown in
             the representation, as the layer doesn't train.
         _weight (QuantizedTensor, optional): The table.
-        dtype (quantized dtype): `quint8`.
+        dtype (quantized dtype): `quint8` or `quint4x2`.
 
     Example:
         >>> import tl_core
@@ -47,17 +47,17 @@ class Embedding(WeightedQuantizedModule):
         dtype: Any = quint8,
     ) -> None:
         super().__init__()
-        if dtype is not quint8:
-            raise NotImplementedError(f"dtype must be torch.quint8, but got {dtype}")
+        if dtype not in (quint8, quint4x2):
+            raise NotImplementedError(f"dtype must be torch.quint8 or torch.quint4x2, but got {dtype}")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.scale, self.zero_point = 1.0, 0
-        self.set_weight(_empty_rows(num_embeddings, embedding_dim) if _weight is None else _weight)
+        self.set_weight(_empty_rows(num_embeddings, embedding_dim, dtype) if _weight is None else _weight)
 
     def _get_name(self) -> str:
         return f"Quantized{type(self).__name__}"
 
     def extra_repr(self) -> str:
-        kind, scheme = self._weight.dtype, self._weight.qscheme()
+        kind, scheme = self._packed.quantizer.dtype, self._packed.quantizer.scheme
         sizes = f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}"
         return f"{sizes}, dtype={kind}, qscheme={scheme}"
 
@@ -66,11 +66,18 @@ class Embedding(WeightedQuantizedModule):
         shape = (self.num_embeddings, self.embedding_dim)
         if tuple(numbers_of(w).shape) != shape:
             raise ValueError(f"weight must have shape {shape}, but got {tuple(w.shape)}")
-        self.set_weight_bias(w, None)
+        self._packed = PackedEmbedding(numbers_of(w))
+
+    def weight(self) -> QuantizedTensor:
+        """The table, as a tensor of its own."""
+        return self._packed.weight()
+
+    def bias(self) -> None:
+        """None."""
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        destination[prefix + "_packed_params.dtype"] = self._weight.dtype
-        destination[prefix + "_packed_params._packed_weight"] = self._weight
+        destination[prefix + "_packed_params.dtype"] = self._packed.quantizer.dtype
+        destination[prefix + "_packed_params._packed_weight"] = self.weight()
 
     def _load_from_state_dict(
         self,
@@ -89,16 +96,7 @@ class Embedding(WeightedQuantizedModule):
 
     def forward(self, indices: Tensor) -> Tensor:
         """The rows at the indices, as float32."""
-        return self._rows(indices).reshape(*indices.shape, self.embedding_dim)
-
-    def _rows(self, indices: Tensor) -> Tensor:
-        """The numbers of the rows at all indices, one after another: only these rows are dequantized."""
-        flat, quantizer = indices.flatten(), self._weight.quantizer
-        rows = tl_core.embedding(integers_of(self._weight), flat)
-        if isinstance(quantizer, PerTensor):
-            return quantizer.numbers(rows)
-        scales, zeros = quantizer.scales[flat], quantizer.zero_points[flat]
-        return PerChannel(scales, zeros, 0, quantizer.dtype).numbers(rows)
+        return self._packed.rows(indices)
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
@@ -107,15 +105,15 @@ class Embedding(WeightedQuantizedModule):
         Raises:
             AssertionError: If the configuration has no floating zero points.
         """
-        module = cls(mod.num_embeddings, mod.embedding_dim)
-        module.set_weight(_observed_rows(mod, use_precomputed_fake_quant))
-        return module
+        table = _observed_rows(mod, use_precomputed_fake_quant)
+        return cls(mod.num_embeddings, mod.embedding_dim, _weight=table, dtype=table.dtype)
 
     @classmethod
     def from_reference(cls, ref_embedding: Any) -> Any:
         """The layer for one that keeps a float table and how to quantize it (`get_quantized_weight()`)."""
         table = ref_embedding.get_quantized_weight()
-        return cls(ref_embedding.num_embeddings, ref_embedding.embedding_dim, _weight=table)
+        rows, columns = ref_embedding.num_embeddings, ref_embedding.embedding_dim
+        return cls(rows, columns, _weight=table, dtype=table.dtype)
 
 
 class EmbeddingBag(Embedding):
@@ -128,7 +126,7 @@ class EmbeddingBag(Embedding):
         max_norm, norm_type, scale_grad_by_freq, sparse: As of `tl_nn.EmbeddingBag`. Only shown in
             the representation, as the layer doesn't train.
         _weight (QuantizedTensor, optional): The table.
-        dtype (quantized dtype): `quint8`.
+        dtype (quantized dtype): `quint8` or `quint4x2`.
     """
 
     def __init__(
@@ -157,33 +155,39 @@ class EmbeddingBag(Embedding):
         """The bags, as float32. Raises ValueError for a mapping of pruned rows."""
         if compressed_indices_mapping is not None:
             raise ValueError("compressed_indices_mapping must be None: tables keep all their rows")
-        rows, numbers = self._rows(indices), tl_core.arange(indices.numel(), dtype=indices.dtype)
-        return F.embedding_bag(
-            numbers.reshape(indices.shape), rows, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
+        if self.mode == "max":
+            rows, numbers = self._packed.rows(indices.flatten()), tl_core.arange(indices.numel())
+            return F.embedding_bag(
+                numbers.reshape(indices.shape), rows, offsets, mode="max", per_sample_weights=per_sample_weights,
+                include_last_offset=self.include_last_offset,
+            )  # fmt: skip
+        return self._packed.bags(
+            indices, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
             include_last_offset=self.include_last_offset,
         )  # fmt: skip
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The layer for a float one, or one that was trained with rounding."""
-        last = mod.include_last_offset
-        module = cls(mod.num_embeddings, mod.embedding_dim, mode=mod.mode, include_last_offset=last)
-        module.set_weight(_observed_rows(mod, use_precomputed_fake_quant))
-        return module
+        table = _observed_rows(mod, use_precomputed_fake_quant)
+        return cls(
+            mod.num_embeddings, mod.embedding_dim, mode=mod.mode, include_last_offset=mod.include_last_offset,
+            _weight=table, dtype=table.dtype,
+        )  # fmt: skip
 
     @classmethod
     def from_reference(cls, ref_embedding: Any) -> Any:
         """The layer for one that keeps a float table and how to quantize it (`get_quantized_weight()`)."""
+        table = ref_embedding.get_quantized_weight()
         return cls(
             ref_embedding.num_embeddings, ref_embedding.embedding_dim, mode=ref_embedding.mode,
-            include_last_offset=ref_embedding.include_last_offset, _weight=ref_embedding.get_quantized_weight(),
+            include_last_offset=ref_embedding.include_last_offset, _weight=table, dtype=table.dtype,
         )  # fmt: skip
 
 
-def _empty_rows(rows: int, columns: int) -> Any:
-    return quantize_per_channel(
-        tl_core.zeros(rows, columns), tl_core.ones(rows), tl_core.zeros(rows), 0, quint8
-    )
+def _empty_rows(rows: int, columns: int, dtype: Any) -> QuantizedTensor:
+    zeros = tl_core.zeros(rows, columns)
+    return quantize_per_channel(zeros, tl_core.ones(rows), tl_core.zeros(rows), 0, dtype)
 
 
 def _observed_rows(mod: Any, precomputed: bool) -> Any:
