@@ -134,3 +134,37 @@ def _spread(x: Any) -> Any:
     import torch
 
     return torch.stack([x, x], -1)[..., 0]
+
+
+def coordinate_tensor(
+    size: Sequence[int], sparse_dims: int, count: int, is_uncoalesced: bool, device: Any, dtype: Any
+) -> tuple[Any, Any, Any]:
+    """A random tensor of coordinates, its indices and its values.
+
+    Args:
+        size: the sizes: of the coordinates, and of each value.
+        sparse_dims: how many of the first sizes are those of coordinates.
+        count: how many values it has; none if a size of the coordinates is 0.
+        is_uncoalesced: whether each coordinate occurs twice.
+        device: the device.
+        dtype: the type of the values.
+    """
+    import torch
+
+    number = 0 if 0 in size[:sparse_dims] else count
+    extents = torch.tensor(size[:sparse_dims], dtype=torch.float64).unsqueeze(1)
+    indices = (torch.rand(sparse_dims, number, dtype=torch.float64) * extents).to(torch.int64)
+    values = torch.testing.make_tensor(
+        [number, *size[sparse_dims:]], device=device, dtype=dtype, low=-1, high=1
+    )
+    if is_uncoalesced:
+        indices, values = torch.cat([indices, indices], 1), torch.cat([values, values.flip(0)])
+    result = torch.sparse_coo_tensor(indices, values, torch.Size(size), device=device)
+    result = result if is_uncoalesced else result.coalesce()
+    return result, result._indices().clone(), result._values().clone()
+
+
+def is_sorted(x: Any) -> bool:
+    """Whether the coordinates of a tensor rise, so that each occurs once."""
+    columns = [tuple(column) for column in x._indices().t().tolist()]
+    return all(first < second for first, second in itertools.pairwise(columns))

@@ -11,6 +11,7 @@ import functools
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import inspect
 import itertools
 import tempfile
@@ -19,7 +20,7 @@ import unittest
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tools.peer_tests import device_tests
+from tools.peer_tests import device_tests, sparse_samples
 from tools.peer_tests.test_case import TestCase
 
 INTERNAL = "torch.testing._internal"
@@ -181,10 +182,13 @@ def _names() -> dict[str, Any]:
         "CriterionTest": TableTest,
         "NNTestCase": ModuleTestCase,
         "TEST_NUMPY": True,
+        "TEST_SCIPY": importlib.util.find_spec("scipy") is not None,
         "IS_LINUX": True,
         "SEED": 1234,
         "GRADCHECK_NONDET_TOL": 0.0,
         "parametrize": device_tests.parametrize,
+        "coalescedonoff": device_tests.parametrize("coalesced", (True, False)),
+        "is_coalesced_indices": sparse_samples.is_sorted,
         "subtest": device_tests.Subtest,
         "dtypes": device_tests.dtypes,
         "dtypesIfCPU": device_tests.dtypes_of_cpu,

@@ -6,7 +6,7 @@ import unittest
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tools.peer_tests.sparse_samples import SparseSamples
+from tools.peer_tests.sparse_samples import SparseSamples, coordinate_tensor
 
 
 class TestCase(SparseSamples, unittest.TestCase):
@@ -74,6 +74,25 @@ class TestCase(SparseSamples, unittest.TestCase):
     def assertEqualIgnoreType(self, first: Any, second: Any, **options: Any) -> None:
         """Compares values of any dtype."""
         self.assertEqual(first, second, **{**options, "exact_dtype": False})
+
+    def assertWarnsOnceRegex(self, category: type[Warning], regex: str = "") -> Any:
+        """A context in which a warning is given."""
+        return self.assertWarnsRegex(category, regex)
+
+    def genSparseTensor(
+        self,
+        size: Any,
+        sparse_dim: int,
+        nnz: int,
+        is_uncoalesced: bool,
+        device: Any = "cpu",
+        dtype: Any = None,
+    ) -> Any:
+        """A random tensor of coordinates, its indices and its values."""
+        import torch
+
+        kind = torch.float64 if dtype is None else dtype
+        return coordinate_tensor(size, sparse_dim, nnz, is_uncoalesced, device, kind)
 
     def assertGreaterAlmostEqual(self, first: float, second: float, **digits: Any) -> None:
         """Raises unless a number is larger than another, or as large."""

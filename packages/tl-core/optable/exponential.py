@@ -228,7 +228,7 @@ ROWS = [
     Pointwise(
         "special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", inputs=2, cpu="xlog1py",
         to="float", dtypes="float", loops="wide",
-        inplace=False, out=False, method=False, namespace="_special",
+        inplace=False, method=False, namespace="_special",
         grad={"other": "g * self / (other + 1)"},
         expr="x * log1p(y)", ref="scipy.special.xlog1py", samples=real(0.2, 4),
         doc="x log(1 + y), and 0 where x is 0.",

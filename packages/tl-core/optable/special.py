@@ -42,7 +42,6 @@ def _two_numbers(name: str, doc: str, args: tuple[str, str], grad, **fields):
         Pointwise(
             f"special_{name}.{first}_scalar(Scalar {first}, Tensor {second}) -> Tensor",
             grad=own,
-            out=False,
             **shared,
         ),
     ]

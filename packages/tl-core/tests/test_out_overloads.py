@@ -322,3 +322,37 @@ def test_out_forms_of_rows_have_the_names_of_PyTorch():
         tl.eq(X, X, out=flags)
         tl.pow(X, 2, out=out)
     assert records.names == ["aten.eq.Scalar_out", "aten.eq.Tensor_out", "aten.pow.Tensor_Scalar_out"]
+
+
+# ---- functions and methods of Python
+TWO_NUMBERS = [
+    name
+    for name in sorted(tl.special.__all__)
+    if {"self_scalar_out", "x_scalar_out"} & set(getattr(aten, f"special_{name}", aten.add).overloads())
+]
+
+
+def test_special_functions_of_a_number_and_a_tensor_take_out():
+    assert len(TWO_NUMBERS) >= 14
+    x = tl.tensor([1.5, 2.5])
+    for name in TWO_NUMBERS:
+        function, out = getattr(tl.special, name), tl.empty(2)
+        for arguments in ((2.0, x), (x, 2.0)):
+            assert function(*arguments, out=out) is out, name
+            assert tl.equal(out, function(*arguments)), name
+
+
+IN_PLACE = [name for name in sorted(dir(tl)) if re.fullmatch(r"[a-z]\w*[a-z0-9]_", name)]
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_operators_in_place_take_no_out(name):
+    x, out = tl.tensor([0.25, 0.5]), tl.zeros(2)
+    function = getattr(tl, name)
+    for arguments in ((x,), (x, x), (x, 0.5), (x, 0.1, 0.9), (x, [1, 2])):
+        with pytest.raises((TypeError, RuntimeError, AttributeError)):
+            function(*arguments, out=out)
+        if hasattr(x, name):
+            with pytest.raises((TypeError, RuntimeError)):
+                getattr(x, name)(*arguments[1:], out=out)
+    assert out.tolist() == [0, 0]

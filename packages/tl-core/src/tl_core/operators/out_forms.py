@@ -100,30 +100,25 @@ _CASTABLE = """
     replication_pad1d_backward>grad_input replication_pad2d_backward>grad_input
     replication_pad3d_backward>grad_input rrelu_with_noise slow_conv3d slow_conv_transpose2d slow_conv_transpose3d
     smooth_l1_loss smooth_l1_loss_backward>grad_input soft_margin_loss soft_margin_loss_backward>grad_input
-    sparse_sampled_addmm special_chebyshev_polynomial_t.n_scalar special_chebyshev_polynomial_t.x_scalar
-    special_chebyshev_polynomial_u.n_scalar special_chebyshev_polynomial_u.x_scalar
-    special_chebyshev_polynomial_v.n_scalar special_chebyshev_polynomial_v.x_scalar
-    special_chebyshev_polynomial_w.n_scalar special_chebyshev_polynomial_w.x_scalar
-    special_hermite_polynomial_h.n_scalar special_hermite_polynomial_h.x_scalar
-    special_hermite_polynomial_he.n_scalar special_hermite_polynomial_he.x_scalar
-    special_laguerre_polynomial_l.n_scalar special_laguerre_polynomial_l.x_scalar
-    special_legendre_polynomial_p.n_scalar special_legendre_polynomial_p.x_scalar
-    special_shifted_chebyshev_polynomial_t.n_scalar special_shifted_chebyshev_polynomial_t.x_scalar
-    special_shifted_chebyshev_polynomial_u.n_scalar special_shifted_chebyshev_polynomial_u.x_scalar
-    special_shifted_chebyshev_polynomial_v.n_scalar special_shifted_chebyshev_polynomial_v.x_scalar
-    special_shifted_chebyshev_polynomial_w.n_scalar special_shifted_chebyshev_polynomial_w.x_scalar
-    special_xlog1py.other_scalar special_xlog1py.self_scalar special_zeta.other_scalar special_zeta.self_scalar
-    split_copy.Tensor split_with_sizes_copy sspaddmm thnn_conv2d unbind_copy.int xlogy.Scalar_Other>OutScalar_Other
+    sparse_sampled_addmm special_chebyshev_polynomial_t.n_scalar special_chebyshev_polynomial_u.n_scalar
+    special_chebyshev_polynomial_v.n_scalar special_chebyshev_polynomial_w.n_scalar
+    special_hermite_polynomial_h.n_scalar special_hermite_polynomial_he.n_scalar
+    special_laguerre_polynomial_l.n_scalar special_legendre_polynomial_p.n_scalar
+    special_shifted_chebyshev_polynomial_t.n_scalar special_shifted_chebyshev_polynomial_u.n_scalar
+    special_shifted_chebyshev_polynomial_v.n_scalar special_shifted_chebyshev_polynomial_w.n_scalar
+    special_xlog1py.other_scalar special_zeta.other_scalar split_copy.Tensor split_with_sizes_copy sspaddmm
+    thnn_conv2d unbind_copy.int xlogy.Scalar_Other>OutScalar_Other
 """
 # Functions that take out tensors: handlers see their parts.
 _IMPLICIT = """
+
     linalg_cond linalg_cond.p_str linalg_matmul linalg_matrix_norm linalg_matrix_norm.str_ord linalg_matrix_rank
     linalg_matrix_rank.atol_rtol_float linalg_matrix_rank.atol_rtol_tensor
     linalg_matrix_rank.tol_tensor>out_tol_tensor linalg_norm linalg_norm.ord_str linalg_pinv.atol_rtol_float
     linalg_pinv.rcond_tensor>out_rcond_tensor special_digamma special_erf special_erfc special_erfinv special_exp2
     special_expit special_expm1 special_gammainc special_gammaincc special_gammaln special_i0 special_log1p
     special_logit special_logsumexp special_multigammaln special_polygamma special_psi special_round special_sinc
-    special_xlogy special_xlogy.other_scalar special_xlogy.self_scalar
+    special_xlogy special_xlogy.other_scalar
 """
 
 
