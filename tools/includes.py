@@ -23,7 +23,7 @@ ROOMS = {
         "profile",
         "bind",
     ],
-    "tl-distributed": ["base", "store", "ranks", "local", "network", "group", "ddp", "bind"],
+    "tl-distributed": ["base", "store", "ranks", "local", "ucx", "network", "group", "ddp", "bind"],
 }
 FAMILIES = [
     *("elementwise", "reduce", "index", "sort", "random", "fft"),

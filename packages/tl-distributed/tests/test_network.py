@@ -174,5 +174,5 @@ def test_an_interface_that_is_not_there(ranks, transport, monkeypatch):
 
 def test_a_transport_of_another_name_is_refused(ranks, monkeypatch):
     monkeypatch.setenv("TL_DISTRIBUTED_TRANSPORT", "udp")
-    with pytest.raises(ValueError, match="TL_DISTRIBUTED_TRANSPORT must be tcp or nothing, got 'udp'"):
+    with pytest.raises(ValueError, match="TL_DISTRIBUTED_TRANSPORT must be tcp, ucx or nothing, got 'udp'"):
         ranks(2, lambda rank: None)

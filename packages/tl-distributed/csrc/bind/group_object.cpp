@@ -364,21 +364,38 @@ std::vector<Address> addresses_of(PyObject* o) {
 }
 
 // cluster_group(rank, members, name, nanoseconds, machines, memory, pidfds, watch, listener, token,
-// addresses, compares_all)
+// addresses, compares_all, ucx); ucx: the path of the library that moves data between machines, or ""
 PyObject* cluster_group(PyObject*, PyObject* args) {
   return for_python([&] {
     int rank, memory, listener, compares_all;
     PyObject *members, *machines, *pidfds, *watch, *addresses;
-    const char *name, *token;
+    const char *name, *token, *ucx;
     long long limit;
-    if (!PyArg_ParseTuple(args, "iOsLOiOOisOp", &rank, &members, &name, &limit, &machines, &memory, &pidfds,
-                          &watch, &listener, &token, &addresses, &compares_all))
+    if (!PyArg_ParseTuple(args, "iOsLOiOOisOps", &rank, &members, &name, &limit, &machines, &memory, &pidfds,
+                          &watch, &listener, &token, &addresses, &compares_all, &ucx))
       throw PythonError();
     auto door = std::make_unique<Door>(Descriptor(listener), rank, token, addresses_of(addresses));
     ClusterLinks links{Descriptor(memory), descriptors_of(pidfds), descriptors_of(watch), std::move(door)};
+    if (*ucx) links.ucx = &UcxLibrary::load(ucx);
     auto cluster =
         std::make_unique<Cluster>(rank, members_of(members), name, machines_of(machines), std::move(links));
     return object_of(Group::make(cluster_engine(std::move(cluster), compares_all != 0), limit));
+  });
+}
+
+// ucx_library(path) -> (path, version, resources) of libucp, loaded
+PyObject* ucx_library(PyObject*, PyObject* path) {
+  return for_python([&] {
+    const char* text = PyUnicode_AsUTF8(path);
+    if (!text) throw PythonError();
+    const UcxLibrary& library = UcxLibrary::load(text);
+    PyRef resources = checked(PyList_New(0));
+    for (const std::string& each : library.resources()) {
+      PyRef name = checked(PyUnicode_FromString(each.c_str()));
+      checked(PyList_Append(resources.get(), name.get()));
+    }
+    return checked(Py_BuildValue("(ssO)", library.path().c_str(), library.version().c_str(), resources.get()))
+        .release();
   });
 }
 
@@ -468,6 +485,7 @@ PyMethodDef kFunctions[] = {
     {"local_group", local_group, METH_VARARGS, nullptr},
     {"network_group", network_group, METH_VARARGS, nullptr},
     {"cluster_group", cluster_group, METH_VARARGS, nullptr},
+    {"ucx_library", ucx_library, METH_O, nullptr},
     {"segment_bytes", segment_bytes, METH_O, nullptr},
     {"record_to", record_to, METH_O, nullptr},
     {"records", records, METH_NOARGS, nullptr},

@@ -21,6 +21,7 @@ Cluster::Cluster(int rank, std::vector<Member> members, std::string group_name,
                  std::vector<std::vector<int>> machines, ClusterLinks links)
     : Membership(rank, members, std::move(group_name)),
       machines_(std::move(machines)),
+      ucx_(links.ucx),
       positions_(members.size()),
       door_(std::move(links.door)) {
   lanes_ = longest_ = static_cast<int>(machines_[0].size());
@@ -45,7 +46,7 @@ Cluster::Cluster(int rank, std::vector<Member> members, std::string group_name,
 }
 
 Surroundings Cluster::surroundings() {
-  Surroundings around{segment_.get(), door_.get(), {}, {}, {}};
+  Surroundings around{segment_.get(), door_.get(), {}, {}, {}, ucx_};
   for (int m = 0; m < machine_count(); ++m) around.numbers.push_back(rank_at(m, number()));
   around.death_text = [this](int machine, int64_t silent) { return death_text(machine, silent); };
   std::vector<int> others;

@@ -22,6 +22,7 @@ struct ClusterLinks {
   std::vector<Descriptor> pidfds;
   std::vector<Descriptor> watch;  // to the rank of its number on each machine; empty without a lane
   std::unique_ptr<Door> door;
+  const UcxLibrary* ucx = nullptr;  // what moves data between machines; none: connections do
 };
 
 class Cluster final : public Membership {
@@ -61,6 +62,7 @@ class Cluster final : public Membership {
   std::string death_text(int machine, int64_t silent);
 
   std::vector<std::vector<int>> machines_;
+  const UcxLibrary* ucx_;
   std::vector<Position> positions_;
   int lanes_, longest_;
   std::unique_ptr<Door> door_;

@@ -51,9 +51,9 @@ void ClusterReduce::pipeline(int64_t blocks) {
   const Combiner between(sum_.between, run_.call().dtype);
   reduce_inside(0);
   for (int64_t b = 0; b <= blocks; ++b) {
-    std::optional<Exchange> exchange;
+    std::unique_ptr<Exchange> exchange;
     if (run_.lane) {
-      exchange.emplace(run_.lane->mesh(), outgoing(b), incoming(b), run_.call(), run_.deadline());
+      exchange = run_.lane->mesh().begin(outgoing(b), incoming(b), run_.call(), run_.deadline());
       exchange->pump();
       run_.local.between([&exchange] { exchange->pump(); });
     }

@@ -1,131 +1,35 @@
-// Exchanges: frames are moved with all ranks at once by ppoll, fingerprints first.
+// The waits of an exchange: a slice at a time, with a look at failures, Ctrl-C and the deadline.
 #include "network/exchange.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "base/clock.h"
-#include "base/failure.h"
 #include "tl/tl.hpp"
 
 namespace tl::distributed {
 
-namespace {
-constexpr int kParts = 16;  // of a frame that one system call moves
-
-// Bytes moved; 0: not now. An end is a Failure.
-int64_t move_some(int descriptor, const Cursor& cursor, bool sends) {
-  iovec parts[kParts];
-  msghdr message{};
-  message.msg_iov = parts;
-  message.msg_iovlen = static_cast<size_t>(cursor.parts(parts, kParts));
-  const ssize_t moved = sends ? sendmsg(descriptor, &message, MSG_NOSIGNAL | MSG_DONTWAIT)
-                              : recvmsg(descriptor, &message, MSG_DONTWAIT);
-  if (moved > 0) return moved;
-  if (moved == 0) throw Failure(FailureKind::kNetwork, "its connection has ended");
-  if (errno == EAGAIN || errno == EINTR) return 0;
-  throw Failure(FailureKind::kNetwork, std::strerror(errno));
-}
-}  // namespace
-
-Exchange::Exchange(Mesh& mesh, const Frames& outgoing, const Frames& incoming, const Call& call,
-                   const Deadline& deadline)
-    : mesh_(mesh), call_(call), deadline_(deadline) {
-  std::vector<int> peers;
-  for (const Frames* frames : {&outgoing, &incoming})
-    for (const Frame& frame : *frames) peers.push_back(frame.peer);
-  mesh_.connect(peers, call, deadline);
-  moves_.reserve(outgoing.size() + incoming.size());
-  for (const Frame& frame : outgoing) add(frame, Way::kOut);
-  for (const Frame& frame : incoming) add(frame, Way::kIn);
-  watched_.resize(moves_.size() + 1);
-  watched_.back() = {mesh.alarm(), POLLIN, 0};
+void Exchange::compare(const FrameHeader& header, int peer, int64_t bytes) const {
+  if (!header.call.agrees(call_)) mesh_.disagree(mesh_.rank(), call_, peer, header.call);
+  if (header.bytes != bytes) mesh_.refuse_sizes(call_, peer, mesh_.rank(), header.bytes, bytes);
 }
 
-void Exchange::pump() {
-  for (Move& move : moves_) advance(move);
-}
-
-void Exchange::finish() {
-  pump();
-  if (left_ == 0) return;
-  while (left_ > 0) {
-    await();
-    for (size_t i = 0; i < moves_.size(); ++i)
-      if (watched_[i].revents) advance(moves_[i]);
-  }
-  mesh_.note_absence(false);
-}
-
-void Exchange::add(const Frame& frame, Way way) {
-  const int64_t bytes = total(frame.pieces);
-  moves_.push_back(
-      {frame.peer, mesh_.data(frame.peer), way, {bytes, call_}, bytes, Cursor({}), Cursor(frame.pieces)});
-  Move& move = moves_.back();  // stays where it is: there is room for all
-  move.head = Cursor({{reinterpret_cast<char*>(&move.header), sizeof move.header}});
-  ++left_;
-  if (way == Way::kOut) mesh_.count_frame(bytes + static_cast<int64_t>(sizeof move.header));
-}
-
-void Exchange::advance(Move& move) {
-  try {
-    while (!move.is_over && step(move)) {
-    }
-  } catch (const Failure& failure) {
-    if (failure.kind() != FailureKind::kNetwork) throw;
-    mesh_.lost(move.peer, text_of(call_), failure.what());
-  }
-}
-
-// False: nothing moves now.
-bool Exchange::step(Move& move) {
-  const bool in_head = !move.head.is_over();
-  Cursor& cursor = in_head ? move.head : move.body;
-  if (!cursor.is_over()) {
-    const int64_t moved = move_some(move.descriptor, cursor, move.way == Way::kOut);
-    if (moved == 0) return false;
-    cursor.advance(moved);
-  }
-  if (in_head && move.head.is_over() && move.way == Way::kIn) compare(move);
-  if (move.head.is_over() && move.body.is_over()) move.is_over = true, --left_;
-  return true;
-}
-
-void Exchange::compare(const Move& move) const {
-  if (!move.header.call.agrees(call_)) mesh_.disagree(mesh_.rank(), call_, move.peer, move.header.call);
-  if (move.header.bytes != move.bytes)
-    mesh_.refuse_sizes(call_, move.peer, mesh_.rank(), move.header.bytes, move.bytes);
-}
-
-void Exchange::await() {
-  for (size_t i = 0; i < moves_.size(); ++i) {
-    const Move& move = moves_[i];
-    watched_[i] = {move.is_over ? -1 : move.descriptor,
-                   static_cast<short>(move.way == Way::kIn ? POLLIN : POLLOUT), 0};
-  }
+bool Exchange::wait(std::vector<pollfd>& watched) {
   const int64_t end = mesh_.end_of(deadline_);
   const int64_t left = std::clamp<int64_t>(end - now_ns(), 0, mesh_.slice());
   const timespec time = {0, static_cast<long>(left)};
   mesh_.note_absence(true);
-  const int ready = ppoll(watched_.data(), watched_.size(), &time, nullptr);
-  if (watched_.back().revents || ready <= 0) mesh_.check_failed(text_of(call_));
-  if (ready > 0) return;
+  const int ready = ppoll(watched.data(), watched.size(), &time, nullptr);
+  if (watched.back().revents || ready <= 0) mesh_.check_failed(text_of(call_));
+  if (ready > 0) return true;
   if (deadline_.interruptible && api().interrupted()) mesh_.interrupted(text_of(call_));
   if (now_ns() >= end) time_out();
-  for (pollfd& each : watched_) each.revents = 0;
+  for (pollfd& each : watched) each.revents = 0;
+  return false;
 }
 
 void Exchange::time_out() const {
-  std::vector<int> peers;
-  for (const Way way : {Way::kIn, Way::kOut}) {
-    for (const Move& move : moves_)
-      if (!move.is_over && move.way == way) peers.push_back(move.peer);
-    if (!peers.empty()) break;
-  }
-  mesh_.time_out(peers, call_, deadline_);
+  const std::vector<int> senders = missing(Way::kIn);
+  mesh_.time_out(senders.empty() ? missing(Way::kOut) : senders, call_, deadline_);
 }
 
 }  // namespace tl::distributed

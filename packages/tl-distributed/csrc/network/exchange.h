@@ -12,37 +12,30 @@ namespace tl::distributed {
 
 class Exchange {
  public:
-  Exchange(Mesh& mesh, const Frames& outgoing, const Frames& incoming, const Call& call,
-           const Deadline& deadline);
+  virtual ~Exchange() = default;
   Exchange(const Exchange&) = delete;
 
-  void pump();    // moves what can be moved now
-  void finish();  // returns when all is over
+  virtual void pump() = 0;    // moves what can be moved now
+  virtual void finish() = 0;  // returns when all is over
 
- private:
+ protected:
   enum class Way { kOut, kIn };
-  struct Move {
-    int peer, descriptor;
-    Way way;
-    FrameHeader header;
-    int64_t bytes;
-    Cursor head, body;
-    bool is_over = false;
-  };
 
-  void add(const Frame& frame, Way way);
-  void advance(Move& move);
-  bool step(Move& move);
-  void compare(const Move& move) const;
-  void await();
-  [[noreturn]] void time_out() const;
+  Exchange(Mesh& mesh, const Call& call, const Deadline& deadline)
+      : mesh_(mesh), call_(call), deadline_(deadline) {}
+  // Waits for events, of which the last is the mesh's alarm; false: none has come. Raises what ends a wait.
+  bool wait(std::vector<pollfd>& watched);
+  void compare(const FrameHeader& header, int peer, int64_t bytes) const;
+  virtual std::vector<int> missing(Way way) const = 0;  // peers of moves that are not over
 
+  // NOLINTBEGIN(misc-non-private-member-variables-in-classes): of the carriers' exchanges
   Mesh& mesh_;
   const Call& call_;
   const Deadline& deadline_;
-  std::vector<Move> moves_;
-  std::vector<pollfd> watched_;
-  size_t left_ = 0;
+  // NOLINTEND(misc-non-private-member-variables-in-classes)
+
+ private:
+  [[noreturn]] void time_out() const;
 };
 
 }  // namespace tl::distributed

@@ -16,8 +16,11 @@
 #include "network/frame.h"
 #include "network/watchdog.h"
 #include "ranks/membership.h"
+#include "ucx/worker.h"
 
 namespace tl::distributed {
+
+class Exchange;
 
 // Descriptors by rank, whose own is empty.
 struct Links {
@@ -31,6 +34,7 @@ struct Surroundings {
   std::vector<int> numbers;  // of the mesh's ranks in the group
   Watchdog::DeathText death_text;
   Watchdog::Neighbours neighbours;
+  const UcxLibrary* ucx = nullptr;  // which moves the frames; none: connections do
 };
 
 // A wait of that share more than its limit: who sees the cause of a timeout is to name it first.
@@ -41,10 +45,13 @@ class Mesh final : public Membership {
   Mesh(int rank, std::vector<Member> members, Links links, std::string group_name);
   Mesh(int rank, std::vector<Member> members, std::vector<Descriptor> watch, std::string group_name,
        Surroundings surroundings);
+  ~Mesh() override;
 
   void exchange(const Frames& outgoing, const Frames& incoming, const Call& call, const Deadline& deadline);
 
-  void connect(const std::vector<int>& peers, const Call& call, const Deadline& deadline);
+  // Frames under way.
+  std::unique_ptr<Exchange> begin(const Frames& outgoing, const Frames& incoming, const Call& call,
+                                  const Deadline& deadline);
   int data(int rank) const { return data_[static_cast<size_t>(rank)].get(); }
   const Descriptor& mail(int rank) const { return mail_[static_cast<size_t>(rank)]; }
   int alarm() const { return watchdog_->alarm(); }
@@ -71,11 +78,17 @@ class Mesh final : public Membership {
 
  private:
   std::string failure() const override;
+  void connect(const std::vector<int>& peers, const Call& call, const Deadline& deadline);
+  void join(const std::vector<int>& peers, const Call& call, const Deadline& deadline);
+  std::string address_from(int peer, const Descriptor& link, const Call& call, const Deadline& deadline);
+  void pause(int peer, const Descriptor& link, const Call& call, const Deadline& deadline);
+  void look_around(int peer, const Call& call, const Deadline& deadline);
   Descriptor reach(int peer, const Call& call, const Deadline& deadline);
   Descriptor receive(int peer, const Call& call, const Deadline& deadline);
 
   Surroundings surroundings_;
   std::vector<Descriptor> data_, mail_;
+  std::unique_ptr<UcxWorker> worker_;  // made when first used
   std::atomic<int64_t> frames_sent_{0}, bytes_sent_{0};
   std::unique_ptr<Watchdog> watchdog_;  // uses the rest
 };

@@ -12,12 +12,13 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 
 from .._C import Group
-from ..base.errors import DistStoreError
+from ..base.errors import DistBackendError, DistStoreError
 from ..stores.refusal import is_exhausted, refuse, told_to_others, wait_for
 from ..stores.store import Store
 from .machines import connect_machines, machines_of
 from .network import connect
 from .shared_memory import share_memory
+from .ucx import agree_on_ucx, network_devices
 
 
 @dataclass
@@ -29,6 +30,7 @@ class PeerInfo:
         host: the name of its machine.
         domain: the same for processes that can share memory.
         transport: the transport of its environment variable, "" for the best one.
+        devices: whether its machine has a network device that TCP doesn't serve.
         nonce: a random text, different in each process.
     """
 
@@ -36,6 +38,7 @@ class PeerInfo:
     host: str
     domain: str
     transport: str
+    devices: bool
     nonce: str
 
 
@@ -74,18 +77,41 @@ def _connect_ranks(
     peers = _exchange_peers(store, rank, global_ranks, f"group {name}", timeout)
     machines = machines_of([peer.domain for peer in peers])
     members = [(number, peer.pid, peer.host) for number, peer in zip(global_ranks, peers, strict=True)]
-    if any(peer.transport for peer in peers) or len(machines) == len(peers) > 1:
+    transports = _transports(peers, global_ranks, name)
+    if "tcp" in transports:
         return connect(store, rank, members, name, timeout, one_host=len(machines) == 1)
     if len(machines) == 1:
         return share_memory(store, rank, global_ranks, name, timeout)
-    return connect_machines(store, rank, members, machines, name, timeout)
+    insists = "ucx" in transports
+    uses_ucx = insists or all(peer.devices for peer in peers)
+    ucx = agree_on_ucx(store, rank, members, name, timeout, insists) if uses_ucx else ""
+    if len(machines) == len(peers) and not ucx:
+        return connect(store, rank, members, name, timeout, one_host=False)
+    return connect_machines(store, rank, members, machines, name, timeout, ucx)
+
+
+def _transports(peers: Sequence[PeerInfo], global_ranks: Sequence[int], name: str) -> set[str]:
+    """The transports that ranks ask for."""
+    named: dict[str, list[int]] = {}
+    for peer, number in zip(peers, global_ranks, strict=True):
+        if peer.transport:
+            named.setdefault(peer.transport, []).append(number)
+    if len(named) > 1:
+        ranks = " and ".join(
+            f"{transport} on ranks {numbers}" for transport, numbers in sorted(named.items())
+        )
+        raise DistBackendError(
+            f"group {name}: TL_DISTRIBUTED_TRANSPORT is {ranks}; it needs one value on all"
+        )
+    return {*named}
 
 
 def _own_info() -> PeerInfo:
     transport = os.environ.get("TL_DISTRIBUTED_TRANSPORT", "")
-    if transport not in ("", "tcp"):
-        raise ValueError(f"TL_DISTRIBUTED_TRANSPORT must be tcp or nothing, got {transport!r}")
-    return PeerInfo(os.getpid(), socket.gethostname(), domain(), transport, secrets.token_hex(8))
+    if transport not in ("", "tcp", "ucx"):
+        raise ValueError(f"TL_DISTRIBUTED_TRANSPORT must be tcp, ucx or nothing, got {transport!r}")
+    devices = bool(network_devices())
+    return PeerInfo(os.getpid(), socket.gethostname(), domain(), transport, devices, secrets.token_hex(8))
 
 
 def domain() -> str:

@@ -47,7 +47,13 @@ def machines_of(domains: Sequence[str]) -> list[list[int]]:
 
 
 def connect_machines(
-    store: Store, rank: int, members: Members, machines: list[list[int]], name: str, timeout: timedelta
+    store: Store,
+    rank: int,
+    members: Members,
+    machines: list[list[int]],
+    name: str,
+    timeout: timedelta,
+    ucx: str,
 ) -> Group:
     """The group of processes on several machines, of which some have several.
 
@@ -58,6 +64,7 @@ def connect_machines(
         machines: the ranks of each machine.
         name: of the group, for errors.
         timeout: how long to wait for the others, and how long an operation may take.
+        ucx: the library by which UCX moves data between machines, "" for connections.
 
     Raises:
         DistBackendError: not all came in time, or one cannot be reached.
@@ -90,6 +97,7 @@ def connect_machines(
                 token,
                 addresses,
                 compares_all(),
+                ucx,
             )
         finally:
             for descriptor in descriptors:
