@@ -223,6 +223,8 @@ void Run::evaluate(Node* node, TlTensor* const* grads, const Buffer* for_hooks) 
   for (uint32_t i = 0; i < node->n_edges; ++i)
     frame.needs[i] = node->edges[i].node && needed(node->edges[i].node);
   const bool hooked = node->extra && node->extra->post_hooks;
+  if (node->is(Node::HoldsPending)) [[unlikely]]
+    region_->enter();
   {
     const NodeEvent event(recorded_, TL_EVENT_NODE, *node, grads, node->n_outputs);
     apply_node(*node, {grads, node->n_outputs, frame.needs, options_.create_graph, !options_.retain_graph},
@@ -297,6 +299,8 @@ class NamesOff {
 
 void Run::execute() {
   const NamesOff names_off;
+  BackwardRegion region;
+  region_ = &region;
   pruned_ ? find_needed() : claim_reached();
   struct Current {
     Run* outer;
@@ -310,6 +314,7 @@ void Run::execute() {
     if (count % 1024 == 0 && api->interrupted()) throw Pending();
     process(pop());
   }
+  region.leave();
 }
 
 }  // namespace tl::autograd

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "node.h"
+#include "regions.h"
 
 namespace tl::autograd {
 
@@ -86,6 +87,7 @@ class Run {
   Node* current_ = nullptr;                   // that runs
   std::unordered_set<const Node*> will_run_;  // made when somebody asks
   bool pruned_ = false;
+  BackwardRegion* region_ = nullptr;
   bool recorded_ = false;  // the nodes are events of a recording
   int64_t number_;
 };

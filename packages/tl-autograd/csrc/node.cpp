@@ -49,6 +49,13 @@ NodeLock::NodeLock(Node& node) : node_(node), taken_(true) {
   }
 }
 
+NodeLock::NodeLock(Node& node, Attempt) : node_(node) {
+  ThreadData* nobody = nullptr;
+  taken_ = node.busy.compare_exchange_strong(nobody, &thread_data(), std::memory_order_acquire);
+}
+
+bool NodeLock::holds() const { return node_.busy.load(std::memory_order_relaxed) == &thread_data(); }
+
 // ---- slots ------------------------------------------------------------------------------------------------
 
 namespace {

@@ -44,7 +44,7 @@ struct Progress {
 class Node {
  public:
   static constexpr int kFrames = 4;
-  enum Flag : uint8_t { Leaf = 1, Released = 2, HoldsPacked = 4 };
+  enum Flag : uint8_t { Leaf = 1, Released = 2, HoldsPacked = 4, HoldsPending = 8, Noted = 16 };
 
   std::atomic<uint32_t> refs{1};
   uint32_t n_outputs;
@@ -115,11 +115,15 @@ class HeapNode : public Node {
 // Holds the right to read or free what a node saved, against other threads; a thread may take it twice.
 class NodeLock {
  public:
+  enum Attempt { Try };
+
   explicit NodeLock(Node& node);
+  NodeLock(Node& node, Attempt);  // does not wait for another thread
   ~NodeLock() {
     if (taken_) node_.busy.store(nullptr, std::memory_order_release);
   }
   NodeLock(const NodeLock&) = delete;
+  bool holds() const;  // whether this thread has the right
 
  private:
   Node& node_;

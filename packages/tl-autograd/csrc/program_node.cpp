@@ -8,6 +8,7 @@
 #include "ops.h"
 #include "origin.h"
 #include "recorder.h"
+#include "regions.h"
 #include "saved_hooks.h"
 #include "thread.h"
 
@@ -43,6 +44,8 @@ ProgramNode* ProgramNode::make(const Recorder& recorder, uint32_t n_outputs, uin
 size_t ProgramNode::bytes() const { return block_bytes(recorder, n_edges); }
 
 void ProgramNode::dispose() {
+  if (is(Noted)) [[unlikely]]
+    forget_noted(*this);
   forget_saved();
   const size_t size = bytes();
   this->~ProgramNode();

@@ -9,6 +9,7 @@
 #include "leaf.h"
 #include "levels/entry.h"
 #include "ops.h"
+#include "regions.h"
 #include "saved_hooks.h"
 #include "thread.h"
 #include "view.h"
@@ -211,6 +212,8 @@ ProgramNode* make_node(const Recorder& r, const TlValue* args, const CallEdges& 
     if (r.lists) node->lists = note_lists(edges, outputs, n_outputs);
     save_all(r, *node, args, edges.blocks, outputs, n_outputs, before, how);
     if (n_outputs && outputs[0]) note_differences(r, *node, args, outputs[0]);
+    if (notes_nodes()) [[unlikely]]
+      note_saved(*node);
   } catch (...) {
     drop(node);
     throw;

@@ -19,6 +19,7 @@ struct ThreadData {
   uint64_t sequence = 1;               // of the next node
   Node* dead = nullptr;                // nodes waiting to be torn down
   bool draining = false;
+  bool notes_nodes = false;  // regions.h
   Run* run = nullptr;        // the innermost backward of this thread
   int8_t program_mode = -1;  // within a GradMode, whether the program records gradients; -1 outside
   void* levels = nullptr;    // transforms.cpp: the stack of interpreters

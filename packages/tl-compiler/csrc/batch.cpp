@@ -9,6 +9,7 @@
 #include "counters.h"
 #include "plan.h"
 #include "registry.h"
+#include "saved.h"
 #include "tl/python.hpp"
 
 namespace tl::compiler {
@@ -16,7 +17,6 @@ namespace tl::compiler {
 Counters counters;
 
 namespace {
-constexpr size_t kMaxSteps = 512;
 constexpr int64_t kLargeWork = 32768;  // elements worth giving up the interpreter's lock
 constexpr uint64_t kAllowedBits = uint64_t{1} << TL_LAYER_AUTOGRAD;
 
@@ -63,25 +63,15 @@ bool any_pending(const TlValue* args, int n_args) {
   return false;
 }
 
-// Where the arguments wait. Another batch's are computed, before this one's lock is taken.
-std::vector<PendingStep> pending_steps_of(const TlValue* args, int n_args, const Batch& batch) {
-  std::vector<PendingStep> pending(static_cast<size_t>(n_args));
-  for (int i = 0; i < n_args; ++i) {
-    if (args[i].tag != TL_TENSOR || !is_awaited(args[i].u.t)) continue;
-    pending[i] = pending_step_of(args[i].u.t);
-    if (pending[i].batch && pending[i].batch.get() != &batch) std::exchange(pending[i], {}).batch->settle();
-  }
-  return pending;
-}
 }  // namespace
 
 Batch::Added Batch::add(const TlOperator* op, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   if (!may_wait(args, n_args)) return Added::No;
   const Recipe& recipe = recipe_for(op, args, n_args, n_rets);
   if (!recipe.waits || (recipe.is_small && !any_pending(args, n_args))) return Added::No;
-  const std::vector<PendingStep> pending = pending_steps_of(args, n_args, *this);
+  std::vector<PendingStep> pending = pending_steps_of(args, n_args, false);
   std::scoped_lock lock(mutex_, Registry::get().mutex());
-  if (state_ != State::Open || program_.steps.size() >= kMaxSteps) return Added::Closed;
+  if (state_ != State::Open || is_full() || !absorb(pending)) return Added::Closed;
   if (!reads_as_written(recipe, pending)) return Added::Closed;
   const auto first = static_cast<int>(program_.steps.size());
   append(recipe, args, pending);
@@ -112,9 +102,9 @@ Batch::Added Batch::overwrite(const TlOperator* functional, const TlValue* args,
   const Recipe& recipe = recipe_for(functional, args, n_args, 1);
   if (!recipe.waits || recipe.results[0] < 0 || !is_whole(t, recipe.steps[recipe.results[0]].out))
     return Added::No;
-  const std::vector<PendingStep> pending = pending_steps_of(args, n_args, *this);
+  std::vector<PendingStep> pending = pending_steps_of(args, n_args, true);
   std::scoped_lock lock(mutex_, Registry::get().mutex());
-  if (state_ != State::Open || program_.steps.size() >= kMaxSteps || !reads_as_written(recipe, pending))
+  if (state_ != State::Open || is_full() || !absorb(pending) || !reads_as_written(recipe, pending))
     return Added::No;
   if (!pending[0].batch || !is_whole(t, program_.steps[pending[0].step].out)) return Added::No;
   const auto first = static_cast<int>(program_.steps.size());
@@ -122,7 +112,7 @@ Batch::Added Batch::overwrite(const TlOperator* functional, const TlValue* args,
   const int from = pending[0].step, to = first + static_cast<int>(recipe.results[0]);
   ids_[to] = std::exchange(ids_[from], 0);
   storages_[to] = std::exchange(storages_[from], nullptr);
-  Registry::get().move(ids_[to], to);
+  Registry::get().move(ids_[to], {shared_from_this(), to});
   api->tensor_bump_version(t);
   counters.operators.fetch_add(1, std::memory_order_relaxed);
   return Added::Yes;
@@ -141,12 +131,8 @@ bool Batch::reads_as_written(const Recipe& recipe, const std::vector<PendingStep
 
 void Batch::append(const Recipe& recipe, const TlValue* args, const std::vector<PendingStep>& pending) {
   const auto first = static_cast<int>(program_.steps.size());
-  has_key_ = has_key_ && recipe.id;
-  key_.push_back(recipe.id);
-  for (const Step& written : recipe.steps) {
-    Step& step = program_.steps.emplace_back(written);
-    ids_.push_back(0);
-    storages_.push_back(nullptr);
+  for (size_t k = 0; k < recipe.steps.size(); ++k) {
+    Step step = recipe.steps[k];
     if (step.result_of >= 0) step.result_of += first;
     for (int i = 0; i < step.n_inputs; ++i) {
       Operand& o = step.inputs[i];
@@ -158,8 +144,22 @@ void Batch::append(const Recipe& recipe, const TlValue* args, const std::vector<
       } else if (o.kind == Operand::Input) {
         o.index = input_of(args[o.index].u.t);
       }
-      key_.push_back(static_cast<uint64_t>(o.kind) << 32 | static_cast<uint32_t>(o.index));
     }
+    append(step, {recipe.id, static_cast<int>(k)});
+  }
+}
+
+void Batch::append(const Step& step, std::pair<uint64_t, int> origin) {
+  program_.steps.push_back(step);
+  ids_.push_back(0);
+  storages_.push_back(nullptr);
+  origins_.push_back(origin);
+  has_key_ = has_key_ && origin.first;
+  key_.push_back(origin.first);
+  key_.push_back(static_cast<uint64_t>(origin.second));
+  for (int i = 0; i < step.n_inputs; ++i) {
+    const Operand& o = step.inputs[i];
+    key_.push_back(static_cast<uint64_t>(o.kind) << 32 | static_cast<uint32_t>(o.index));
   }
 }
 
@@ -206,7 +206,7 @@ struct Executing {
 };
 }  // namespace
 
-bool Batch::begin() {
+bool Batch::begin(State& before) {
   std::unique_lock lock(mutex_);
   while (state_ == State::Running) {
     if (runner_ == std::this_thread::get_id()) {
@@ -226,7 +226,7 @@ bool Batch::begin() {
     lock.lock();
   }
   if (state_ == State::Done) return false;
-  state_ = State::Running;
+  before = std::exchange(state_, State::Running);
   runner_ = std::this_thread::get_id();
   return true;
 }
@@ -243,22 +243,22 @@ std::vector<Batch::Held> Batch::hold() {
   return held;
 }
 
-void Batch::settle() {
-  if (!begin()) return;
-  std::vector<Held> held;
-  std::vector<Tensor> memory;
+void Batch::compute(const std::vector<uint64_t>* asked) {
+  State before;
+  if (!begin(before)) return;
   try {
-    held = hold();
-    std::vector<int> wanted;
+    const std::vector<Held> held = hold();
+    const Remainder remainder = choose(held, before == State::Open ? asked : nullptr);
     int64_t elements = 0;
-    for (const Held& h : held) wanted.push_back(h.step);
     for (const Step& step : program_.steps) elements = std::max(elements, step.out.geometry.numel());
     for (const Tensor& t : program_.inputs)
       elements = std::max(elements, api->tensor_storage_bytes(t.get()) / 8);
     const WithoutGil others_run(elements >= kLargeWork && has_gil());
     const Executing executing;
-    memory = plan_for(program_, wanted, has_key_ ? key_ : std::vector<uint64_t>{}).run(program_.inputs);
-    provide(held, memory);
+    std::vector<Tensor> memory =
+        plan_for(program_, remainder.stored, has_key_ ? key_ : std::vector<uint64_t>{}).run(program_.inputs);
+    provide(held, remainder, memory);
+    if (!remainder.left.empty()) keep(held, remainder, memory);
   } catch (...) {
     end(State::Waiting);
     throw;
@@ -267,12 +267,106 @@ void Batch::settle() {
   end(State::Done);
 }
 
-void Batch::provide(std::vector<Held>& held, std::vector<Tensor>& memory) {
+// ---- what may wait on -------------------------------------------------------------------------------------
+
+// Without `asked`, nothing may.
+Remainder Batch::choose(const std::vector<Held>& held, const std::vector<uint64_t>* asked) const {
+  Remainder all;
+  for (const Held& h : held) all.stored.push_back(h.step);
+  if (!asked || held.empty()) return all;
+  const SavedStorages saved;
+  Holders holders;
+  holders.step_cost.resize(program_.steps.size());
+  for (size_t k = 0; k < program_.steps.size(); ++k)
+    holders.step_cost[k] = program_.steps[k].out.geometry.numel() * program_.steps[k].out.bytes();
+  for (const Held& h : held) {
+    const void* const storage = storages_[h.step];
+    // One reference is this batch's, while it computes.
+    const int64_t others = api->tensor_storage_refcount(h.tensor.get()) - 1 - saved.references(storage);
+    const bool is_asked = std::ranges::find(*asked, h.id) != asked->end();
+    (others > 0 || is_asked ? holders.held : holders.saved).push_back(h.step);
+    if (saved.holds(storage)) holders.step_cost[h.step] = 0;
+  }
+  if (holders.saved.empty()) return all;
+  for (const Tensor& t : program_.inputs)
+    holders.input_cost.push_back(
+        saved.holds(api->tensor_storage_id(t.get())) ? 0 : api->tensor_storage_bytes(t.get()));
+  return remainder_of(program_.steps, holders);
+}
+
+namespace {
+Tensor whole_storage(TlTensor* t) { return owned(api->tensor_alias_as(t, 0, nullptr, nullptr, 0)); }
+}  // namespace
+
+// What is left goes on as a batch of its own. What it reads of the rest it reads from memory.
+void Batch::keep(const std::vector<Held>& held, const Remainder& remainder,
+                 const std::vector<Tensor>& memory) {
+  std::vector<Tensor> stored(program_.steps.size());
+  for (size_t i = 0; i < remainder.stored.size(); ++i)
+    if (memory[i]) stored[remainder.stored[i]] = whole_storage(memory[i].get());
+  for (const Held& h : held)
+    if (std::ranges::binary_search(remainder.stored, h.step)) stored[h.step] = whole_storage(h.tensor.get());
+  const auto rest = std::make_shared<Batch>();
+  rest->state_ = State::Waiting;
+  rest->is_remainder_ = true;
+  try {
+    std::scoped_lock lock(mutex_, Registry::get().mutex());
+    rest->continue_from(*this, steps_of(program_.steps, remainder), stored);
+    rest->take_over(*this);
+  } catch (...) {
+    rest->end(State::Done);
+    throw;
+  }
+  counters.left.fetch_add(static_cast<int64_t>(remainder.left.size()), std::memory_order_relaxed);
+  rest->end_unless_held();
+}
+
+void Batch::continue_from(const Batch& before, const std::vector<char>& remaining,
+                          const std::vector<Tensor>& stored) {
+  std::vector<int> position(remaining.size(), -1);
+  for (size_t k = 0; k < remaining.size(); ++k) {
+    if (!remaining[k]) continue;
+    Step step = before.program_.steps[k];
+    for (int i = 0; i < step.n_inputs; ++i) {
+      Operand& o = step.inputs[i];
+      if (o.kind == Operand::Input) {
+        o.index = input_of(before.program_.inputs[o.index].get());
+      } else if (o.kind == Operand::Step && stored[o.index]) {
+        o.kind = Operand::Input;
+        o.index = input_of(stored[o.index].get());
+      } else if (o.kind == Operand::Step) {
+        o.index = position[o.index];
+      }
+    }
+    position[k] = static_cast<int>(program_.steps.size());
+    append(step, before.origins_[k]);
+    ids_.back() = before.ids_[k];
+    storages_.back() = before.storages_[k];
+  }
+}
+
+// The pending tensors that still have a holder.
+void Batch::take_over(Batch& before) {
+  Registry& registry = Registry::get();
+  for (size_t k = 0; k < ids_.size(); ++k) {
+    if (!ids_[k]) continue;
+    if (registry.find(ids_[k]).batch)
+      registry.move(ids_[k], {shared_from_this(), static_cast<int>(k)});
+    else
+      ids_[k] = 0;
+  }
+  std::ranges::fill(before.ids_, 0);
+}
+
+void Batch::provide(const std::vector<Held>& held, const Remainder& remainder, std::vector<Tensor>& memory) {
   std::scoped_lock lock(mutex_, Registry::get().mutex());
-  for (size_t i = 0; i < held.size(); ++i) {
-    check(api->tensor_provide(held[i].tensor.get(), memory[i].get()));
-    Registry::get().remove(held[i].id);
-    ids_[held[i].step] = 0;
+  for (const Held& h : held) {
+    const auto at = std::ranges::lower_bound(remainder.stored, h.step);
+    if (at == remainder.stored.end() || *at != h.step) continue;
+    check(api->tensor_provide(h.tensor.get(), memory[at - remainder.stored.begin()].get()));
+    memory[at - remainder.stored.begin()] = {};
+    Registry::get().remove(h.id);
+    ids_[h.step] = 0;
   }
 }
 
@@ -295,13 +389,20 @@ void Batch::end(State state) {
 }
 
 void Batch::drop(int step) {
-  bool is_over = false;
   {
     std::lock_guard lock(mutex_);
     ids_[step] = 0;
-    is_over = state_ == State::Waiting && std::ranges::all_of(ids_, [](uint64_t id) { return id == 0; });
   }
-  if (is_over) end(State::Done);
+  end_unless_held();
+}
+
+void Batch::end_unless_held() {
+  {
+    std::lock_guard lock(mutex_);
+    const bool is_held = std::ranges::any_of(ids_, [](uint64_t id) { return id != 0; });
+    if (state_ != State::Waiting || is_held) return;
+  }
+  end(State::Done);
 }
 
 void open_storage(const void* storage) {
@@ -322,7 +423,7 @@ int settle_pending(void* ctx) {
       std::lock_guard lock(Registry::get().mutex());
       pending_step = Registry::get().find(reinterpret_cast<uint64_t>(ctx));
     }
-    if (pending_step.batch) pending_step.batch->settle();
+    if (pending_step.batch) pending_step.batch->close({reinterpret_cast<uint64_t>(ctx)});
     return 0;
   } catch (...) {
     return pending_from_exception();

@@ -1,17 +1,20 @@
 // The layer `defer`: calls that are loops over elements wait, what others read is computed first.
 #include "region.h"
 
+#include <algorithm>
 #include <mutex>
 #include <string_view>
 #include <utility>
 
 #include "call.h"
+#include "saved.h"
 
 namespace tl::compiler {
 
 namespace {
 struct Thread {
   int depth = 0;           // of regions
+  int programs = 0;        // of them, those of a compiled function
   uint64_t calls = 0;      // of operators
   bool suspended = false;  // inside a kernel, which reads what it calls
   std::shared_ptr<Batch> batch;
@@ -40,14 +43,27 @@ void each_tensor(const TlValue* args, int n_args, F f) {
   }
 }
 
+// The pending tensors that a call reads, by the batch that computes them.
+using Asked = std::vector<std::pair<std::shared_ptr<Batch>, std::vector<uint64_t>>>;
+
+void ask(Asked& asked, TlTensor* t) {
+  PendingStep pending_step = pending_step_of(t);
+  if (!pending_step.batch) return;
+  auto at = std::ranges::find(asked, pending_step.batch, &Asked::value_type::first);
+  if (at == asked.end()) at = asked.insert(at, {std::move(pending_step.batch), {}});
+  at->second.push_back(reinterpret_cast<uint64_t>(api->tensor_pending_ctx(t)));
+}
+
 // Before a call that does not wait: what it reads is computed, and what waits for what it writes.
 void settle_arguments(const Entry& e, const TlValue* args, int n_args) {
+  Asked asked;
+  const auto writes = [&](int i) { return (e.written >> (i < 63 ? i : 63) & 1) != 0; };
   each_tensor(args, n_args, [&](TlTensor* t, int i) {
-    if (!is_awaited(t)) return;
-    const bool writes = e.written >> (i < 63 ? i : 63) & 1;
-    if (e.is_view && !writes) return;
-    if (const PendingStep pending_step = pending_step_of(t); pending_step.batch) pending_step.batch->settle();
-    if (writes) open_storage(api->tensor_storage_id(t));
+    if (is_awaited(t) && (!e.is_view || writes(i))) ask(asked, t);
+  });
+  for (const auto& [batch, ids] : asked) batch->close(ids);
+  each_tensor(args, n_args, [&](TlTensor* t, int i) {
+    if (is_awaited(t) && writes(i)) open_storage(api->tensor_storage_id(t));
   });
 }
 
@@ -64,7 +80,7 @@ bool wait(Thread& t, const Entry& e, const TlValue* args, int n_args, TlValue* r
   if (!t.batch) t.batch = std::make_shared<Batch>();
   Batch::Added added = t.batch->add(e.op, args, n_args, rets, n_rets);
   if (added == Batch::Added::Closed) {
-    std::exchange(t.batch, std::make_shared<Batch>())->settle();
+    std::exchange(t.batch, std::make_shared<Batch>())->close({});
     added = t.batch->add(e.op, args, n_args, rets, n_rets);
   }
   return added == Batch::Added::Yes;
@@ -141,30 +157,64 @@ int bind(void*, const TlOperator* op, TlLayerEntry* out) {
 }  // namespace
 
 Region::Region() {
-  if (thread().depth++ == 0) api->thread_include(kDeferBit, 1);
+  ++thread().programs;
+  enter();
 }
 
 Region::~Region() {
+  leave();
+  --thread().programs;
+}
+
+void Region::enter() {
+  if (thread().depth++ != 0) return;
+  api->thread_include(kDeferBit, 1);
+  note_nodes(true);
+}
+
+void Region::leave() {
   Thread& t = thread();
   if (--t.depth != 0) return;
   api->thread_include(kDeferBit, 0);
+  note_nodes(false);
   t.batch.reset();
 }
 
 void Region::settle() {
   Thread& t = thread();
-  if (t.depth == 1 && t.batch) std::exchange(t.batch, nullptr)->settle();
+  if (t.depth == 1 && t.batch) std::exchange(t.batch, nullptr)->close({});
+}
+
+namespace {
+// A backward that fails keeps its own error; what it leaves waits until somebody reads it.
+int leave_backward(int failed) {
+  int status = 0;
+  try {
+    if (!failed) Region::settle();
+  } catch (...) {
+    status = pending_from_exception();
+  }
+  Region::leave();
+  return status;
+}
+}  // namespace
+
+const TlRegionCalls& region_calls() {
+  static const TlRegionCalls calls{Region::enter, leave_backward};
+  return calls;
 }
 
 uint64_t calls_of_thread() { return thread().calls; }
 
-bool in_region() { return thread().depth > 0; }
+bool in_region() { return thread().programs > 0; }
 
-void install() {
+void install(const TlRegions& regions) {
   static std::once_flag once;
-  std::call_once(once, [] {
+  std::call_once(once, [&] {
     check(api->deferral_install(&deferral()));
     check(api->layer_install(TL_LAYER_DEFER, bind, nullptr));
+    set_regions(&regions);
+    regions.install(&region_calls());
   });
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "batch.h"
+#include "tl/regions.h"
 
 namespace tl::compiler {
 
@@ -13,13 +14,18 @@ class Region {
   Region();
   ~Region();
   Region(const Region&) = delete;
+
   // Computes what waits; throws where that fails.
-  void settle();
+  static void settle();
+  // The same without a compiled function: for a backward of the nodes of one.
+  static void enter();
+  static void leave();
 };
+const TlRegionCalls& region_calls();
 
 uint64_t calls_of_thread();  // of operators, in regions
-bool in_region();            // whether calls of the thread wait
+bool in_region();            // whether the thread runs a compiled function
 
-void install();  // the layer and the deferral, once
+void install(const TlRegions& regions);  // the layer and the deferral, once
 
 }  // namespace tl::compiler

@@ -32,7 +32,9 @@ PendingStep Registry::find(uint64_t id) const {
   return at < slots_.size() && slots_[at].uses == id >> kSlotBits ? slots_[at].pending_step : PendingStep{};
 }
 
-void Registry::move(uint64_t id, int step) { slots_[(id & kSlotMask) - 1].pending_step.step = step; }
+void Registry::move(uint64_t id, PendingStep to) {
+  slots_[(id & kSlotMask) - 1].pending_step = std::move(to);
+}
 
 void Registry::remove(uint64_t id) {
   const uint64_t at = (id & kSlotMask) - 1;

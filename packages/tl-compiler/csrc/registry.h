@@ -20,7 +20,7 @@ class Registry {
   uint64_t add(std::shared_ptr<Batch> batch, int step);
   PendingStep find(uint64_t id) const;
   void remove(uint64_t id);
-  void move(uint64_t id, int step);  // the same tensor stands for another step
+  void move(uint64_t id, PendingStep to);  // the same tensor stands for another step
   void add_reader(const void* storage, const std::shared_ptr<Batch>& batch);
   // Whether others read the storage.
   bool remove_reader(const void* storage, const Batch* batch);

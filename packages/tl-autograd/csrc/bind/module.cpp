@@ -15,6 +15,7 @@
 #include "node_event.h"
 #include "origin.h"
 #include "recorder.h"
+#include "regions.h"
 #include "view.h"
 
 namespace tl::autograd {
@@ -104,6 +105,12 @@ void connect() {
   if (!recording) throw PythonError();
   set_recording_table(recording);
 }
+
+void add_regions(PyObject* module) {
+  const PyRef table =
+      checked(PyCapsule_New(const_cast<TlRegions*>(regions_table()), TL_REGIONS_CAPSULE, nullptr));
+  if (PyModule_AddObjectRef(module, "regions_v1", table.get()) != 0) throw PythonError();
+}
 }  // namespace
 
 PyObject* make_module() {
@@ -119,6 +126,7 @@ PyObject* make_module() {
     check(install_unwrap());
     add_level_functions(module.get());
     add_plain_calls(module.get());
+    add_regions(module.get());
     extend_tensor_type();
     return module.release();
   });

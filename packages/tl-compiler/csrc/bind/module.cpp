@@ -56,9 +56,10 @@ PyObject* run(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
 
 // counters() -> what compiled regions have done in this process, by name
 PyObject* read_counters(PyObject*, PyObject*) {
-  return Py_BuildValue("{sLsLsLsLsL}", "operators", counters.operators.load(), "batches",
+  return Py_BuildValue("{sLsLsLsLsLsLsL}", "operators", counters.operators.load(), "batches",
                        counters.batches.load(), "groups", counters.groups.load(), "loops",
-                       counters.loops.load(), "emitted", counters.emitted.load());
+                       counters.loops.load(), "emitted", counters.emitted.load(), "left",
+                       counters.left.load(), "absorbed", counters.absorbed.load());
 }
 
 // limit_emission(level): 0 no emitted code, 1 AVX2, 2 AVX-512 where the processor has it
@@ -115,8 +116,10 @@ PyObject* make_module() {
   if (!bridge) return nullptr;
   api = tl_import_api(TL_API_MINOR);
   if (!api) return nullptr;
+  const auto* regions = static_cast<const TlRegions*>(tl_import_table(TL_REGIONS_CAPSULE, sizeof(TlRegions)));
+  if (!regions) return nullptr;
   try {
-    install();
+    install(*regions);
   } catch (...) {
     pending_from_exception();
     bridge->raise_pending();
