@@ -3,6 +3,7 @@
 # ruff: noqa: F811 - overloads have the name of the function
 
 import copy
+import enum
 import io
 
 import pytest
@@ -215,3 +216,80 @@ def test_containers_are_shared():
     for empty in ([], {}):
         with pytest.raises(RuntimeError, match=r"torch\.jit\.script"):
             jit.script(empty)
+
+
+class Mode(enum.Enum):
+    FIRST = "first"
+    LAST = "last"
+
+
+class Tree(tl_nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = tl_nn.Linear(2, 2), tl_nn.Sequential(tl_nn.Linear(2, 2), tl_nn.ReLU())
+        self.mode = Mode.LAST
+        self.memory = False
+
+    def forward(self, x: tl.Tensor | list[tl.Tensor]) -> tuple[tl.Tensor, tl.Tensor, list[str]]:
+        if isinstance(x, tl.Tensor):
+            parts = [x]
+        else:
+            parts = x
+        if self.memory:
+            if jit.is_scripting():
+                raise RuntimeError("not in a program")
+            y = self.closure(parts)
+        else:
+            y = parts[0]
+        for child in self.children():
+            y = child(y)
+        total = tl.zeros(1)
+        for p in self.parameters():
+            total = total + p.sum()
+        names: list[str] = []
+        for name, _ in self.named_modules():
+            names.append(name)
+        return y, total, names
+
+    def closure(self, parts: list[tl.Tensor]) -> tl.Tensor:
+        def inner(*parts):
+            return parts[0]
+
+        return inner(*parts)
+
+
+def test_modules_below_a_module_and_members_of_enumerations():
+    model, x = Tree(), tl.randn(1, 2)
+    file = io.BytesIO()
+    scripted = jit.script(model)
+    jit.save(scripted, file)
+    file.seek(0)
+    loaded = jit.load(file)
+    by_hand = tl.relu(model.b[0](model.a(x)))
+    total = sum(p.sum() for p in (model.a.weight, model.a.bias, model.b[0].weight, model.b[0].bias))
+    for program in (scripted, loaded):
+        y, sums, names = program(x)
+        assert tl.equal(y, by_hand) and tl.allclose(sums, total)
+        assert names == ["", "a", "b", "b.0", "b.1"]
+    assert scripted.mode is Mode.LAST and loaded.mode.value == "last" and loaded.mode.name == "LAST"
+
+
+@jit.script
+def sizes(x: tl.Tensor, y: tl.Tensor):
+    shape = x.shape[:-1] + (-1,)  # noqa: RUF005 - the sum of a list and a tuple
+    return x.reshape(shape), tl.tensordot(x, y, ([1, 2], [1, 0])), tl.tensordot(x, y, 1)
+
+
+def test_tuples_beside_lists_and_dimensions_of_products():
+    x, y = tl.arange(12.0).reshape(1, 3, 4), tl.arange(12.0).reshape(4, 3)
+    flat, both, one = sizes(x, y)
+    assert flat.shape == (1, 3, 4)
+    assert both.tolist() == [sum(x[0, i, j].item() * y[j, i].item() for i in range(3) for j in range(4))]
+    assert tl.equal(one[0], x[0] @ y)
+    with pytest.raises(
+        RuntimeError, match="dims must be a number that is constant, or two lists, got Tensor"
+    ):
+
+        @jit.script
+        def wrong(x: tl.Tensor, y: tl.Tensor):
+            return tl.tensordot(x, y, y)

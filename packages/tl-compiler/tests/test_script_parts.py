@@ -433,11 +433,11 @@ class Scale(nn.Module):
 
 
 def test_pickles_have_the_values():
-    pickler = ObjectPickler(lambda value: "__torch__.M", lambda owner, kind: kind)
+    pickler = ObjectPickler(lambda value, owner: "__torch__.M", lambda owner, kind: kind)
     value = (1, -(2**40), 0.5, "a", None, True)
     kinds = tuple(map(Type, ["int", "int", "float", "str", "NoneType", "bool"]))
     assert pickle.loads(pickler.dump(value, None, Type("Tuple", kinds))) == value
-    pickler = ObjectPickler(lambda value: "__torch__.M", lambda owner, kind: kind)
+    pickler = ObjectPickler(lambda value, owner: "__torch__.M", lambda owner, kind: kind)
     x = tl.arange(6, dtype=tl.float32)
     data = pickler.dump((x, x[2:4]), None, parse_type("Tuple[Tensor, Tensor]"))
     (storage,) = pickler.storages().values()  # two views of one storage

@@ -233,3 +233,23 @@ def test_examples_that_are_the_same_tensor():
     for example in (model.a, model.a.detach()):
         program = jit.trace(model, example)
         assert program(tl.tensor([3.0, 4.0])).tolist() == [4, 5]
+
+
+def test_functions_that_ask_which_tensors_their_arguments_are():
+    kept = {"weight": tl.tensor([2.0, 3.0], requires_grad=True)}
+
+    def keeps(weight, x):
+        assert kept["weight"] is weight
+        return (kept["weight"] * x).sum() + weight[0]
+
+    traced = jit.trace(
+        keeps, (kept["weight"], tl.ones(2)), check_trace=False
+    )  # which would copy the arguments
+    other = tl.tensor([5.0, 7.0])
+    assert traced(other, tl.tensor([1.0, 2.0])).item() == (5 + 14) + 5
+
+    def fails(weight):
+        raise LookupError("of the program")
+
+    with pytest.raises(LookupError, match="of the program"):
+        jit.trace(fails, (kept["weight"],))

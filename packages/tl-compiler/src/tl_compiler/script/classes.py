@@ -64,6 +64,10 @@ _KINDS = {"Module": "module", "NamedTuple": "tuple", "Enum": "enum", "Interface"
           "ModuleInterface": "module interface"}  # fmt: skip
 
 
+# Attributes of e3nn's modules, which only look like names of Python.
+_PLAIN_NAMES = frozenset({"__codegen__", "__e3nn_compile_mode__"})
+
+
 def declare(name: str, node: ast.ClassDef) -> Declaration:
     """Returns the declaration that a class's code states.
 
@@ -120,7 +124,7 @@ def _value(node: ast.expr) -> Any:
 def _check_names(result: Declaration) -> None:
     for name in (*result.attributes, *result.members):
         collides = result.kind == "module" and name in _MODULE_NAMES
-        if name.startswith("__") or collides:
+        if (name.startswith("__") and name not in _PLAIN_NAMES) or collides:
             raise RuntimeError(f"{result.name}: an attribute may not be called {name!r}")
     missing = [n for n in (*result.parameters, *result.buffers) if n not in result.attributes]
     if missing:

@@ -32,16 +32,16 @@ class ObjectPickler:
     """Writes one pickle and the storages that it names.
 
     Args:
-        name_of_class: returns the dotted name that the archive gives to the class of an object.
+        name_of_class: returns the dotted name that the archive gives to the class of an object, which another one owns.
         rename: returns a type whose names are those of the archive, for a type of a declaration.
 
     Example:
-        >>> pickler = ObjectPickler(lambda value: "__torch__.M", lambda owner, kind: kind)
+        >>> pickler = ObjectPickler(lambda value, owner: "__torch__.M", lambda owner, kind: kind)
         >>> pickler.dump((1, "a"), None, Type("Tuple", (Type("int"), Type("str"))))[:2]
         b'\\x80\\x02'
     """
 
-    def __init__(self, name_of_class: Callable[[Any], str], rename: Callable[[Any, Type], Type]) -> None:
+    def __init__(self, name_of_class: Callable[[Any, Any], str], rename: Callable[[Any, Type], Type]) -> None:
         self._name_of_class, self._rename = name_of_class, rename
         self._out = bytearray()
         self._memo: dict[int, tuple[Any, int]] = {}
@@ -144,7 +144,7 @@ class ObjectPickler:
         self._out += pickle.TUPLE + pickle.REDUCE
 
     def _enumeration(self, value: Any, owner: Any) -> None:
-        self._class(self._name_of_class(value))
+        self._class(self._name_of_class(value, owner))
         self._write(value.value, owner, Type("Any"))  # no tuple, as PyTorch's reader expects
         self._out += pickle.REDUCE
 
@@ -155,7 +155,7 @@ class ObjectPickler:
         declaration = getattr(type(value), "_declaration", None)
         if not isinstance(declaration, Declaration):
             raise RuntimeError(f"an archive can't hold an object of {type(value).__name__!r}")
-        self._class(self._name_of_class(value))
+        self._class(self._name_of_class(value, value))
         self._out += pickle.EMPTY_TUPLE + pickle.NEWOBJ + self._put(value)
         if "__getstate__" in declaration.methods:
             method = type(value)._program.method(declaration.name, "__getstate__")

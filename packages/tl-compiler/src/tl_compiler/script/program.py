@@ -108,6 +108,17 @@ class Program:
             self.classes[name] = self._make(declaration)
         return self.classes[name]
 
+    def name_of(self, kind: type) -> str:
+        """Returns the name of a class of the archive.
+
+        Raises:
+            RuntimeError: the archive has no such class.
+        """
+        for name, other in self.classes.items():
+            if other is kind:
+                return name
+        raise RuntimeError(f"an archive can't hold an object of {kind.__name__!r}")
+
     def _make(self, declaration: Declaration) -> type:
         if declaration.kind in ("tuple", "enum"):
             kind: Any = (make_tuple if declaration.kind == "tuple" else make_enum)(declaration)

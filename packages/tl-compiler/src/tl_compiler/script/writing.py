@@ -26,9 +26,12 @@ class _Writer:
     def __init__(self) -> None:
         self.program = Program(Sources())
 
-    def name_of_class(self, value: Any) -> str:
-        """The name of an object's class in the archive."""
+    def name_of_class(self, value: Any, owner: Any) -> str:
+        """The name of an object's class in the archive; the program of its owner knows a class of Python."""
         kind = type(value)
+        if not hasattr(kind, "_program"):
+            program = type(owner)._program
+            return self._name(program, program.name_of(kind))
         return self._name(kind._program, kind._declaration.name)
 
     def _name(self, program: Any, name: str) -> str:

@@ -271,6 +271,28 @@ def _operator(name: str) -> Handler:
     return call
 
 
+def _tensordot(
+    compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST
+) -> Operand:
+    """`tensordot`, whose operator takes the dimensions of each tensor as a list."""
+    dims = compiler.as_value(
+        arguments[2] if len(arguments) > 2 else keywords.get("dims", PythonValue(2)), node
+    )
+    a, b = (v.text for v in compiler.values(arguments[:2], node))
+    if dims.is_known and type(dims.constant) is int:
+        lists = [str(list(range(-dims.constant, 0))), str(list(range(dims.constant)))]
+    elif dims.type.name == "Tuple" and [t.name for t in dims.type.arguments] == ["List", "List"]:
+        lists = [v.text for v in compiler.spread(dims)]
+    elif dims.type == list_of(list_of(INT)):
+        lists = [f"({dims.text})[0]", f"({dims.text})[1]"]
+    else:
+        raise compiler.error(
+            node, f"tensordot(): dims must be a number that is constant, or two lists, got {dims.type}"
+        )
+    lists = [f"annotate(List[int], {text})" if text == "[]" else text for text in lists]
+    return Value(f"torch.tensordot({a}, {b}, {lists[0]}, {lists[1]})", TENSOR)
+
+
 def _device(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
     values = compiler.values(arguments, node)
     if values[0].type == Type("Device"):
@@ -322,5 +344,5 @@ BUILTINS: dict[Any, Handler] = {
     divmod: _operator("divmod"), pow: _operator("pow"), tl_core.device: _device, isinstance: _isinstance,
     collections.OrderedDict: _dict, _unwrap_optional: _unwrap,
     getattr: _getattr, type: _type, slice: _slice, tl_core.Size: _list, math.floor: _operator("floor"),
-    math.ceil: _operator("ceil"),
+    math.ceil: _operator("ceil"), tl_core.tensordot: _tensordot,
 }  # fmt: skip

@@ -106,6 +106,8 @@ class Expressions(Conditions):
             return self.tuple_of([*a.fields, *b.fields])
         if a.type.name == "Tuple" and b.type.name == "Tuple" and name == "add":
             return self.tuple_of([*self.spread(a), *self.spread(b)])
+        if name == "add" and {a.type.name, b.type.name} == {"List", "Tuple"}:
+            a, b = self.as_same_list(a, b), self.as_same_list(b, a)
         if name == "remainder" and a.type == STR:
             values = b if b.type.name == "Tuple" else self.tuple_of([b])
             return Value(f"torch.percentFormat({a.text}, {values.text})", STR)
@@ -116,6 +118,12 @@ class Expressions(Conditions):
         if name in ("__and__", "__or__", "__xor__") and TENSOR in (a.type, b.type):
             result.type = TENSOR
         return self.fold(result, a, b, name)
+
+    def as_same_list(self: Any, value: Value, other: Value) -> Value:
+        """A tuple as a list of the type of the other operand, where all of its elements have that type."""
+        if value.type.name == "List" or any(t != other.type.element(None) for t in value.type.arguments):
+            return value
+        return Value(f"[{', '.join(v.text for v in self.spread(value))}]", other.type)
 
     def fold(self: Any, result: Value, a: Value, b: Value, name: str) -> Value:
         """The value, as a constant where the compiler knows both operands."""

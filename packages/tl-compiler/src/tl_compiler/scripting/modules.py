@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import math
 import sys
 import textwrap
@@ -14,6 +15,7 @@ import tl_nn
 from ..jit.decorations import FunctionModifiers
 from ..jit.internal import get_torchscript_modifier
 from ..script.linking import absorb
+from ..script.printing import constant_text
 from ..script.script_module import RecursiveScriptModule, is_compiled
 from ..script.sources import program_name
 from ..script.types import Type
@@ -27,6 +29,10 @@ from .signatures import Signature
 from .source import source_of, source_of_text
 
 __all__ = ["ModuleCompiler"]
+
+_TREE_METHODS = frozenset(
+    f"{named}{word}" for named in ("", "named_") for word in ("children", "modules", "parameters", "buffers")
+)
 
 
 @dataclass
@@ -244,6 +250,12 @@ class ModuleCompiler:
         node: ast.AST,
     ) -> Operand | None:
         """A call of a method that containers answer while the function is compiled, or None."""
+        if (
+            name in _TREE_METHODS
+            and not (arguments or keywords or is_compiled(owner.module))
+            and getattr(type(owner.module), name) is getattr(tl_nn.Module, name)
+        ):
+            return self._tree_items(owner, name)
         items = self.container_items(owner) if name in ("keys", "values", "items") else None
         if isinstance(items, dict):
             names = [Value(f'"{k}"', STR, k) for k in items]
@@ -253,6 +265,21 @@ class ModuleCompiler:
                 return Items(list(items.values()))
             return Items([Items([k, v]) for k, v in zip(names, items.values(), strict=True)])
         return None
+
+    def _tree_items(self: Any, owner: ModuleValue, method: str) -> Items:
+        """The modules or tensors below a module that one of its methods yields, as operands."""
+        values: list[Any] = []
+        for path, part in getattr(owner.module, f"named_{method.removeprefix('named_')}")():
+            text = functools.reduce(_member, path.split(".") if path else [], owner.text)
+            if isinstance(part, tl_nn.Module):
+                value: Operand = (
+                    owner if part is owner.module else ModuleValue(text, part, self.module_class(part))
+                )
+            else:
+                value = Value(text, TENSOR)
+            named = method.startswith("named_")
+            values.append(Items([Value(constant_text(path), STR, path), value]) if named else value)
+        return Items(values)
 
     def module_method(self: Any, owner: ModuleValue, name: str, compiler: Any, node: ast.AST) -> Signature:
         """The signature of a method of a module, which is compiled now."""

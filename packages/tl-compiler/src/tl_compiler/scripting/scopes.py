@@ -54,6 +54,13 @@ def exits(body: list[ast.stmt]) -> bool:
     for statement in body:
         if isinstance(statement, (ast.Return, ast.Raise, ast.Break, ast.Continue)):
             return True
+        choice = getattr(
+            statement, "choice", None
+        )  # the branch of an `if` whose condition the compiler knows
+        if choice is not None:
+            if exits(choice):
+                return True
+            continue
         if (
             isinstance(statement, ast.If)
             and statement.orelse

@@ -132,9 +132,10 @@ class Statements(Regions):
     def on_If(self: Any, node: ast.If) -> None:
         """Two branches, of which a known condition selects one while the function is compiled."""
         test, when_true, when_false = self.condition(node.test)
+        node.choice = (node.body if test.constant else node.orelse) if test.is_known else None  # type: ignore[attr-defined]
         if test.is_known:
             self.conditions += 1
-            self.body(node.body if test.constant else node.orelse)
+            self.body(node.choice)  # type: ignore[attr-defined]
             self.conditions -= 1
             return
         text = self.truth(test, node.test).text
@@ -181,8 +182,10 @@ class Statements(Regions):
         """The variable after two branches."""
         if a is b or not isinstance(a, Value) or not isinstance(b, Value):
             return a
+        old = before.values.get(name)
+        is_assigned = not isinstance(old, Value) or _before(a) is not old or _before(b) is not old
         kind = unify(a.type, b.type)
-        if kind is None:
+        if kind is None and is_assigned:
             raise self.error(
                 node,
                 f"Type mismatch: {name} is set to type {a.type} in the true branch and type {b.type} in the false "
@@ -192,10 +195,7 @@ class Statements(Regions):
             return Value(
                 a.text, kind, a.constant if a.constant is b.constant else UNSET, slot=a.slot and b.slot
             )
-        old = before.values.get(name)
-        if (
-            isinstance(old, Value) and _before(a) is old and _before(b) is old
-        ):  # no branch assigns the variable
+        if not is_assigned:
             return old
         own = self.fresh(name)
         lines_a, lines_b, indent = parts

@@ -2,7 +2,8 @@
 
 The run is one on fakes: sizes stay symbols, so that the program holds for other sizes. Where Python reads a value, the
 run is repeated with the tensors that the fakes stand for, the value is a constant of the program, and a warning says
-so.
+so. A function may ask which tensors its arguments are, as one does that keeps them elsewhere too. If the run on fakes
+fails, it is repeated with the arguments themselves, whose sizes are numbers.
 """
 
 from __future__ import annotations
@@ -116,10 +117,11 @@ class Recording:
         module: the traced module; for a function, an empty one.
         values: whether fakes know the tensors that they stand for.
         warns: whether Python's reading of a value warns.
+        own: whether the function gets its arguments themselves, not fakes of them.
     """
 
-    def __init__(self, module: tl_nn.Module, values: bool, warns: bool) -> None:
-        self.module = module
+    def __init__(self, module: tl_nn.Module, values: bool, warns: bool, own: bool = False) -> None:
+        self.module, self._own = module, own
         self.env = ShapeEnv(specialize_zero_one=False, duck_shape=False)
         self.fake_mode = FakeTensorMode(shape_env=self.env, allow_non_fake_inputs=True, export=True)
         self.fake_mode.propagate_real_tensors = values
@@ -129,6 +131,7 @@ class Recording:
         self.state = ModuleState(module)
         self.inputs: list[Node] = []
         self._examples: list[Tensor] = []  # which live as long as their fakes
+        self._nodes: dict[int, Node] = {}  # of arguments that the function gets themselves, by identity
         self.result: Any = None  # the result, with nodes in the place of tensors
         self.constants: dict[Node, Tensor] = {}
         self.attributes: dict[
@@ -176,10 +179,13 @@ class Recording:
         # An object of its own: two inputs, or an input and a parameter, may be the same tensor.
         own = value.detach().requires_grad_(value.requires_grad)
         self._examples.append(own)
-        fake = self._fake(own, name)
+        fake = self._fake(own, name, static=self._own)
         node = self.graph.placeholder(name)
         node.meta["val"] = fake
         self.inputs.append(node)
+        if self._own:
+            self._nodes[id(value)] = node
+            return value
         self.mode.track(fake, node)
         return fake
 
@@ -196,6 +202,8 @@ class Recording:
         return fake
 
     def _constant(self, t: Tensor) -> Node:
+        if id(t) in self._nodes:
+            return self._nodes[id(t)]
         names = self.state.names_of(t)
         if names:
             return self._attribute(names[0])
@@ -305,8 +313,25 @@ def record(module: tl_nn.Module, function: Callable[..., Any], inputs: Any, warn
         inputs: the arguments by position and those by name.
         warns: whether Python's reading of a value warns.
     """
+    try:
+        return _record(module, function, inputs, warns)
+    except Exception:
+        if isinstance(function, tl_nn.Module) or not any(
+            isinstance(value, Tensor) and value.requires_grad for value in _leaves(inputs)
+        ):
+            raise
+        try:
+            return _record(module, function, inputs, warns, own=True)
+        except Exception:  # the first error counts, which is one of the program
+            pass
+        raise
+
+
+def _record(
+    module: tl_nn.Module, function: Callable[..., Any], inputs: Any, warns: bool, own: bool = False
+) -> Recording:
     for values in (False, True):
-        recording = Recording(module, values, warns)
+        recording = Recording(module, values, warns, own)
         try:
             recording.run(function, inputs)
         except (_ReadsValue, GuardOnDataDependentSymNode):
