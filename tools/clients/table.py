@@ -64,8 +64,13 @@ CLIENTS = {
     "accelerate": client("accelerate", f"{HUB}"),
     "sentence_transformers": client("sentence-transformers transformers", f"{HUB}"),
     "diffusers": client("diffusers transformers", f"{HUB} importlib_metadata"),
+    "transformers_export": client("transformers", f"{HUB} onnx onnxscript"),
     "timm": client("timm torchvision", f"{HUB}"),
+    "timm_script": client("timm torchvision", f"{HUB}"),
     "lightning": client("lightning pytorch-lightning lightning-utilities torchmetrics"),
+    "lightning_export": client(
+        "lightning pytorch-lightning lightning-utilities torchmetrics", "onnx onnxscript"
+    ),
     "fabric": client("lightning pytorch-lightning lightning-utilities torchmetrics"),
     "ignite": client("pytorch-ignite"),
     "skorch": client("skorch", "tabulate"),
@@ -73,6 +78,7 @@ CLIENTS = {
     "keras": client("", "keras"),
     "gpytorch": client("gpytorch linear_operator", "jaxtyping"),
     "pyro": client("pyro-ppl", "pyro-api opt_einsum"),
+    "pyro_jit": client("pyro-ppl", "pyro-api opt_einsum"),
     "zuko": client("zuko"),
     "torchdiffeq": client("torchdiffeq"),
     "torchsde": client("torchsde", "trampoline"),
@@ -101,6 +107,7 @@ CLIENTS = {
     "segmentation_models": client("segmentation-models-pytorch timm torchvision", f"{HUB}"),
     "metric_learning": client("pytorch-metric-learning"),
     "e3nn": client("e3nn opt_einsum_fx", "sympy opt_einsum"),
+    "e3nn_script": client("e3nn opt_einsum_fx", "sympy opt_einsum"),
     "tensordict": client("tensordict", "pyvers cloudpickle orjson importlib_metadata"),
     "botorch": client(
         "botorch gpytorch linear_operator pyro-ppl",
