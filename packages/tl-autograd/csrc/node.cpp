@@ -71,7 +71,7 @@ void destroy_slot(void* slot) {
   drop(e);
 }
 
-TlSlotType g_slot_type = {destroy_slot, nullptr, nullptr};
+TlSlotType g_slot_type = {sizeof(TlSlotType), destroy_slot, nullptr, nullptr};
 }  // namespace
 
 void set_slot_traversal(int (*traverse)(void*, TlVisit, void*), void (*clear)(void*)) {

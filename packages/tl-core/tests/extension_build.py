@@ -21,9 +21,10 @@ FLAGS = {
 }
 
 
-def build(name: str, folder: Path, include: str | None = None, flags: tuple[str, ...] = ()) -> Path:
+def build(name: str | Path, folder: Path, include: str | None = None, flags: tuple[str, ...] = ()) -> Path:
     """The compiled extension; the test is skipped where no compiler or no Python header is."""
-    source = next((SOURCES / name).iterdir())
+    source = name if isinstance(name, Path) else next((SOURCES / name).iterdir())
+    name = name.stem if isinstance(name, Path) else name
     compiler, standard = FLAGS[source.suffix]
     if shutil.which(compiler) is None:
         pytest.skip(f"no compiler named {compiler} to build an extension with")
@@ -50,6 +51,15 @@ def load(path: Path) -> ModuleType:
 def older_headers(folder: Path) -> str:
     """The headers as they were before the table's last entries were added."""
     return changed_headers(folder, "c_api.h", r"(int \(\*num_threads\)\(void\);).*?(\n\} TlApi;)", r"\1\2")
+
+
+def next_minor_headers(folder: Path) -> str:
+    """The headers of the next minor version, whose table has one entry more."""
+    include = changed_headers(folder, "c_api.h", "TL_API_MINOR 0", "TL_API_MINOR 1")
+    header = Path(include) / "tl" / "c_api.h"
+    entry = "\n#if TL_API_TARGET >= 1\n  int (*newer)(int number);\n#endif\n} TlApi;"
+    header.write_text(header.read_text().replace("\n} TlApi;", entry))
+    return include
 
 
 def changed_headers(folder: Path, name: str, pattern: str, replacement: str) -> str:

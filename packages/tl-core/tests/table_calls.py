@@ -22,7 +22,7 @@ NONE, BOOL, INT, FLOAT, DTYPE, DEVICE, LAYOUT, FORMAT, STRING, TENSOR, GENERATOR
     10,
     11,
 )
-BOOLS, INTS, FLOATS, SCALARS, TENSORS = 32, 33, 34, 35, 37
+BOOLS, INTS, FLOATS, SCALARS, STRINGS, TENSORS = 32, 33, 34, 35, 36, 37
 # The names of TlArgKind, in order.
 KINDS = [
     *(
@@ -37,7 +37,7 @@ KINDS = [
         "string",
         "dtype",
     ),
-    *("device", "layout", "format", "generator", "ints", "floats", "bools", "scalars", "object"),
+    *("device", "layout", "format", "generator", "ints", "floats", "bools", "scalars", "object", "strings"),
 ]
 
 
@@ -116,9 +116,8 @@ error_clear = core.entry("error_clear", None)
 value_release = core.entry("value_release", None, ctypes.POINTER(Value))
 
 _keep: list[Any] = []
-_unwrap = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(
-    Table("TlPython", _capsule("python_v1")).entries["unwrap"]
-)
+python = Table("TlPython", _capsule("python_v1"))
+_unwrap = python.entry("unwrap", ctypes.c_void_p, ctypes.py_object)
 
 
 def tensor(t: Any) -> Value:
@@ -154,6 +153,7 @@ RIGHT = {
     "bools": listed(BOOLS, (ctypes.c_uint8 * 1)(1)),
     "scalars": listed(SCALARS, (Value * 1)(Value(INT, 0, 1))),
     "object": Value(NONE, 0, 0),
+    "strings": listed(STRINGS, (Value * 1)(listed(STRING, ctypes.create_string_buffer(b"mean")))),
 }
 WRONG = {
     "None": Value(NONE, 0, 0),

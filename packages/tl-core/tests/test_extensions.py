@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from extension_build import build, changed_headers, load, older_headers
+from extension_build import build, changed_headers, load, next_minor_headers, older_headers
 
 import tl_core as tl
 
@@ -67,6 +67,55 @@ def test_an_extension_of_another_draft_is_refused(tmp_path):
     file = build("plain_c", tmp_path, include=include)
     message = r"compiled with headers of another draft .* \(0{15}7\) than the installed core \([0-9a-f]{16}\)"
     with pytest.raises(ImportError, match=message):
+        load(file)
+
+
+def test_extensions_of_two_minors_in_one_process(tmp_path):
+    older, newer = tmp_path / "older", tmp_path / "newer"
+    older.mkdir(), newer.mkdir()
+    build("plain_c", older, include=older_headers(older))
+    include = next_minor_headers(newer)
+    build("cpp_hpp", newer, include=include, flags=("-DTL_API_TARGET=0",))
+    program = f"""
+sys.path.insert(0, {str(older)!r})
+import plain_c, cpp_hpp
+known, whole = plain_c.table_size()
+assert known < whole
+ones = tl.ones(5000, dtype=tl.float64)
+x = tl.tensor([-1.0, 2.0])
+for _ in range(2):
+    sums = plain_c.cube(ones * 2).sum().item(), plain_c.checked_sum(ones)
+    print(*sums, cpp_hpp.call("hpp::positive_part", x).tolist())
+    try:
+        cpp_hpp.call("hpp::positive_part", tl.tensor(1.0))
+    except RuntimeError as e:
+        print(e)
+"""
+    process = in_fresh_process(newer, program)
+    line = "40000.0 5000.0 [0.0, 2.0]\nhpp::positive_part: a 0-d tensor has no parts\n"
+    assert (process.stdout, process.stderr) == (2 * line, "")
+
+
+NEWER = r"""
+#include <tl/python.h>
+PyMODINIT_FUNC PyInit_newer(void) {
+  const TlApi* api = tl_import_api(TL_API_TARGET);
+  return api ? PyLong_FromLong(api->newer(1)) : NULL;
+}
+"""
+
+
+def test_entries_of_newer_minors_are_hidden(tmp_path):
+    include = next_minor_headers(tmp_path)
+    source = tmp_path / "sources" / "newer.c"
+    source.parent.mkdir()
+    source.write_text(NEWER)
+    with pytest.raises(AssertionError, match="no member named"):
+        build(source, tmp_path, include=include, flags=("-DTL_API_TARGET=0",))
+    file = build(source, tmp_path, include=include)
+    with pytest.raises(
+        ImportError, match=r"needs the C interface 1\.1 of tl-core, the installed one is 1\.0"
+    ):
         load(file)
 
 

@@ -12,7 +12,7 @@ namespace tl::autograd {
 
 namespace {
 void destroy(void* data) { delete static_cast<Entry*>(data); }
-const TlSlotType kSlotType{destroy, nullptr, nullptr};
+const TlSlotType kSlotType{sizeof(TlSlotType), destroy, nullptr, nullptr};
 
 Entry* mutable_entry(const TlTensor* t) {
   if (!(api->bits_get(t) & kTransformsBit)) return nullptr;

@@ -10,7 +10,7 @@ namespace tl {
 PendingError& pending_error() { return thread_locals().error; }
 
 void set_pending(ErrorKind kind, std::string message, void* payload) {
-  pending_error() = {kind, std::move(message), payload};
+  pending_error() = {kind, std::move(message), payload, nullptr};
 }
 
 void set_pending_from_current_exception() noexcept {
@@ -18,6 +18,7 @@ void set_pending_from_current_exception() noexcept {
     throw;
   } catch (const Error& e) {
     set_pending(e.kind, e.message, e.payload);
+    pending_error().origin = e.origin;
   } catch (const std::bad_alloc&) {
     set_pending(ErrorKind::OutOfMemory, "out of memory");
   } catch (const std::exception& e) {
@@ -32,7 +33,9 @@ void fail(ErrorKind kind, std::initializer_list<Part> parts) { throw Error(kind,
 void throw_pending() {
   PendingError error = std::move(pending_error());
   pending_error() = {};
-  throw Error(error.kind, std::move(error.message), error.payload);
+  Error thrown(error.kind, std::move(error.message), error.payload);
+  thrown.origin = std::move(error.origin);
+  throw thrown;
 }
 
 }  // namespace tl

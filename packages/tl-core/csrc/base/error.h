@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <initializer_list>
+#include <memory>
 #include <string>
 
 #include "base/text.h"
@@ -26,12 +27,25 @@ enum class ErrorKind : int {
   ZeroDivision = TL_ERROR_ZERO_DIVISION,
   Key = TL_ERROR_KEY,
   Python = TL_ERROR_PYTHON,
+  Os = TL_ERROR_OS,
+  Buffer = TL_ERROR_BUFFER,
+  Assertion = TL_ERROR_ASSERTION,
+  Accelerator = TL_ERROR_ACCELERATOR,
+};
+
+struct PendingError;
+
+// What only some errors carry: the place in a source, and the error that led to this one.
+struct ErrorOrigin {
+  std::string where;
+  std::shared_ptr<PendingError> cause;
 };
 
 struct Error : std::exception {
   ErrorKind kind;
   std::string message;
   void* payload = nullptr;  // a Python exception (ErrorKind::Python), owned by the pending error
+  std::shared_ptr<ErrorOrigin> origin;
 
   Error(ErrorKind k, std::string m, void* p = nullptr) : kind(k), message(std::move(m)), payload(p) {}
   const char* what() const noexcept override { return message.c_str(); }
@@ -62,6 +76,7 @@ struct PendingError {
   ErrorKind kind = ErrorKind::None;
   std::string message;
   void* payload = nullptr;
+  std::shared_ptr<ErrorOrigin> origin;
 };
 PendingError& pending_error();
 void set_pending(ErrorKind kind, std::string message, void* payload = nullptr);

@@ -50,6 +50,11 @@ PyObject* list_object(const TlArgInfo* arg, const TlValue& v) {
       return list_of(v.len, [&](uint32_t i) {
         return scalar_to_python(Scalar::from(static_cast<const TlValue*>(v.u.p)[i]));
       });
+    case TL_STRING_LIST:
+      return list_of(v.len, [&](uint32_t i) {
+        const TlValue& text = static_cast<const TlValue*>(v.u.p)[i];
+        return PyUnicode_FromStringAndSize(static_cast<const char*>(text.u.p), text.len);
+      });
     default:
       fail(ErrorKind::Type, "an argument with the tag ", static_cast<int>(v.tag), " has no Python form");
   }

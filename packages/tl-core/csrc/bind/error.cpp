@@ -37,6 +37,12 @@ PyObject* exception_class(ErrorKind kind) {
       return PyExc_ZeroDivisionError;
     case ErrorKind::Key:
       return PyExc_KeyError;
+    case ErrorKind::Os:
+      return PyExc_OSError;
+    case ErrorKind::Buffer:
+      return PyExc_BufferError;
+    case ErrorKind::Assertion:
+      return PyExc_AssertionError;
     default:
       return PyExc_RuntimeError;
   }
@@ -62,6 +68,33 @@ void raise(ErrorKind kind, const std::string& message, void* payload) {
     return PyErr_SetString(exception_class(kind), cat(message, observe_out_of_memory()).c_str());
   PyErr_SetString(exception_class(kind), message.c_str());
 }
+
+// The Python exception that was just set, without it being pending.
+PyRef take_exception() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  const PyRef owned_type(type), owned_trace(trace);
+  if (trace) PyException_SetTraceback(value, trace);
+  return PyRef(value);
+}
+
+// The place becomes a note of the exception, the error that led to it its cause.
+void add_origin(const ErrorOrigin& origin) {
+  PyRef exception = take_exception();
+  if (!origin.where.empty()) {
+    const PyRef note(PyObject_CallMethod(exception.get(), "add_note", "s", origin.where.c_str()));
+    if (!note) return;  // what went wrong is pending: there is no memory
+  }
+  if (origin.cause) {
+    const PendingError& cause = *origin.cause;
+    if (cause.payload) Py_INCREF(static_cast<PyObject*>(cause.payload));
+    raise(cause.kind, cause.message, cause.payload);
+    if (cause.origin) add_origin(*cause.origin);
+    PyException_SetCause(exception.get(), take_exception().release());
+  }
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
+}
 }  // namespace
 
 void set_out_of_memory_observer(PyObject* function) {
@@ -75,6 +108,8 @@ void raise(const Error& e) {
     return;
   }
   raise(e.kind, e.message, e.payload);
+  if (e.origin) [[unlikely]]
+    add_origin(*e.origin);
 }
 
 void raise_pending() {
@@ -82,6 +117,8 @@ void raise_pending() {
   const PendingError error = std::move(pending);
   pending = {};
   raise(error.kind, error.message, error.payload);
+  if (error.origin) [[unlikely]]
+    add_origin(*error.origin);
 }
 
 void pending_from_python() {

@@ -98,9 +98,22 @@ DType dtype_argument(py::handle o, const char* function, const char* name, int p
 
 py::object take(PyObject* o) { return py::reinterpret_steal<py::object>(o); }
 
-void warn_in_python(const std::string& message) {
+PyObject* warning_class(WarnCategory category) {
+  switch (category) {
+    case WarnCategory::Deprecation:
+      return PyExc_DeprecationWarning;
+    case WarnCategory::Future:
+      return PyExc_FutureWarning;
+    case WarnCategory::Runtime:
+      return PyExc_RuntimeWarning;
+    default:
+      return PyExc_UserWarning;
+  }
+}
+
+void warn_in_python(const std::string& message, WarnCategory category) {
   const WithGil lock;
-  const auto warn = [&] { return PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1); };
+  const auto warn = [&] { return PyErr_WarnEx(warning_class(category), message.c_str(), 1); };
   if (park_at_exit(warn) == 0) return;
   pending_from_python();  // the filter turned it into an error: the operator ends with it
   throw_pending();

@@ -270,6 +270,23 @@ bool scalar_list(Items items, TlValue& out, Scratch& scratch) {
   return true;
 }
 
+bool string_argument(PyObject* o, TlValue& out) {
+  if (!PyUnicode_Check(o)) return false;
+  Py_ssize_t size;
+  const char* text = PyUnicode_AsUTF8AndSize(o, &size);
+  if (!text) throw PythonError();
+  out = {TL_STRING, static_cast<uint32_t>(size), {.p = text}};
+  return true;
+}
+
+bool string_list(Items items, TlValue& out, Scratch& scratch) {
+  auto* list = scratch.take<TlValue>(items.size);
+  for (Py_ssize_t i = 0; i < items.size; ++i)
+    if (!string_argument(items.data[i], list[i])) return false;
+  out = {TL_STRING_LIST, static_cast<uint32_t>(items.size), {.p = list}};
+  return true;
+}
+
 bool note_override(PyObject* o, bool& overloaded) {
   if (!has_torch_function(o)) return false;
   overloaded = true;
@@ -298,7 +315,8 @@ bool tensor_list(Items items, bool optional, TlValue& out, Scratch& scratch, boo
 
 bool is_list(uint8_t kind) {
   return kind == TL_ARG_INT_LIST || kind == TL_ARG_FLOAT_LIST || kind == TL_ARG_BOOL_LIST ||
-         kind == TL_ARG_SCALAR_LIST || kind == TL_ARG_TENSOR_LIST || kind == TL_ARG_OPTIONAL_TENSOR_LIST;
+         kind == TL_ARG_SCALAR_LIST || kind == TL_ARG_STRING_LIST || kind == TL_ARG_TENSOR_LIST ||
+         kind == TL_ARG_OPTIONAL_TENSOR_LIST;
 }
 
 bool list_argument(PyObject* o, const TlArgInfo& arg, TlValue& out, Scratch& scratch, bool& overloaded) {
@@ -321,6 +339,8 @@ bool list_argument(PyObject* o, const TlArgInfo& arg, TlValue& out, Scratch& scr
       return bool_list(items, out, scratch);
     case TL_ARG_SCALAR_LIST:
       return scalar_list(items, out, scratch);
+    case TL_ARG_STRING_LIST:
+      return string_list(items, out, scratch);
     default:
       return tensor_list(items, arg.kind == TL_ARG_OPTIONAL_TENSOR_LIST, out, scratch, overloaded);
   }
@@ -333,15 +353,6 @@ bool tensor_argument(PyObject* o, TlValue& out, bool& overloaded) {
     return overrides;
   }
   out = value(tensor_of(o));
-  return true;
-}
-
-bool string_argument(PyObject* o, TlValue& out) {
-  if (!PyUnicode_Check(o)) return false;
-  Py_ssize_t size;
-  const char* text = PyUnicode_AsUTF8AndSize(o, &size);
-  if (!text) throw PythonError();
-  out = {TL_STRING, static_cast<uint32_t>(size), {.p = text}};
   return true;
 }
 
@@ -426,7 +437,8 @@ std::string kind_name(const TlArgInfo& arg) {
                                            "tuple of floats",
                                            "tuple of bools",
                                            "tuple of Numbers",
-                                           "object"};
+                                           "object",
+                                           "tuple of strs"};
   return kNames[arg.kind];
 }
 

@@ -393,6 +393,22 @@ PyObject* operator_facts(PyObject*, PyObject* name) {
       static_cast<PyObject*>(nullptr));
 }
 
+// _operator_tags(name): the names of the tags that came with its registration.
+PyObject* operator_tags(PyObject*, PyObject* name) {
+  return translated(
+      [&] {
+        const char* text = PyUnicode_AsUTF8(name);
+        if (!text) throw PythonError();
+        const std::vector<std::string> tags = tags_of(operator_argument(text));
+        PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(tags.size())));
+        for (size_t i = 0; i < tags.size(); ++i)
+          PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i),
+                           checked(PyUnicode_FromString(tags[i].c_str())).release());
+        return tuple.release();
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
 PyMethodDef kFunctions[] = {
     {"_register_operator", register_one, METH_VARARGS, nullptr},
     {"_remove_operator", remove_one, METH_O, nullptr},
@@ -400,6 +416,7 @@ PyMethodDef kFunctions[] = {
     {"_set_layer", set_layer, METH_VARARGS, nullptr},
     {"_set_composite", set_composite_one, METH_VARARGS, nullptr},
     {"_operator_facts", operator_facts, METH_O, nullptr},
+    {"_operator_tags", operator_tags, METH_O, nullptr},
     {"_has_kernel", has_kernel, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -132,7 +132,9 @@ PyObject* detail::other_to_python(TlValue& v) {
     case TL_MEMORY_FORMAT:
     case TL_GENERATOR:
     case TL_BOOL_LIST:
-    case TL_FLOAT_LIST: {
+    case TL_FLOAT_LIST:
+    case TL_SCALAR_LIST:
+    case TL_STRING_LIST: {
       PyObject* made = argument_to_python(nullptr, v);
       release(v);
       return made;

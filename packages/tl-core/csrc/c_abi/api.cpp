@@ -256,6 +256,8 @@ int op_call_below(const TlOperator* op, int layer, const TlValue* args, int n_ar
 }
 int op_call_past(const TlOperator* op, int layer, const TlValue* args, int n_args, TlValue* rets,
                  int n_rets) {
+  if (!call_fits(op, args, n_args, rets, n_rets)) [[unlikely]]
+    return refuse_call(op, args, n_args, rets, n_rets);
   return call_past(*op, layer, args, n_args, rets, n_rets);
 }
 void value_release(TlValue* v) { release(*v); }

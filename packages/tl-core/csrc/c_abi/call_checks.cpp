@@ -29,8 +29,9 @@ constexpr const char* kKindNames[] = {
     "list of bools",
     "list of numbers",
     "object",
+    "list of strs",
 };
-static_assert(sizeof kKindNames / sizeof *kKindNames == TL_ARG_OBJECT + 1, "a name for each TlArgKind");
+static_assert(sizeof kKindNames / sizeof *kKindNames == TL_ARG_STRING_LIST + 1, "a name for each TlArgKind");
 
 std::string tag_text(const TlValue& v) {
   switch (v.tag) {
@@ -76,6 +77,7 @@ std::string trouble(const TlArgInfo& info, const TlValue& v) {
   if (fits_by_tag && !v.u.p && v.tag != TL_TENSOR && v.tag != TL_LAYOUT && v.tag != TL_MEMORY_FORMAT)
     return tag_text(v) + " whose pointer is NULL";
   if (v.tag == TL_SCALAR_LIST && fits_by_tag) return "a list with an element that is no number";
+  if (v.tag == TL_STRING_LIST && fits_by_tag) return "a list with an element that is no str";
   return tag_text(v);
 }
 
@@ -102,11 +104,12 @@ bool deep_fits(const TlArgInfo& info, const TlValue& v) noexcept {
     for (uint32_t i = 0; i < v.len; ++i)
       if (!list[i]) return false;
   }
-  if (v.tag == TL_SCALAR_LIST) {
-    static constexpr TlArgInfo number{"", TL_ARG_SCALAR, 0, 0, 0, 0, 0};
+  if (v.tag == TL_SCALAR_LIST || v.tag == TL_STRING_LIST) {
+    const uint8_t kind = v.tag == TL_SCALAR_LIST ? TL_ARG_SCALAR : TL_ARG_STRING;
+    const TlArgInfo item{"", kind, 0, 0, 0, 0, 0};
     auto* list = static_cast<const TlValue*>(v.u.p);
     for (uint32_t i = 0; i < v.len; ++i)
-      if (!fits(number, list[i])) return false;
+      if (!fits(item, list[i])) return false;
   }
   return true;
 }

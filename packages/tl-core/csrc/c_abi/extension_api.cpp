@@ -1,9 +1,11 @@
 // The functions behind the table of `tl/extension.h`.
 #include "c_abi/extension_api.h"
 
-#include <iterator>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
+#include <utility>
 
 #include "base/generator.h"
 #include "c_abi/api.h"
@@ -11,10 +13,32 @@
 #include "dispatch/thread_state.h"
 #include "ops/shared/warn.h"
 #include "tensor/device_registry.h"
+#include "tensor/geometry.h"
+#include "tensor/pending.h"
 
 namespace tl::c_abi {
 
 namespace {
+// ---- errors -----------------------------------------------------------------------------------------------
+ErrorOrigin& origin_of_pending() {
+  auto& origin = pending_error().origin;
+  if (!origin) origin = std::make_shared<ErrorOrigin>();
+  return *origin;
+}
+void error_where_set(const char* where) {
+  if (pending_error().kind == ErrorKind::None) return;
+  guarded([&] { origin_of_pending().where = where ? where : ""; });
+}
+const char* error_where() {
+  const auto& origin = pending_error().origin;
+  return origin ? origin->where.c_str() : "";
+}
+void error_cause_set(void* error) {
+  std::unique_ptr<PendingError> cause(static_cast<PendingError*>(error));
+  if (!cause || pending_error().kind == ErrorKind::None) return;
+  guarded([&] { origin_of_pending().cause = std::move(cause); });
+}
+
 // ---- tensors ----------------------------------------------------------------------------------------------
 void tensor_view(const TlTensor* t, TlView* out) {
   const auto& impl = *reinterpret_cast<const TensorImpl*>(t);
@@ -26,6 +50,80 @@ void tensor_view(const TlTensor* t, TlView* out) {
           device_to_abi(impl.device),
           impl.ndim,
           impl.has(TensorImpl::Contiguous)};
+}
+
+// ---- storages ---------------------------------------------------------------------------------------------
+Storage& storage(TlStorage* s) { return *reinterpret_cast<Storage*>(s); }
+const Storage& storage(const TlStorage* s) { return *reinterpret_cast<const Storage*>(s); }
+
+template <class F>
+TlStorage* new_handle(F&& body) {
+  TlStorage* out = nullptr;
+  guarded([&] { out = reinterpret_cast<TlStorage*>(body().detach()); });
+  return out;
+}
+
+TlStorage* storage_of(TlTensor* t) {
+  return new_handle([&] {
+    auto& impl = *reinterpret_cast<TensorImpl*>(t);
+    TL_CHECK(impl.storage && impl.layout == Layout::Strided, Runtime,
+             "storage_of: the tensor has no storage, its layout is ", static_cast<int>(impl.layout));
+    return StoragePtr::share(impl.storage);
+  });
+}
+TlStorage* storage_create(int64_t bytes, int64_t device) {
+  return new_handle([&] {
+    TL_CHECK(bytes >= 0, Value, "storage_create: the number of bytes is negative: ", bytes);
+    return new_storage(static_cast<size_t>(bytes), settled(device_from_abi(device)));
+  });
+}
+
+struct Memory {
+  void (*free)(void*);
+  void* ctx;
+};
+void free_memory(void* ctx, void*, size_t) {
+  const std::unique_ptr<Memory> memory(static_cast<Memory*>(ctx));
+  if (memory->free) memory->free(memory->ctx);
+}
+TlStorage* storage_from_memory(void* data, int64_t bytes, int64_t device, void (*free)(void*), void* ctx) {
+  return new_handle([&] {
+    TL_CHECK(bytes >= 0, Value, "storage_from_memory: the number of bytes is negative: ", bytes);
+    TL_CHECK(data || !bytes, Value, "storage_from_memory: the pointer to ", bytes, " bytes is NULL");
+    auto memory = std::make_unique<Memory>(Memory{free, ctx});
+    StoragePtr s = adopt_storage(data, static_cast<size_t>(bytes), settled(device_from_abi(device)),
+                                 free_memory, memory.get());
+    memory.release();
+    return s;
+  });
+}
+void storage_retain(TlStorage* s) { StoragePtr::share(&storage(s)).detach(); }
+void storage_release(TlStorage* s) { StoragePtr::adopt(reinterpret_cast<Storage*>(s)); }
+int64_t storage_refcount(const TlStorage* s) { return storage(s).refs.load(std::memory_order_acquire); }
+void* storage_data(const TlStorage* s) {
+  auto& whole = const_cast<Storage&>(storage(s));
+  return guarded([&] { expose(whole); }) == 0 ? whole.data : nullptr;
+}
+int64_t storage_bytes(const TlStorage* s) { return static_cast<int64_t>(storage(s).bytes); }
+int64_t storage_device(const TlStorage* s) { return device_to_abi(storage(s).device); }
+int storage_resize(TlStorage* s, int64_t bytes) {
+  return guarded([&] {
+    TL_CHECK(bytes >= 0, Value, "storage_resize: the number of bytes is negative: ", bytes);
+    resize_storage(storage(s), static_cast<size_t>(bytes));
+  });
+}
+TlTensor* tensor_on_storage(TlStorage* s, int ndim, const int64_t* sizes, const int64_t* strides,
+                            int64_t offset, int64_t dtype) {
+  TlTensor* out = nullptr;
+  guarded([&] {
+    const auto n = static_cast<size_t>(ndim);
+    const DType type = dtype_from_abi(dtype);
+    const IntSpan shape(sizes, n), by(strides, n);
+    check_reach(storage(s).bytes, item_size(type), shape, by, offset);
+    out = reinterpret_cast<TlTensor*>(
+        on_storage(StoragePtr::share(&storage(s)), type, shape, by, offset).detach_handle());
+  });
+  return out;
 }
 
 // ---- random generators ------------------------------------------------------------------------------------
@@ -66,8 +164,12 @@ int generator_set_state(TlGenerator* g, const void* bytes, size_t size) {
 }
 
 // ---- the thread -------------------------------------------------------------------------------------------
-int api_warn(const char* message) {
-  return guarded([&] { warn(message ? message : ""); });
+int api_warn(int category, const char* message) {
+  return guarded([&] {
+    TL_CHECK(category >= TL_WARNING_USER && category <= TL_WARNING_RUNTIME, Value,
+             "warn: there is no category of warnings with the number ", category);
+    warn(message ? message : "", static_cast<WarnCategory>(category));
+  });
 }
 void api_set_inference_mode(int on) { set_inference_mode(on != 0); }
 
@@ -125,22 +227,19 @@ int op_remove(const TlOperator* op) {
 }
 
 // ---- slots ------------------------------------------------------------------------------------------------
-// The numbers of layers that tl has no use for.
-constexpr int kFirstKey = TL_LAYER_DEFER + 1;
+// Above the bits of a word, which the numbers of layers are.
+constexpr int kFirstKey = 64;
 
 int slot_key(const char* name) {
   static std::mutex mutex;
-  static std::string* const names = new std::string[TL_LAYER_COUNT - kFirstKey];
-  static int n = 0;
+  static auto* const keys = new std::unordered_map<std::string, int>;
   int key = -1;
   guarded([&] {
     TL_CHECK(name && *name, Value, "slot_key: a name is needed");
     const std::lock_guard lock(mutex);
-    for (int i = 0; i < n; ++i) TL_CHECK(names[i] != name, Value, "slot_key: '", name, "' has a key already");
-    TL_CHECK(kFirstKey + n < TL_LAYER_COUNT, Runtime, "slot_key: all ", TL_LAYER_COUNT - kFirstKey,
-             " keys are in use, there is none for '", name, "'");
-    names[n] = name;
-    key = kFirstKey + n++;
+    const auto [at, is_new] = keys->emplace(name, kFirstKey + static_cast<int>(keys->size()));
+    TL_CHECK(is_new, Value, "slot_key: '", name, "' has a key already");
+    key = at->second;
   });
   return key;
 }
@@ -151,7 +250,21 @@ constexpr TlExtension kExtension = {
     TL_API_MINOR,
     sizeof(TlArgInfo),
     sizeof(TlOperatorInfo),
+    error_where_set,
+    error_where,
+    error_cause_set,
     tensor_view,
+    storage_of,
+    storage_create,
+    storage_from_memory,
+    storage_retain,
+    storage_release,
+    storage_refcount,
+    storage_data,
+    storage_bytes,
+    storage_device,
+    storage_resize,
+    tensor_on_storage,
     generator_default,
     generator_create,
     generator_retain,

@@ -27,6 +27,7 @@ struct Registry {
   LongLock mutex;
   std::unordered_map<std::string_view, Operator*> by_name;
   std::deque<Operator*> all;
+  std::unordered_map<const Operator*, std::vector<std::string>> tags;
   Layer layers[TL_LAYER_COUNT];
 };
 Registry& registry() {
@@ -123,6 +124,13 @@ const Operator& operator_named(std::string_view name) {
   return *op;
 }
 
+std::vector<std::string> tags_of(const Operator& op) {
+  Registry& r = registry();
+  std::lock_guard lock(r.mutex);
+  const auto it = r.tags.find(&op);
+  return it == r.tags.end() ? std::vector<std::string>() : it->second;
+}
+
 size_t num_operators() {
   std::lock_guard lock(registry().mutex);
   return registry().all.size();
@@ -137,11 +145,43 @@ const Operator* register_operator(const TlOperatorDef& def) {
   return register_operator(std::make_unique<ParsedSchema>(def.schema), def);
 }
 
+namespace {
+// Those who ask hold the operator as it may be called, not as it may be changed.
+Operator& changeable(const Operator& op) { return const_cast<Operator&>(op); }
+
+// Whether the last arguments are keywords that are written, one a result.
+bool has_outs(const TlOperatorInfo& info) {
+  if (!info.n_rets || info.n_rets > info.n_args) return false;
+  const TlArgInfo* outs = info.args + info.n_args - info.n_rets;
+  return std::all_of(outs, outs + info.n_rets,
+                     [](const TlArgInfo& a) { return a.keyword_only && a.written; });
+}
+
+// The in-place form, or the form with `out`, of another operator.
+void make_form(Operator& op, const Operator& functional) {
+  if (op.info.variant != TL_INPLACE) {
+    TL_CHECK(has_outs(op.info), Value, "the operator '", op.info.name, "' cannot be a form of '",
+             functional.info.name,
+             "': it writes its first argument or, as its last arguments, a keyword for each result");
+    op.info.variant = TL_OUT;
+  }
+  const Operator*& form =
+      op.info.variant == TL_INPLACE ? changeable(functional).inplace : changeable(functional).out;
+  TL_CHECK(!form, Value, "the operator '", functional.info.name, "' has this form already: '",
+           form->info.name, "'");
+  op.info.functional = &functional;
+  form = &op;
+}
+}  // namespace
+
+// The operator is complete before somebody else can find it.
 const Operator* register_operator(std::unique_ptr<ParsedSchema> schema, const TlOperatorDef& def) {
   auto op = std::make_unique<Operator>();
   op->info = schema->info();
   op->info.program = def.program;
   op->info.functional = op.get();
+  op->info.is_composite = (def.flags & TL_DEFINE_COMPOSITE) != 0;
+  op->info.is_random = (def.flags & TL_DEFINE_RANDOM) != 0;
   op->defaults = schema->defaults();
   op->written_mask = written_mask(op->info);
   op->added = true;
@@ -155,7 +195,9 @@ const Operator* register_operator(std::unique_ptr<ParsedSchema> schema, const Tl
   Registry& r = registry();
   std::lock_guard lock(r.mutex);
   TL_CHECK(!r.by_name.count(op->info.name), Value, "an operator named '", op->info.name, "' already exists");
+  if (def.functional) make_form(*op, *def.functional);
   bind_layers(r, *op);
+  if (def.n_tags) r.tags.emplace(op.get(), std::vector<std::string>(def.tags, def.tags + def.n_tags));
   r.by_name.emplace(op->info.name, op.get());
   r.all.push_back(op.get());
   schema.release();  // operators live as long as the process
@@ -170,14 +212,13 @@ void remove_operator(const Operator& op) {
   Operator& gone = **it;
   r.by_name.erase(gone.info.name);
   r.all.erase(it);
+  r.tags.erase(&gone);
   gone.layer_mask = 0;
+  Operator& functional = changeable(*gone.info.functional);
+  if (functional.inplace == &gone) functional.inplace = nullptr;
+  if (functional.out == &gone) functional.out = nullptr;
   for (KernelEntry& k : gone.kernels) k = {};
 }
-
-namespace {
-// Those who ask hold the operator as it may be called, not as it may be changed.
-Operator& changeable(const Operator& op) { return const_cast<Operator&>(op); }
-}  // namespace
 
 KernelEntry exchange_kernel(const Operator& op, DeviceType device, KernelEntry kernel) {
   std::lock_guard lock(registry().mutex);

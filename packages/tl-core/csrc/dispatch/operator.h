@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "dispatch/value.h"
 
@@ -86,6 +88,7 @@ extern Operator g_operators[];
 void register_builtin_operators();  // once, when the module is loaded
 const Operator* find_operator(std::string_view name);
 const Operator& operator_named(std::string_view name);  // raises AttributeError
+std::vector<std::string> tags_of(const Operator& op);   // that came with its registration
 size_t num_operators();
 const Operator* operator_at(size_t index);
 const Operator* register_operator(const TlOperatorDef& def);

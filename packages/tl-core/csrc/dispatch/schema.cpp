@@ -52,6 +52,7 @@ constexpr TypeName kTypes[] = {
     {"SymFloat", TL_ARG_FLOAT},
     {"float[]", TL_ARG_FLOAT_LIST},
     {"str", TL_ARG_STRING},
+    {"str[]", TL_ARG_STRING_LIST},
     {"ScalarType", TL_ARG_DTYPE},
     {"Device", TL_ARG_DEVICE},
     {"Layout", TL_ARG_LAYOUT},
@@ -65,7 +66,7 @@ uint8_t kind_of(std::string_view type, std::string_view schema, bool any) {
   for (size_t i = 0; i < type.size(); ++i)
     if (!(type[i] >= '0' && type[i] <= '9' && !plain.empty() && plain.back() == '[')) plain += type[i];
   for (const auto& t : kTypes)
-    if (plain == t.name) return t.kind;
+    if (plain == t.name && !(any && t.kind == TL_ARG_STRING_LIST)) return t.kind;
   if (any) return TL_ARG_OBJECT;
   fail(ErrorKind::Value, "unknown type '", type, "' in the schema '", schema, "'");
 }

@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kBit = uint64_t{1} << kNamesLayer;
 
 void destroy_names(void* data) { delete static_cast<Names*>(data); }
-constexpr TlSlotType kSlotType{destroy_names, nullptr, nullptr};
+constexpr TlSlotType kSlotType{sizeof(TlSlotType), destroy_names, nullptr, nullptr};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }

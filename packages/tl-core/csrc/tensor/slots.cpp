@@ -52,6 +52,8 @@ void* get_slot(const TensorImpl& t, int layer) {
 }
 
 void set_slot(TensorImpl& t, int layer, void* data, const TlSlotType* type) {
+  TL_CHECK(!type || type->struct_size >= sizeof(TlSlotType), Value, "TlSlotType.struct_size is ",
+           type->struct_size, ", too small");
   const Hung old = detach(t, layer);
   if (layer == TL_LAYER_AUTOGRAD) {
     if (type) g_autograd_type.store(type, std::memory_order_relaxed);

@@ -10,7 +10,7 @@ namespace tl {
 
 namespace {
 void destroy_parts(void* data) { delete static_cast<SparseParts*>(data); }
-constexpr TlSlotType kSlotType{destroy_parts, nullptr, nullptr};
+constexpr TlSlotType kSlotType{sizeof(TlSlotType), destroy_parts, nullptr, nullptr};
 }  // namespace
 
 const char* layout_name(Layout layout) {

@@ -25,6 +25,11 @@ extern "C" {
 #define TL_API_MINOR 0
 #define TL_API_CAPSULE "tl_core._C.api_v1"
 
+/* The newest minor whose entries an extension uses. Entries of newer minors are hidden. */
+#ifndef TL_API_TARGET
+#define TL_API_TARGET TL_API_MINOR
+#endif
+
 typedef struct TlTensor TlTensor;         /* reference counted */
 typedef struct TlWeakTensor TlWeakTensor; /* reference counted, does not keep the tensor's memory */
 typedef struct TlGenerator TlGenerator;   /* reference counted */
@@ -148,6 +153,10 @@ typedef enum TlErrorKind {
   TL_ERROR_ZERO_DIVISION = 12,
   TL_ERROR_KEY = 13,
   TL_ERROR_PYTHON = 14, /* a Python exception travels with the error (python.h) */
+  TL_ERROR_OS = 15,
+  TL_ERROR_BUFFER = 16,
+  TL_ERROR_ASSERTION = 17,
+  TL_ERROR_ACCELERATOR = 18, /* a device reports it, perhaps later than the call that failed */
 } TlErrorKind;
 
 /* ---- layers -------------------------------------------------------------------------------------------- */
@@ -173,7 +182,7 @@ typedef enum TlLayer {
 } TlLayer;
 
 /* What a layer does with one operator; call == NULL: it falls through. */
-typedef struct TlLayerEntry {
+typedef struct TlLayerEntry { /* never grows: it is passed by value */
   TlCall call;
   void* ctx;
 } TlLayerEntry;
@@ -183,9 +192,10 @@ typedef int (*TlLayerBind)(void* user, const TlOperator* op, TlLayerEntry* out);
 
 /* Data a layer hangs on a tensor. `destroy` runs when the tensor dies or the slot is overwritten, on any
  * thread, without the GIL. `traverse` (may be NULL) reports the Python objects reachable through the slot,
- * under the GIL, to `visit`. */
+ * under the GIL, to `visit`. The type must outlive the process. */
 typedef int (*TlVisit)(void* py_object, void* arg);
 typedef struct TlSlotType {
+  size_t struct_size;
   void (*destroy)(void* data);
   int (*traverse)(void* data, TlVisit visit, void* arg);
   void (*clear)(void* data); /* breaks cycles for the garbage collector; may be NULL */
@@ -215,6 +225,7 @@ typedef enum TlArgKind {
   TL_ARG_BOOL_LIST = 16,
   TL_ARG_SCALAR_LIST = 17,
   TL_ARG_OBJECT = 18,
+  TL_ARG_STRING_LIST = 19,
 } TlArgKind;
 
 typedef struct TlArgInfo {
@@ -242,6 +253,12 @@ typedef struct TlOperatorInfo {
   uint8_t is_composite;            /* made of other operators; differentiates through them */
 } TlOperatorInfo;
 
+/* What `op_register` is told of an operator. */
+enum {
+  TL_DEFINE_COMPOSITE = 1, /* it is made of other operators and differentiates through them */
+  TL_DEFINE_RANDOM = 2     /* it draws random numbers */
+};
+
 /* For `op_register`. Strings and arrays are copied. */
 typedef struct TlOperatorDef {
   size_t struct_size;
@@ -250,6 +267,12 @@ typedef struct TlOperatorDef {
   void* ctx;
   int device_type;
   const struct TlProgram* program; /* must outlive the process; NULL: none */
+  uint32_t flags;                  /* TL_DEFINE_… */
+  uint32_t n_tags;
+  const char* const* tags; /* names of tags, such as "pointwise" */
+  /* The operator of which this one is the in-place form, or the form with `out`: its last arguments are then
+   * keywords, written, one a result. NULL: it is a form of its own. */
+  const TlOperator* functional;
 } TlOperatorDef;
 
 enum { TL_MARK_CONJUGATED = 1, TL_MARK_NEGATED = 2 };
@@ -293,8 +316,8 @@ enum { TL_LOOP_INPUTS = 3, TL_LOOP_OPERANDS = 4, TL_LOOP_PARAMS = 64 };
 /* Operand 0 is the output, the inputs follow. An input comes from a tensor among the arguments, from the
  * output of a loop of the same call, or is a number. */
 enum { TL_FROM_ARGUMENT = 0, TL_FROM_LOOP = 1, TL_FROM_NUMBER = 2 };
-typedef struct TlLoopOperand {
-  int source;         /* TL_FROM_…; 0 for the output */
+typedef struct TlLoopOperand { /* never grows: it lies in TlLoop */
+  int source;                  /* TL_FROM_…; 0 for the output */
   int index;          /* of the argument, in the order of `args` with lists counted one by one, or the loop */
   int64_t dtype;      /* in memory: TL_DTYPE_OF */
   int64_t loop_dtype; /* as the loop reads or writes it; the type of a number too */
@@ -306,8 +329,8 @@ typedef struct TlLoopOperand {
   char number[16];
 } TlLoopOperand;
 
-typedef struct TlLoop {
-  const char* name; /* of the function: "add"; lives as long as the process */
+typedef struct TlLoop { /* grows at its end: the core allocates it */
+  const char* name;     /* of the function: "add"; lives as long as the process */
   TlElementLoop run;
   int n_inputs;
   TlLoopOperand operands[TL_LOOP_OPERANDS];

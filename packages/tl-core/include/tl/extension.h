@@ -29,6 +29,16 @@ typedef struct TlView {
   int32_t is_contiguous;
 } TlView;
 
+typedef struct TlStorage TlStorage; /* memory that tensors share; reference counted */
+
+/* The category of a warning: the class of Python. */
+typedef enum TlWarning {
+  TL_WARNING_USER = 0,
+  TL_WARNING_DEPRECATION = 1,
+  TL_WARNING_FUTURE = 2,
+  TL_WARNING_RUNTIME = 3
+} TlWarning;
+
 typedef struct TlExtension {
   size_t struct_size;
   uint32_t major, minor;
@@ -37,8 +47,31 @@ typedef struct TlExtension {
   size_t argument_info_size; /* TlArgInfo */
   size_t operator_info_size; /* TlOperatorInfo */
 
+  /* errors: what the pending one may carry beside its kind and message */
+  void (*error_where_set)(const char* where);
+  const char* (*error_where)(void); /* borrowed until the next call of an error_ entry; "": unknown */
+  /* The error that led to the pending one, taken by `error_take`; takes ownership. In Python, the place is a
+   * note of the exception, and the other error its cause. */
+  void (*error_cause_set)(void* error);
+
   /* tensors */
   void (*tensor_view)(const TlTensor* t, TlView* out);
+
+  /* storages */
+  TlStorage* (*storage_of)(TlTensor* t); /* owned; NULL with an error if the tensor has none */
+  TlStorage* (*storage_create)(int64_t bytes, int64_t device); /* owned; uninitialized */
+  /* Owned; `free` is called when nobody holds the memory any more. */
+  TlStorage* (*storage_from_memory)(void* data, int64_t bytes, int64_t device, void (*free)(void* ctx),
+                                    void* ctx);
+  void (*storage_retain)(TlStorage* s);
+  void (*storage_release)(TlStorage* s); /* accepts NULL */
+  int64_t (*storage_refcount)(const TlStorage* s);
+  void* (*storage_data)(const TlStorage* s); /* NULL if there is none: meta, empty, or with an error */
+  int64_t (*storage_bytes)(const TlStorage* s);
+  int64_t (*storage_device)(const TlStorage* s);      /* TL_DEVICE_OF */
+  int (*storage_resize)(TlStorage* s, int64_t bytes); /* keeps what fits */
+  TlTensor* (*tensor_on_storage)(TlStorage* s, int ndim, const int64_t* sizes, const int64_t* strides,
+                                 int64_t offset, int64_t dtype); /* owned; the geometry is checked */
 
   /* random generators, of the CPU */
   TlGenerator* (*generator_default)(void);         /* borrowed */
@@ -54,8 +87,8 @@ typedef struct TlExtension {
   void (*generator_get_state)(const TlGenerator* g, void* bytes);
   int (*generator_set_state)(TlGenerator* g, const void* bytes, size_t size);
 
-  /* A UserWarning. -1 with the pending error if a filter turns it into one. */
-  int (*warn)(const char* message);
+  /* A warning of Python (TlWarning). -1 with the pending error if a filter turns it into one. */
+  int (*warn)(int category, const char* message);
 
   /* modes of the thread */
   void (*set_inference_mode)(int on);
@@ -74,7 +107,7 @@ typedef struct TlExtension {
   int (*op_remove)(const TlOperator* op); /* an operator of `op_register`; its name is free again */
 
   /* A number for `slot_get` and `slot_set` that nobody else gets; the name says whose it is. -1 with a
-   * ValueError if the name has a number already, with a RuntimeError if no number is left. */
+   * ValueError if the name has a number already. */
   int (*slot_key)(const char* name);
 } TlExtension;
 

@@ -14,15 +14,10 @@ extern "C" {
 
 #define TL_PYTHON_CAPSULE "tl_core._C.python_v1"
 
-/* The newest minor whose entries an extension uses. Entries of newer minors are hidden. */
-#ifndef TL_API_TARGET
-#define TL_API_TARGET TL_API_MINOR
-#endif
-
 /* While the interface is a draft, it may change without a new version: an extension runs only on a core that
  * was compiled with the same headers. `python -m tools.abi freeze` writes the number. */
 #define TL_API_DRAFT 1
-#define TL_API_DIGEST UINT64_C(0x16deac2fc82b6feb)
+#define TL_API_DIGEST UINT64_C(0xf5308ee1741925ce)
 
 typedef struct TlPython {
   size_t struct_size;

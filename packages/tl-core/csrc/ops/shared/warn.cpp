@@ -12,8 +12,8 @@ std::atomic<bool> g_always{false};
 
 void set_warn_handler(WarnHandler handler) { g_handler = handler; }
 
-void warn(const std::string& message) {
-  if (g_handler) g_handler(message);
+void warn(const std::string& message, WarnCategory category) {
+  if (g_handler) g_handler(message, category);
 }
 
 void set_warn_always(bool on) { g_always.store(on, std::memory_order_relaxed); }

@@ -8,9 +8,11 @@
 
 namespace tl {
 
-using WarnHandler = void (*)(const std::string& message);
+enum class WarnCategory { User, Deprecation, Future, Runtime };  // TlWarning
+
+using WarnHandler = void (*)(const std::string& message, WarnCategory category);
 void set_warn_handler(WarnHandler handler);
-void warn(const std::string& message);
+void warn(const std::string& message, WarnCategory category = WarnCategory::User);
 
 // Whether warnings of `WarnOnce` come each time: torch.set_warn_always.
 void set_warn_always(bool on);

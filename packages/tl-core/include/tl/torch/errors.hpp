@@ -199,7 +199,9 @@ TL_FACE {
     fail<Error>("", condition, " INTERNAL ASSERT FAILED at \"", file, "\":", line,
                 ", please report a bug to the extension's authors. ", a...);
   }
-  inline void warn(const std::string& message) { check(extension().warn(message.c_str())); }
+  inline void warn(const std::string& message, TlWarning category = TL_WARNING_USER) {
+    check(extension().warn(category, message.c_str()));
+  }
   }  // namespace face
 
   using Warning = std::string;
@@ -255,7 +257,7 @@ using namespace at;
   do {                                                                                                 \
     [[maybe_unused]] static const bool tl_warned = (::c10::face::warn(::c10::str(__VA_ARGS__)), true); \
   } while (false)
-#define TORCH_WARN_DEPRECATION(...) TORCH_WARN(__VA_ARGS__)
+#define TORCH_WARN_DEPRECATION(...) ::c10::face::warn(::c10::str(__VA_ARGS__), TL_WARNING_DEPRECATION)
 #define AT_WARN TORCH_WARN
 
 #define TORCH_API

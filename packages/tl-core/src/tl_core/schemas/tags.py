@@ -58,7 +58,9 @@ def tags_of(op: str) -> list[Tag]:
     Args:
         op: such as `add.Tensor` or `mylib::sinc`.
     """
-    return list(by_operator.get(op, ())) if "::" in op else list(_tags_of_row(op))
+    if "::" not in op:
+        return list(_tags_of_row(op))
+    return list(by_operator[op]) if op in by_operator else [Tag[name] for name in _C._operator_tags(op)]
 
 
 def tags_of_function(op: str) -> list[Tag]:
