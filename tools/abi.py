@@ -32,6 +32,7 @@ HEADERS = [
         "extension",
         "view_flags",
         "sparse_gradient",
+        "autograd",
     )
 ]
 RECORD = CORE / "abi" / "v1.txt"

@@ -9,6 +9,7 @@
 #include "bind/python.h"
 #include "bind/saved_hooks_functions.h"
 #include "bind/saved_tensor.h"
+#include "bind/table.h"
 #include "bind/tensor_methods.h"
 #include "levels/rule.h"
 #include "levels/unwrap.h"
@@ -127,6 +128,7 @@ PyObject* make_module() {
     add_level_functions(module.get());
     add_plain_calls(module.get());
     add_regions(module.get());
+    add_table(module.get());
     extend_tensor_type();
     return module.release();
   });

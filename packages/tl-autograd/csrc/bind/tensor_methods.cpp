@@ -106,8 +106,7 @@ int set_grad(PyObject* self, PyObject* value, void*) {
       raise(PyExc_TypeError,
             std::string("assigned grad expected to be a Tensor or None but got grad of type ") +
                 Py_TYPE(value)->tp_name);
-    check_grad(t, g);
-    store_grad(t, Tensor::share(g));
+    set_grad_of(t, g);
     return 0;
   });
 }
@@ -369,6 +368,18 @@ void retain_grad(TlTensor* t) {
   if (!e.node) raise(PyExc_RuntimeError, "can't retain_grad on Tensor that has requires_grad=False");
   if (as_leaf(e.node) || retained(e)) return;
   extra_of(*e.node).retained.push_back({e.output, {}});
+}
+
+Tensor grad_of(TlTensor* t) {
+  const Edge e = edge_of(t);
+  if (const Leaf* leaf = as_leaf(e.node)) return leaf->grad;
+  const auto* r = retained(e);
+  return r ? r->grad : Tensor();
+}
+
+void set_grad_of(TlTensor* t, TlTensor* grad) {
+  if (grad) check_grad(t, grad);
+  store_grad(t, Tensor::share(grad));
 }
 
 void extend_tensor_type() { checked(bridge->extend_tensor(kMethods, kGetSet)); }
