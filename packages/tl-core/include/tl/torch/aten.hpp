@@ -15,6 +15,7 @@
 #include <tl/torch/dispatch.hpp>
 #include <tl/torch/facts.hpp>
 #include <tl/torch/modes.hpp>
+#include <tl/torch/python_operators.hpp>
 #include <unordered_set>
 
 namespace torch {

@@ -321,6 +321,15 @@ TL_FACE {
     int64_t _version() const { return face::api().tensor_version(at("_version")); }
     inline Storage storage() const;
     bool is_pinned() const { return false; }
+    Tensor pin_memory(std::optional<Device> device = {}) const;
+    Tensor to_sparse(int64_t sparse_dim) const;
+    Tensor to_sparse(std::optional<Layout> layout = {}, OptionalIntArrayRef blocksize = {},
+                     std::optional<int64_t> dense_dim = {}) const;
+    Tensor to_sparse_csr(std::optional<int64_t> dense_dim = {}) const;
+    Tensor to_sparse_csc(std::optional<int64_t> dense_dim = {}) const;
+    Tensor to_sparse_bsr(IntArrayRef blocksize, std::optional<int64_t> dense_dim = {}) const;
+    Tensor to_sparse_bsc(IntArrayRef blocksize, std::optional<int64_t> dense_dim = {}) const;
+    Tensor chalf(std::optional<MemoryFormat> f = {}) const;
     bool is_set_to(const Tensor& o) const;
     Tensor mT() const;
     Tensor mH() const;
