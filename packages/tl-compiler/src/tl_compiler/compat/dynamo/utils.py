@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import sys
+import warnings
 from typing import Any
 
 import tl_core
@@ -25,13 +26,38 @@ __all__ = [
     "is_compile_supported",
     "istype",
     "same",
+    "warn_once",
 ]
+
+_shown: set[str] = set()  # texts of warnings
 
 
 def disable_cache_limit() -> Any:
     """A region, or a decorator, in which any number of versions of a frame may be kept: there are none."""
     # The module of settings gets `patch` when it is loaded.
     return config.patch({"recompile_limit": sys.maxsize, "accumulated_recompile_limit": sys.maxsize})  # type: ignore[attr-defined]
+
+
+def warn_once(msg: str, stacklevel: int = 1) -> None:
+    """A warning that a process shows once, whatever the filters of warnings are.
+
+    Args:
+        msg: its text.
+        stacklevel: how many callers above this one it is shown for.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always")
+        ...     warn_once("a doubt")
+        ...     warn_once("a doubt")
+        >>> len(caught)
+        1
+    """
+    if msg in _shown:
+        return
+    _shown.add(msg)
+    warnings.warn(msg, stacklevel=stacklevel + 1)
 
 
 def istype(obj: object, allowed_types: Any) -> bool:
