@@ -63,6 +63,43 @@ def test_attention_with_a_bias(causal):
     close(backward(GRAD, Q, K, V, out, sums, seed, offset, BIAS, *lengths, 0.0, causal), expected[:3])
 
 
+@pytest.mark.parametrize("kind", [0, 1, 2])
+@pytest.mark.parametrize("biased", [False, True])
+def test_attention_on_rows_outside_of_heads(kind, biased):
+    k, v, bias = numbers(1, 2, 6, 8, seed=7), numbers(1, 2, 6, 8, seed=8), numbers(1, 2, 4, 6, seed=9)
+    seen = tl.ones(4, 6, dtype=tl.bool).tril([6, 0, 2][kind])
+    scores = (Q @ k.mT * SCALE + (bias if biased else 0)).masked_fill(~seen, -float("inf"))
+    weights = scores.softmax(-1)
+    by_weights = GRAD @ v.mT
+    by_scores = weights * (by_weights - (weights * by_weights).sum(-1, keepdim=True))
+    expected = by_scores @ k * SCALE, by_scores.mT @ Q * SCALE, weights.mT @ GRAD, by_scores
+    outside = [t.transpose(1, 2) for t in (Q, k, v)]
+    given = bias if biased else None
+    output, sums, *seeds, n_rows, n_columns = aten._efficient_attention_forward(
+        *outside, given, None, None, None, None, 0.0, kind, True
+    )
+    assert (n_rows, n_columns) == (4, 6)
+    close([output.transpose(1, 2), sums], [weights @ v, scores.logsumexp(-1)])
+    *found, by_bias = aten._efficient_attention_backward(
+        GRAD.transpose(1, 2), *outside, given, output, None, None, 4, 6, sums, 0.0, *seeds, kind, biased
+    )
+    close([t.transpose(1, 2) for t in found], expected[:3])
+    if biased:
+        close([by_bias], expected[3:])
+    else:
+        assert by_bias is None
+
+
+def test_attention_on_packed_sequences_is_refused():
+    starts = tl.tensor([0, 1], dtype=tl.int32)
+    with pytest.raises(NotImplementedError, match="cu_seqlens_q"):
+        aten._efficient_attention_forward(Q, K, V, None, starts, starts, 1, 1, 0.0, 0)
+    with pytest.raises(NotImplementedError, match="window_size"):
+        aten._efficient_attention_forward(Q, K, V, None, None, None, None, None, 0.0, 0, window_size=3)
+    with pytest.raises(ValueError, match="custom_mask_type must be 0, 1 or 2, got 7"):
+        aten._efficient_attention_forward(Q, K, V, None, None, None, None, None, 0.0, 7)
+
+
 def test_attention_with_dropout_is_refused():
     with pytest.raises(NotImplementedError, match="dropout"):
         aten._scaled_dot_product_flash_attention(Q, K, V, 0.5)

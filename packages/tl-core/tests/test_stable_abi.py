@@ -190,6 +190,9 @@ def test_composites_differentiate(ops):
     ops.twice(x).sum().backward()
     assert x.grad.tolist() == [2.0, 2.0]
     assert ops.twice.default.has_kernel_for_dispatch_key("CompositeImplicitAutograd")
+    x.grad = None
+    ops.everywhere(x).sum().backward()  # a kernel without a key
+    assert x.grad.tolist() == [2.0, 2.0]
 
 
 def test_a_derivative_of_python(ops):

@@ -104,6 +104,75 @@ def _cudnn_gradients(
     return attention_backward(grad, q, k, v, out, sums, p, causal, attn_mask=bias, scale=scale)
 
 
+def _bias_of_mask(q: Tensor, k: Tensor, bias: Any, kind: int) -> tuple[Any, bool]:
+    """The bias of the scores and whether they are causal, for a number of `custom_mask_type`.
+
+    0 is no mask, 1 shows a row the columns up to its own, 2 does the same from the last row and column on.
+    """
+    rows, columns = q.shape[-2], k.shape[-2]
+    if kind not in (0, 1, 2):
+        raise ValueError(f"custom_mask_type must be 0, 1 or 2, got {kind}")
+    if kind != 2 or rows == columns:
+        return bias, kind != 0
+    seen = tl_core.ones(rows, columns, dtype=tl_core.bool, device=q.device).tril(columns - rows)
+    mask = tl_core.zeros(1, 1, rows, columns, dtype=q.dtype, device=q.device).masked_fill(
+        ~seen, -float("inf")
+    )
+    return mask if bias is None else bias + mask, False
+
+
+def _refuse_packed(starts: Any, **others: Any) -> None:
+    if starts is not None:
+        raise NotImplementedError(
+            "attention on sequences in one batch, by cu_seqlens_q, has no kernel for the CPU"
+        )
+    for name, value in others.items():
+        if value is not None:
+            raise NotImplementedError(f"attention with {name} has no kernel for the CPU")
+
+
+def _heads_outside(*tensors: Tensor) -> list[Tensor]:
+    """Tensors of batch, rows, heads, columns, as batch, heads, rows, columns; and the other way round."""
+    return [t.transpose(1, 2) for t in tensors]
+
+
+def _rows_efficient(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    bias: Any,
+    starts: Any,
+    _key_starts: Any,
+    _max_q: Any,
+    _max_k: Any,
+    p: float,
+    kind: int,
+    with_sums: bool,
+    *,
+    scale: Any,
+    seqlen_k: Any,
+    window_size: Any,
+) -> Any:
+    _refuse_packed(starts, seqlen_k=seqlen_k, window_size=window_size)
+    q, k, v = _heads_outside(query, key, value)
+    mask, causal = _bias_of_mask(q, k, bias, kind)
+    output, sums = attention_forward(q, k, v, p, causal, attn_mask=mask, scale=scale)
+    sums = sums if with_sums else sums[..., :0]
+    return output.transpose(1, 2), sums, *_seeds(q), q.shape[-2], k.shape[-2]
+
+
+def _rows_efficient_gradients(
+    *args: Any, scale: Any, num_splits_key: Any, window_size: Any, **_shared: Any
+) -> Any:
+    grad, query, key, value, bias, out, starts, _, _, _, sums, p, _, _, kind, with_bias = args
+    _refuse_packed(starts, num_splits_key=num_splits_key, window_size=window_size)
+    g, q, k, v, o = _heads_outside(grad, query, key, value, out)
+    mask, causal = _bias_of_mask(q, k, bias, kind)
+    gradients = attention_backward(g, q, k, v, o, sums, p, causal, attn_mask=mask, scale=scale)
+    by_bias = _bias_gradient(g, q, k, v, mask, causal, scale).sum_to_size(*bias.shape) if with_bias else None
+    return (*_heads_outside(*gradients), by_bias)
+
+
 _INPUTS = "Tensor query, Tensor key, Tensor value"
 _SAVED = f"{_INPUTS}, Tensor out, Tensor logsumexp"
 _LENGTHS = "Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k"
@@ -157,6 +226,28 @@ def _attention() -> Iterator[Row]:
             f"bool is_causal, *, {_SCALE}) -> (Tensor, Tensor, Tensor)"
         ),
         _cudnn_gradients,
+    )
+
+
+def _attention_on_rows() -> Iterator[Row]:
+    sequences = "Tensor? cu_seqlens_q, Tensor? cu_seqlens_k, SymInt{0} max_seqlen_q, SymInt{0} max_seqlen_k"
+    yield (
+        (
+            f"_efficient_attention_forward({_INPUTS}, Tensor? bias, {sequences.format('?')}, float dropout_p, int "
+            f"custom_mask_type, bool compute_log_sumexp=False, *, {_SCALE}, Tensor? seqlen_k=None, int? "
+            f"window_size=None) -> (Tensor output, Tensor logsumexp, {_SEEDS}, SymInt max_seqlen_batch_q, SymInt "
+            "max_seqlen_batch_k)"
+        ),
+        _rows_efficient,
+    )
+    yield (
+        (
+            f"_efficient_attention_backward(Tensor grad_out_, {_INPUTS}, Tensor? bias, Tensor out, "
+            f"{sequences.format('')}, Tensor logsumexp, float dropout_p, {_SEEDS}, int custom_mask_type, bool "
+            f"bias_requires_grad, *, {_SCALE}, int? num_splits_key=None, int? window_size=None, bool "
+            "shared_storage_dqdkdv=False) -> (Tensor, Tensor, Tensor, Tensor)"
+        ),
+        _rows_efficient_gradients,
     )
 
 
@@ -294,4 +385,4 @@ def _further_rows() -> Iterator[Row]:
 
 def rows() -> list[Row]:
     """The schemas and functions."""
-    return [*_attention(), *_norms(), *_convolutions(), *_further_rows()]
+    return [*_attention(), *_attention_on_rows(), *_norms(), *_convolutions(), *_further_rows()]

@@ -103,13 +103,14 @@ def implement(space: str, name: str, key: str, capsule: Any) -> str:
     Args:
         space: the namespace of the block.
         name: the operator's name with its namespace.
-        key: the dispatch key.
+        key: the dispatch key; "" for kernels of every device.
         capsule: the kernel, or `fallthrough_kernel`.
 
     Returns:
         The operator's native name.
     """
     native = native_name(name)
+    key = key or "CompositeImplicitAutograd"
     kernel = capsule if callable(capsule) else NativeKernel(name, key, capsule)
     registrations.put(Registration(native, key, kernel))
     return native

@@ -304,6 +304,7 @@ constexpr const char* kSchemas[] = {
     "lists(Tensor[] t, Tensor?[] o, int[] i, float[] f, bool[] b) -> (Tensor[], Tensor?[], int[], float[], "
     "bool[])",
     "stabletest::twice(Tensor x) -> Tensor",
+    "stabletest::everywhere(Tensor x) -> Tensor",
     "add_one_(Tensor(a!) x) -> Tensor(a!)",
     "add_one_to(float by, Tensor(a!) x) -> ()",
     "throws(Tensor x) -> Tensor",
@@ -335,6 +336,7 @@ constexpr Implementation kLate[] = {
     {"CompositeExplicitAutograd", "optionals", echo},
     {"CompositeExplicitAutograd", "lists", echo},
     {"CompositeImplicitAutograd", "twice", twice},
+    {"", "everywhere", twice},
     {"CPU", "add_one_", add_one},
     {"CPU", "add_one_to", add_one_to},
     {"CPU", "throws", throws},
