@@ -49,6 +49,7 @@ const UcxLibrary& UcxLibrary::load(const std::string& path) {
   return *library;
 }
 
+// UCX's constructors install handlers of signals, which would hide the crashes that Python reports.
 UcxLibrary::UcxLibrary(const std::string& path) {
   const CrashSignals stay;
   handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -114,9 +114,9 @@ def _bias_of_mask(q: Tensor, k: Tensor, bias: Any, kind: int) -> tuple[Any, bool
         raise ValueError(f"custom_mask_type must be 0, 1 or 2, got {kind}")
     if kind != 2 or rows == columns:
         return bias, kind != 0
-    seen = tl_core.ones(rows, columns, dtype=tl_core.bool, device=q.device).tril(columns - rows)
+    visible = tl_core.ones(rows, columns, dtype=tl_core.bool, device=q.device).tril(columns - rows)
     mask = tl_core.zeros(1, 1, rows, columns, dtype=q.dtype, device=q.device).masked_fill(
-        ~seen, -float("inf")
+        ~visible, -float("inf")
     )
     return mask if bias is None else bias + mask, False
 

@@ -4,6 +4,7 @@ from typing import Any
 from tl_quantization import dtypes as dtypes
 from tl_quantization import fake_quantization as fake_quantization
 from tl_quantization import functions as functions
+from tl_quantization import packing as packing
 from tl_quantization import qparams as qparams
 from tl_quantization import quant_type as quant_type
 from tl_quantization import tensor as tensor
@@ -264,4 +265,6 @@ from . import quantizer as quantizer
 from . import stubs as stubs
 
 choose_qparams: Any
+pack_bits: Any
 range_qparams: Any
+unpack_bits: Any
