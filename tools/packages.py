@@ -119,6 +119,7 @@ TABLE = {
                 "export",
                 "graph",
                 "numeric_suite",
+                "pruning.structured",
                 "quantize_fx",
                 "quantize_pt2e",
                 "quantizer",

@@ -11,7 +11,7 @@ from tl import _names
 def absent(prefix):
     """Names in a part that isn't built."""
     names = {
-        "ao.pruning": "ao.pruning._experimental",
+        "ao.pruning": "ao.pruning._experimental.data_sparsifier.lightning",
         "ao.quantization": "ao.quantization.fx._model_report",
         "jit": "jit.supported_ops",
     }

@@ -65,11 +65,14 @@ def test_zeros_in_a_block():
     sparsifier.step()
     blocks = sparsifier.state["0.weight"]["mask"].reshape(-1, 4)
     smallest = weight.abs().reshape(-1, 4).argsort(1)[:, :2]
-    # With a level of 1, one block stays whole: that of the largest norm.
-    whole = blocks.sum(1) == 4
-    assert int(whole.sum()) == 1
-    assert (blocks.gather(1, smallest)[~whole] == 0).all()
-    assert (blocks[~whole].sum(1) == 2).all()
+    assert (blocks.gather(1, smallest) == 0).all() and (blocks.sum(1) == 2).all()
+    # A level below 1 keeps the block of the largest norm whole.
+    module = sparsifier.groups[0]["module"]
+    weight = module.weight.detach()
+    sparsifier.update_mask(module, "weight", 0.999, (1, 4), 2)
+    whole = module.parametrizations["weight"][0].mask.reshape(-1, 4).sum(1) == 4
+    norms = weight.square().reshape(-1, 4).sum(1)
+    assert whole.sum() == 1 and norms[whole] == norms.max()
 
 
 def test_recorded_schedules():

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..sparsifier.base_sparsifier import BaseSparsifier
 
-__all__ = ["BaseScheduler"]
+__all__ = ["BaseScheduler", "count_steps"]
 
 
 class BaseScheduler:
@@ -37,7 +37,7 @@ class BaseScheduler:
         self.base_sl = [group["sparsity_level"] for group in sparsifier.groups]
         self.last_epoch = last_epoch
         self.verbose = verbose
-        _count_steps(sparsifier)
+        count_steps(sparsifier)
         self._step_count = 0
         self._get_sl_called_within_step = False
         self._last_sl: list[float] = []
@@ -116,8 +116,12 @@ class BaseScheduler:
         return list(var)
 
 
-def _count_steps(sparsifier: Any) -> None:
-    """Counts the calls of a sparsifier's `step`, once however many schedules it has."""
+def count_steps(sparsifier: Any) -> None:
+    """Counts the calls of a sparsifier's `step` in `_step_count`, once however many schedules it has.
+
+    Args:
+        sparsifier: the sparsifier.
+    """
     sparsifier._step_count = 0
     step = sparsifier.step
     if getattr(step, "_with_counter", False):

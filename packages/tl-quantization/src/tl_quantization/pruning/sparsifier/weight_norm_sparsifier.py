@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
-from tl_core import Tensor
 from tl_nn import Module
-from tl_nn import functional as F
 
 from .base_sparsifier import BaseSparsifier
+from .block_masks import block_count, block_mask, element_mask
 
 __all__ = ["WeightNormSparsifier"]
 
@@ -93,31 +92,10 @@ class WeightNormSparsifier(BaseSparsifier):
             mask.data = tl_core.zeros_like(mask)
         else:
             norms = self.norm_fn(getattr(module, tensor_name))
-            result = _block_mask(norms, sparsity_level, sparse_block_shape)
+            count = block_count(norms, sparse_block_shape)
+            if sparsity_level < 1:  # a block stays
+                count = min(count - 1, round(sparsity_level * count))
+            result = block_mask(norms, count, sparse_block_shape)
             if zeros_per_block != size:
-                result = result.logical_or(_element_mask(norms, sparse_block_shape, zeros_per_block))
+                result = result.logical_or(element_mask(norms, sparse_block_shape, zeros_per_block))
             mask.data = result.to(mask.dtype)
-
-
-def _block_mask(norms: Tensor, level: float, shape: tuple[int, int]) -> Tensor:
-    """True in the blocks that are not among the smallest."""
-    rows, columns = norms.shape
-    means = F.avg_pool2d(norms[None, None], shape, shape, ceil_mode=True)[0, 0]
-    count = means.numel()
-    zeros = max(0, min(count - 1, round(level * count)))
-    keep = tl_core.ones(count, dtype=tl_core.bool)
-    keep[means.flatten().argsort()[:zeros]] = False
-    blocks = keep.reshape(means.shape).repeat_interleave(shape[0], 0).repeat_interleave(shape[1], 1)
-    return blocks[:rows, :columns]
-
-
-def _element_mask(norms: Tensor, shape: tuple[int, int], zeros: int) -> Tensor:
-    """True for the elements that are not among the smallest of their block."""
-    rows, columns = norms.shape
-    high, wide = -(-rows // shape[0]), -(-columns // shape[1])
-    padded = F.pad(norms, (0, wide * shape[1] - columns, 0, high * shape[0] - rows), value=float("inf"))
-    blocks = padded.reshape(high, shape[0], wide, shape[1]).transpose(1, 2).reshape(high * wide, -1)
-    keep = tl_core.ones(blocks.shape, dtype=tl_core.bool)
-    keep.scatter_(1, blocks.argsort(1)[:, :zeros], False)
-    joined = keep.reshape(high, wide, *shape).transpose(1, 2).reshape(high * shape[0], wide * shape[1])
-    return joined[:rows, :columns]
