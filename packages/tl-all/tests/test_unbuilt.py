@@ -12,7 +12,7 @@ def absent(prefix):
     """Names in a part that isn't built."""
     names = {
         "ao.pruning": "ao.pruning._experimental.data_sparsifier.lightning",
-        "ao.quantization": "ao.quantization.fx._model_report",
+        "ao.quantization": "ao.quantization.mobile",
         "jit": "jit.supported_ops",
     }
     return names.get(prefix, prefix)

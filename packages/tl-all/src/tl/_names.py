@@ -42,8 +42,8 @@ PLANNED: frozenset[str] = frozenset()
 
 # Parts of PyTorch that aren't built yet, and the reason in the message about a name in them.
 _EAGER = (
-    "tl-quantization prunes models and quantizes them in eager mode, as graphs and as exported programs; the model "
-    "report and callbacks of Lightning aren't built yet"
+    "tl-quantization prunes models and quantizes them in eager mode, as graphs and as exported programs; quantized "
+    "programs of TorchScript and callbacks of Lightning aren't built yet"
 )
 _SCRIPT = "tl runs the code of a program of TorchScript as Python, without PyTorch's executor"
 UNBUILT = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import tl_core
+import tl_nn as nn
 
 from .dtypes import per_tensor_symmetric, qint8
 from .fake_quantize import (
@@ -25,6 +26,7 @@ from .observer import (
     HistogramObserver,
     MovingAverageMinMaxObserver,
     NoopObserver,
+    PerChannelMinMaxObserver,
     PlaceholderObserver,
     default_debug_observer,
     default_dynamic_quant_observer,
@@ -261,6 +263,17 @@ def qconfig_equals(q1: Any, q2: Any) -> bool:
     if q1 is None or q2 is None:
         return q1 is q2
     return all(_made_alike(a, b) for a, b in zip(q1, q2))
+
+
+def _assert_valid_qconfig(qconfig: QConfig | None, mod: Any) -> None:
+    """Raises AssertionError for a transposed convolution whose weight would have a scale for each channel."""
+    is_transposed = isinstance(mod, (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d))
+    if qconfig is None or not is_transposed:
+        return
+    if isinstance(qconfig.weight(), PerChannelMinMaxObserver):
+        raise AssertionError(
+            f"the weight of a {type(mod).__name__} has one scale, but the qconfig gives each channel one"
+        )
 
 
 def _made_alike(one: Any, two: Any) -> bool:

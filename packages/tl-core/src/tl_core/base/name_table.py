@@ -26,8 +26,7 @@ __all__ = [
 CORE = "tl_core"
 
 _OBSERVERS = ("granularity", "histogram_observer", "observer_base", "range_observers", "rangeless_observers")
-# Modules below `ao.`, and theirs below tl_quantization.
-_AO = (
+_AO = (  # modules below `ao.`, and theirs below tl_quantization
     "nn:.nn ns:.numeric_suite ns._numeric_suite:.numeric_suite.eager ns._numeric_suite_fx:.numeric_suite.graphs "
     "ns.fx.graph_matcher:.numeric_suite.subgraphs ns.fx.graph_passes:.numeric_suite.graph_loggers "
     "ns.fx.mappings:.numeric_suite.related_operators ns.fx.n_shadows_utils:.numeric_suite.n_shadows "
@@ -36,6 +35,7 @@ _AO = (
     "ns.fx.weight_utils:.numeric_suite.weights pruning:.pruning pruning._experimental:.pruning "
     "pruning._experimental.pruner:.pruning.structured "
     "pruning._experimental.pruner.FPGM_pruner:.pruning.structured.fpgm_pruner quantization: quantization.fx:.graph "
+    "quantization.fx._equalize:.compat.equalize quantization.fx._model_report:.graph.model_report "
     "quantization.fx.fusion_patterns:.compat.fusion_patterns quantization.fx.lower_to_fbgemm:.compat.lower_to_fbgemm "
     "quantization.fx.lower_to_qnnpack:.compat.lower_to_qnnpack quantization.fx.lstm_utils:.compat.lstm_parts "
     "quantization.fx.pattern_utils:.compat.patterns quantization.fx.qconfig_mapping_utils:.compat.qconfigs "

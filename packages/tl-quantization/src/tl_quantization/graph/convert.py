@@ -18,6 +18,7 @@ from ..quant_type import QuantType
 from ..stubs import DeQuantStub
 from .attributes import evaluate, is_constant, new_attribute
 from .custom_config import ConvertCustomConfig
+from .equalize_layers import convert_equalization
 from .graph_module import OBSERVED, QuantizedGraphModule, _is_observed_standalone_module
 from .lower import lower
 from .match_utils import canonical
@@ -88,6 +89,8 @@ def convert(
     modules = dict(model.named_modules(remove_duplicate=False))
     if qconfig_mapping is not None:
         facts = _with_mapping(facts, model, modules, qconfig_mapping, backend)
+    if facts.equalization_node_name_to_qconfig:
+        convert_equalization(model, modules, facts.equalization_node_name_to_qconfig)
     work = _Work(model, modules, facts, custom, backend, is_reference, is_decomposed)
     _watch_weights(work)
     _convert_nodes(work, is_standalone_module)

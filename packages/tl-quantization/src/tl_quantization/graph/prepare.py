@@ -15,6 +15,7 @@ from ..quant_type import QuantType
 from ..quantize import convert as exchange_layers
 from ..quantize import propagate_qconfig_
 from .custom_config import PrepareCustomConfig
+from .equalize_layers import insert_equalization_observers
 from .graph_module import OBSERVED, ObservedGraphModule, ObservedStandaloneGraphModule
 from .match_utils import Match, find_matches
 from .node_qconfigs import extend_mapping, node_qconfigs
@@ -66,6 +67,7 @@ class _Work:
     custom: PrepareCustomConfig
     backend: BackendConfig
     is_qat: bool
+    equalization: dict[str, Any]
     observed: set[str] = field(default_factory=set)
     answers: dict[Any, bool] = field(default_factory=dict)
     # The observers that nodes ask for: of their inputs and of their results.
@@ -94,18 +96,11 @@ def prepare(
         node_name_to_scope: the name and the class of the module that calls, by node.
         example_inputs: inputs of the model.
         prepare_custom_config: a `PrepareCustomConfig` or its dictionary.
-        _equalization_config: None: this package doesn't equalize graphs.
+        _equalization_config: a table of `EqualizationQConfig`, or its dictionary.
         backend_config: a `BackendConfig` or its dictionary, by default the native one.
         is_standalone_module: whether the module is a call of its parent.
         prepare_standalone: the function that prepares modules which are quantized apart.
-
-    Raises:
-        NotImplementedError: If `_equalization_config` has entries.
     """
-    if _equalization_config is not None and _has_entries(_equalization_config):
-        raise NotImplementedError(
-            "_equalization_config: graphs aren't equalized; use equalize on the model before"
-        )
     custom = prepare_custom_config or PrepareCustomConfig()
     custom = PrepareCustomConfig.from_dict(custom) if isinstance(custom, dict) else custom
     mapping = qconfig_mapping
@@ -114,6 +109,7 @@ def prepare(
     backend = BackendConfig.from_dict(backend) if isinstance(backend, dict) else backend
     extend_mapping(mapping, model, backend, is_qat)
     modules = dict(model.named_modules(remove_duplicate=False))
+    equalization = _equalization(_equalization_config, model, modules, backend, is_qat, node_name_to_scope)
     qconfigs = node_qconfigs(model.graph, modules, mapping, node_name_to_scope)
     if is_qat:
         _exchange_layers(model, backend)
@@ -123,12 +119,12 @@ def prepare(
     matches = find_matches(
         model.graph, modules, backend, standalone, custom_classes, lambda config: bool(config.dtype_configs)
     )
-    work = _Work(model, modules, matches, qconfigs, custom, backend, is_qat)
+    work = _Work(model, modules, matches, qconfigs, custom, backend, is_qat, equalization)
     _prepare_standalone(work, prepare_standalone)
     insert_observers_for_model(work)
     kind = ObservedStandaloneGraphModule if is_standalone_module else ObservedGraphModule
     attributes = ObservedGraphModuleAttrs(
-        qconfigs, node_name_to_scope, custom, {}, mapping, is_qat, work.observed,
+        qconfigs, node_name_to_scope, custom, equalization, mapping, is_qat, work.observed,
         is_standalone_module,
         custom.input_quantized_indexes if is_standalone_module else None,
         custom.output_quantized_indexes if is_standalone_module else None,
@@ -138,9 +134,16 @@ def prepare(
     return result
 
 
-def _has_entries(config: Any) -> bool:
-    table = config if isinstance(config, dict) else config.to_dict()
-    return any(bool(entry) for entry in table.values())
+def _equalization(
+    config: Any, model: GraphModule, modules: Any, backend: BackendConfig, is_qat: bool, scopes: Any
+) -> dict[str, Any]:
+    """The configuration of equalization of each node that has one."""
+    if config is None:
+        return {}
+    mapping = QConfigMapping.from_dict(config) if isinstance(config, dict) else deepcopy(config)
+    extend_mapping(mapping, model, backend, is_qat)
+    table = node_qconfigs(model.graph, modules, mapping, scopes)
+    return {name: entry for name, entry in table.items() if entry is not None}
 
 
 def _exchange_layers(model: GraphModule, backend: BackendConfig) -> None:
@@ -230,9 +233,24 @@ def _observe_match(work: _Work, node: Node, match: Match) -> None:
     if kind is ObservationType.INPUT_OUTPUT_NOT_OBSERVED or not has_tensor(match.root.args, work.answers):
         return
     if node is match.root:
+        has_siblings = _has_quantized_siblings(work, node)
         _observe_inputs(work, node, match, qconfig)
+        config = work.equalization.get(node.name)
+        if config is not None:
+            insert_equalization_observers(work.model, work.modules, node, config, has_siblings)
     if node is match.last:
         _observe_output(work, node, match, qconfig, kind)
+
+
+def _has_quantized_siblings(work: _Work, node: Node) -> bool:
+    """Whether another quantized node, or an observer, has the first input of a node."""
+    source = node.args[0] if node.args else None
+    for user in source.users if isinstance(source, Node) else ():
+        match = work.matches.get(user.name)
+        is_quantized = match is not None and work.qconfigs.get(match.root.name) is not None
+        if user is not node and (is_quantized or observer_at(user, work.modules) is not None):
+            return True
+    return False
 
 
 def _is_supported(work: _Work, match: Match, qconfig: Any) -> bool:

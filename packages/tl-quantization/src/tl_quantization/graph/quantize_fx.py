@@ -160,7 +160,8 @@ def prepare_fx(
         qconfig_mapping (QConfigMapping or dict): The configurations, such as `get_default_qconfig_mapping()`.
         example_inputs (tuple): Inputs of the model.
         prepare_custom_config (PrepareCustomConfig or dict, optional): Exceptions.
-        _equalization_config (optional): None.
+        _equalization_config (QConfigMapping or dict, optional): The layers whose input and weight are equalized, each
+            with an `EqualizationQConfig`.
         backend_config (BackendConfig or dict, optional): The backend, by default the native one.
 
     Raises:

@@ -27,7 +27,8 @@ class SaliencyPruner(BaseStructuredSparsifier):
         >>> pruner = SaliencyPruner({"sparsity_level": 0.5})
         >>> pruner.prepare(model, [{"tensor_fqn": "0.weight"}])
         >>> pruner.step()
-        >>> pruner.prune()[0].weight.tolist()
+        >>> _ = pruner.prune()
+        >>> model[0].weight.tolist()
         [[2.0, 2.0]]
     """
 

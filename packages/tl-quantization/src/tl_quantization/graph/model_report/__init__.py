@@ -1,0 +1,1 @@
+"""Advice on the configuration of a model: detectors watch its values and report by layer."""
