@@ -88,8 +88,8 @@ class ModelReport:
             self._observers[detector.get_detector_name()] = set(points)
         for name, entry in insertions.items():
             node: Node = entry[DETECTOR_TARGET_NODE_KEY]
-            place = node.next if entry[DETECTOR_IS_POST_OBS_KEY] else node
-            with self._model.graph.inserting_before(place):
+            position = node.next if entry[DETECTOR_IS_POST_OBS_KEY] else node
+            with self._model.graph.inserting_before(position):
                 self._model.add_submodule(name, entry[DETECTOR_OBS_TO_INSERT_KEY])
                 self._model.graph.create_node("call_module", name, entry[DETECTOR_OBS_ARGS_KEY])
         self._model.recompile()

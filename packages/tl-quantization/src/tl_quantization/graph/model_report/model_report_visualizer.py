@@ -86,10 +86,10 @@ class ModelReportVisualizer:
             else []
         )
         channels = sorted(by_channel)
-        places = [(name, c) for name in data for c in range(_channels(data[name]))] if channels else []
+        positions = [(name, c) for name in data for c in range(_channels(data[name]))] if channels else []
         wide = [
             [i, name, c, *(_cell(data[name], key, c) for key in channels)]
-            for i, (name, c) in enumerate(places)
+            for i, (name, c) in enumerate(positions)
         ]
         return {
             self.TABLE_TENSOR_KEY: (["idx", "layer_fqn", *names] if rows else [], rows),

@@ -1,4 +1,6 @@
 # Written by `python -m tools.facade_stubs --write`.
+from . import _equalize as _equalize
+from . import _model_report as _model_report
 from . import fusion_patterns as fusion_patterns
 from . import lower_to_fbgemm as lower_to_fbgemm
 from . import lower_to_qnnpack as lower_to_qnnpack
