@@ -36,6 +36,12 @@ HEADERS = [
     )
 ]
 RECORD = CORE / "abi" / "v1.txt"
+# Where the ends of structures that grow are pinned, each for its minor version.
+PINS = [
+    CORE / "csrc" / "c_abi" / "layout.cpp",
+    CORE / "csrc" / "bind" / "python_api.cpp",
+    ROOT / "packages" / "tl-autograd" / "csrc" / "bind" / "table.cpp",
+]
 STRUCTURE = re.compile(r"typedef struct (\w+) \{(.*?)\n?\} \1;", re.DOTALL)
 ENUMERATION = re.compile(r"enum (?:\w+ )?\{([^}]*)\}", re.DOTALL)
 FUNCTION = re.compile(r"typedef ([^;{}]*?)\(\*(\w+)\)(\([^;]*\));", re.DOTALL)
@@ -45,6 +51,7 @@ TARGET = re.compile(r"^#if TL_API_TARGET >= (\d+)\n(.*?)^#endif", re.MULTILINE |
 # Versions and the digest of the record itself.
 UNRECORDED = {"TL_API_MINOR", "TL_API_DIGEST", "TL_API_DRAFT", "TL_API_TARGET"}
 LOOSE = {"enum", "typedef", "macro"}  # groups without an order
+PINNED = re.compile(r"static_assert\(offsetof\((\w+), (\w+)\) ==")
 POINTER = re.compile(r"^(.*?)\(\*\s*(\w+)\)\s*(\(.*\))$")
 
 
@@ -153,6 +160,18 @@ def unhidden(now: list[Entry], headers: list[Path]) -> list[str]:
     ]
 
 
+def unpinned(now: list[Entry], pins: list[Path]) -> list[str]:
+    """Ends of structures that grow, of each minor version, whose offset no static_assert states, in words."""
+    ends = {(e.group, e.since): e for e in now if e.group not in LOOSE}
+    growing = {e.group for e in now if e.name == "struct_size"}
+    stated = set(PINNED.findall("".join(p.read_text() for p in pins if p.exists())))
+    return [
+        f"not pinned: no static_assert states the offset of {e}"
+        for e in ends.values()
+        if e.group in growing and e.name != "minor" and (e.group, e.name) not in stated
+    ]
+
+
 def digest(entries: list[Entry]) -> str:
     """A number for a draft: what an extension and the core must agree on."""
     text = "\n".join(f"{e.group} {e.name} {e.type}" for e in entries)
@@ -242,8 +261,13 @@ def write(record: Path, state: str, entries: list[Entry]) -> None:
     record.write_text("\n".join(lines) + "\n")
 
 
-def main(arguments: list[str] | None = None, headers: list[Path] = HEADERS, record: Path = RECORD) -> int:
-    """Compares or writes."""
+def main(
+    arguments: list[str] | None = None,
+    headers: list[Path] = HEADERS,
+    record: Path = RECORD,
+    pins: list[Path] | None = PINS,
+) -> int:
+    """Compares or writes; without files of pins, no end has to be pinned."""
     parser = argparse.ArgumentParser(prog="python -m tools.abi", description=__doc__)
     parser.add_argument("action", choices=["diff", "freeze"])
     parser.add_argument(
@@ -254,6 +278,7 @@ def main(arguments: list[str] | None = None, headers: list[Path] = HEADERS, reco
     now = current(recorded, headers)
     if options.action == "diff":
         found = differences(recorded, now) + unhidden(now, headers)
+        found += unpinned(now, pins) if pins is not None else []
         if (stated := stated_digest(headers)) not in (None, digest(now)):
             found.append(f"digest: the headers state {stated}, their entries give {digest(now)}")
         print(

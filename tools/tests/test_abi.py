@@ -26,12 +26,13 @@ typedef struct TlApi {{
 class Workbench:
     def __init__(self, folder):
         self.header, self.record = folder / "c_api.h", folder / "abi" / "v1.txt"
+        self.pins = None
 
     def header_is(self, *, minor=0, more="", replace=("", "")):
         self.header.write_text(HEADER.format(minor=minor, more=more).replace(*replace))
 
     def run(self, *arguments):
-        return abi.main(list(arguments), [self.header], self.record)
+        return abi.main(list(arguments), [self.header], self.record, self.pins)
 
 
 @pytest.fixture
@@ -146,6 +147,23 @@ def test_a_draft_has_a_digest(bench, capsys):
     assert "digest: the headers state" in capsys.readouterr().out
     assert bench.run("freeze") == 0 and bench.run("diff") == 0
     assert abi.stated_digest([bench.header]) != abi.DIGEST.search(first)[0]
+
+
+def test_the_end_of_each_minor_is_pinned(bench, tmp_path, capsys):
+    pins = tmp_path / "layout.cpp"
+    bench.pins = [pins]
+    pins.write_text("static_assert(offsetof(TlApi, first) == 2 * kWord);\n")
+    bench.run("freeze")
+    assert bench.run("diff") == 1
+    assert "not pinned: no static_assert states the offset of TlApi second 1.0" in capsys.readouterr().out
+    pins.write_text(pins.read_text() + "static_assert(offsetof(TlApi, second) == 3 * kWord);\n")
+    assert bench.run("diff") == 0
+    more = "#if TL_API_TARGET >= 1\n  int (*third)(void);\n  int (*fourth)(void);\n#endif\n"
+    bench.header_is(minor=1, more=more)
+    bench.run("freeze")
+    assert bench.run("diff") == 1
+    words = capsys.readouterr().out
+    assert "offset of TlApi fourth 1.1" in words and "third" not in words
 
 
 def test_all_headers_are_recorded():

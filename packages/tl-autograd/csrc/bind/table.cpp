@@ -250,7 +250,9 @@ int table_record(const TlNodeDef* def, TlTensor* const* inputs, int n_inputs, Tl
   return recorded;
 }
 
-static_assert(offsetof(TlAutograd, record) == 11 * sizeof(void*));  // 1.0
+// 1.0
+static_assert(offsetof(TlAutograd, record) == 11 * sizeof(void*));
+static_assert(offsetof(TlNodeDef, destroy) == 5 * sizeof(void*));
 
 constexpr TlAutograd kTable = {
     sizeof(TlAutograd), TL_API_MAJOR,    TL_API_MINOR,   table_requires_grad, table_set_requires_grad,

@@ -75,6 +75,8 @@ int api_extend(PyMethodDef* methods, PyGetSetDef* getset) {
       -1);
 }
 
+static_assert(offsetof(TlPython, digest) == 15 * sizeof(void*));  // 1.0
+
 TlPython g_table;
 }  // namespace
 

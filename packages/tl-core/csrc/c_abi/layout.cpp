@@ -15,7 +15,6 @@ static_assert(sizeof(void*) == kWord && sizeof(size_t) == kWord,
 static_assert(sizeof(TlValue) == 2 * kWord && offsetof(TlValue, u) == kWord);
 static_assert(sizeof(TlArgInfo) == 2 * kWord && offsetof(TlArgInfo, kind) == kWord);
 static_assert(sizeof(TlLayerEntry) == 2 * kWord);
-static_assert(offsetof(TlSlotType, clear) == 3 * kWord);
 static_assert(sizeof(TlAllocation) == 2 * kWord);
 static_assert(offsetof(TlOperatorInfo, n_args) == 2 * kWord && offsetof(TlOperatorInfo, args) == 3 * kWord);
 static_assert(sizeof(TlView) == 7 * kWord);
@@ -24,6 +23,9 @@ static_assert(sizeof(TlView) == 7 * kWord);
 static_assert(offsetof(TlApi, error_set) == 2 * kWord);
 static_assert(offsetof(TlApi, op_call) == 57 * kWord);
 static_assert(offsetof(TlApi, common_dtype) == 74 * kWord);
+static_assert(offsetof(TlApi, op_call_past) == 82 * kWord);
+static_assert(offsetof(TlSlotType, clear) == 3 * kWord);
+static_assert(offsetof(TlDeferral, open) == 3 * kWord);
 static_assert(offsetof(TlOperatorDef, functional) == 8 * kWord);
 static_assert(offsetof(TlDeviceDef, cpu_fallback) == 9 * kWord);
 static_assert(offsetof(TlExtension, slot_key) == 40 * kWord);
