@@ -661,7 +661,14 @@ def cpp_clients(session: nox.Session) -> None:
     PYTHON` writes what that one returns.
     """
     session.install("numpy", "pillow")
-    session.install("--no-deps", "torchvision==0.29.1", "torchaudio==2.11.1")
+    wheels = (
+        "torchvision==0.29.1",
+        "torchaudio==2.11.1",
+        "torchcodec==0.17.0",
+        "torchao==0.18.0",
+        "xformers==0.0.35",
+    )
+    session.install("--no-deps", *wheels)
     install(session, ["tl-all"], {})
     session.run("python", "-c", "import importlib.util as u; assert not u.find_spec('torch')")
     session.run("python", "-m", "tools.cpp_clients", *session.posargs, env={"PYTHONPATH": str(ROOT)})

@@ -1,5 +1,7 @@
 """`python -m tools.cpp_clients`: holds the operators of published wheels on tl against what they return on PyTorch.
 
+The libraries of torchao, torchcodec and xformers are loaded, and torchcodec decodes pictures.
+
 `--record --python PYTHON` runs them on an interpreter with torch and the wheels, and writes recorded.json.
 `--peer-python PYTHON` measures `nms` on both in turn.
 """
@@ -105,6 +107,9 @@ def main() -> int:
         print(f"{name:26} {judgement}")
     wrong = [name for name, judgement in judgements.items() if judgement not in ("equal", "close")]
     print(f"{len(judgements) - len(wrong)} of {len(judgements)} agree")
+    command = [sys.executable, "-W", "ignore", "-m", "tl.torch", str(FOLDER / "binaries.py")]
+    if subprocess.run(command, check=False).returncode != 0:
+        wrong.append("binaries")
     slow = False
     if options.peer_python:
         measured = ratio(options.peer_python)
