@@ -110,6 +110,7 @@ _CALL = (ctypes.c_void_p, ctypes.POINTER(Value), ctypes.c_int, ctypes.POINTER(Va
 op_call = core.entry("op_call", ctypes.c_int, *_CALL)
 op_call_on_host = core.entry("op_call_on_host", ctypes.c_int, *_CALL)
 op_call_below = core.entry("op_call_below", ctypes.c_int, _CALL[0], ctypes.c_int, *_CALL[1:])
+op_call_past = core.entry("op_call_past", ctypes.c_int, _CALL[0], ctypes.c_int, *_CALL[1:])
 error_kind = core.entry("error_kind", ctypes.c_int)
 error_message = core.entry("error_message", ctypes.c_char_p)
 error_clear = core.entry("error_clear", None)

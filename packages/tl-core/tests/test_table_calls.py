@@ -14,6 +14,10 @@ def call_below(operator, args, n_args, rets, n_rets):
     return table.op_call_below(operator, 5, args, n_args, rets, n_rets)
 
 
+def call_past(operator, args, n_args, rets, n_rets):
+    return table.op_call_past(operator, 5, args, n_args, rets, n_rets)
+
+
 def right_arguments(info):
     return [table.RIGHT[table.KINDS[info.args[i].kind]] for i in range(info.n_args)]
 
@@ -42,7 +46,7 @@ def test_counts():
     assert calls > 3 * len(OPERATORS)
 
 
-@pytest.mark.parametrize("call", [table.op_call, call_below, table.op_call_on_host])
+@pytest.mark.parametrize("call", [table.op_call, call_below, call_past, table.op_call_on_host])
 def test_kinds(call):
     calls = 0
     for operator in OPERATORS:
