@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Self
 
 __all__ = ["ScriptDict", "ScriptList"]
 
@@ -39,6 +39,10 @@ class ScriptList(list[Any]):
     def extend(self, values: Iterable[Any]) -> None:
         """Appends elements; TypeError for one of another type, and then none is appended."""
         super().extend(self._checked(values))
+
+    def __iadd__(self, values: Iterable[Any]) -> Self:  # type: ignore[misc]  # the values are checked
+        self.extend(values)
+        return self
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(index, slice):
@@ -80,6 +84,10 @@ class ScriptDict(dict[Any, Any]):
         """Adds entries; TypeError for a key or a value of another type."""
         for key, value in dict(*args, **kwargs).items():
             self[key] = value
+
+    def __ior__(self, values: Any) -> Self:  # type: ignore[misc]  # the values are checked
+        self.update(values)
+        return self
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
         """The value of a key, which gets a default if it has none."""

@@ -1,0 +1,340 @@
+"""Facts of programs: arguments and values of scripts, packages, lists of nodes, expressions, tensors in traces."""
+
+import ast
+import warnings
+from copy import deepcopy
+
+import pytest
+
+import tl_core
+import tl_nn as nn
+from tl_compiler.fx import Graph, symbolic_trace
+from tl_compiler.fx.node_list import InsertPoint, NodeList
+from tl_compiler.fx.passes.net_min_base import FxNetMinimizerBadModuleError, FxNetMinimizerRunFuncError
+from tl_compiler.fx.retracing import reduce_graph_module
+from tl_compiler.higher_order.auto_functionalize import written_names
+from tl_compiler.higher_order.captured import is_reading
+from tl_compiler.higher_order.transformed import is_functionalized, remove_argument
+from tl_compiler.higher_order.varying import restrict, varies, varying_indices
+from tl_compiler.jit.decorations import missing_argument_text
+from tl_compiler.jit.internal import check_empty_containers
+from tl_compiler.onnx import TrainingMode, is_in_onnx_export
+from tl_compiler.onnx.utils import exporter_context
+from tl_compiler.package.module_dependencies import ModuleAction, Pattern, is_external
+from tl_compiler.package.package_records import PackageRecords
+from tl_compiler.script.call_arguments import Mismatch, needs_check, type_text
+from tl_compiler.script.containers import ScriptDict, ScriptList
+from tl_compiler.script.failures import CodeText, SourcePositions
+from tl_compiler.script.types import Type, in_order
+from tl_compiler.script.upgraders import differing_operators
+from tl_compiler.script.values import to_list
+from tl_compiler.scripting.module_hooks import hooks_of
+from tl_compiler.scripting.modules import own_containers
+from tl_compiler.symbolic.canonical_forms import rebuild
+from tl_compiler.symbolic.expression import Integer, Symbol
+from tl_compiler.symbolic.node import is_quotient
+from tl_compiler.tracer.geometry import alike, sizes_of
+from tl_compiler.tracer.symbolic_call import leaves_of
+from tl_compiler.tracer.value_nodes import attribute_node
+from tl_core.subclasses.fake_mode import FakeTensorMode
+
+# ---- scripts
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [([1.5], "List[float]"), ([], "list"), ({"a": [1]}, "Dict[str, List[int]]"), ((1, "b"), "Tuple[int, str]"),
+     (tl_core.ones(1), "Tensor"), (True, "bool")],
+)  # fmt: skip
+def test_types_in_errors(value, kind):
+    assert type_text(value).lower() == kind.lower()
+
+
+def test_arguments_that_are_checked():
+    def check(text, skip=0):
+        return needs_check(ast.parse(text).body[0], skip)
+
+    assert not check("def f(x: Tensor, y: Tensor): ...")
+    assert check("def f(x: Tensor, n: int): ...") and check("def f(self: M, x: Tensor): ...")
+    assert not check("def f(self: M, x: Tensor): ...", 1)
+
+
+def no_strings(*values):
+    if isinstance(values[-1], str):
+        raise Mismatch("a string")
+
+
+def test_lists_of_one_type():
+    shared = ScriptList([1, 2], no_strings)
+    shared.insert(0, 3)
+    shared[1:2] = [7, 8]
+    assert shared == [3, 7, 8, 2]
+    for write in (
+        lambda: shared.append("a"), lambda: shared.insert(0, "a"), lambda: shared.extend([4, "a"]),
+        lambda: shared.__setitem__(0, "a"), lambda: shared.__setitem__(slice(0, 1), ["a"]),
+    ):  # fmt: skip
+        with pytest.raises(Mismatch, match="a string"):
+            write()
+    with pytest.raises(Mismatch):
+        shared += ["a"]
+    assert shared == [3, 7, 8, 2]
+    shared += [9]
+    assert shared == [3, 7, 8, 2, 9] and isinstance(shared, ScriptList)
+
+
+def test_dictionaries_of_one_type():
+    shared = ScriptDict({"a": 1}, no_strings)
+    shared["b"] = 2
+    assert shared.setdefault("c", 3) == 3 and shared == {"a": 1, "b": 2, "c": 3}
+    with pytest.raises(Mismatch):
+        shared["d"] = "text"
+    with pytest.raises(Mismatch):
+        shared.update({"e": "text"})
+    with pytest.raises(Mismatch):
+        shared |= {"e": "text"}
+    shared |= {"e": 5}
+    assert list(shared) == ["a", "b", "c", "e"] and isinstance(shared, ScriptDict)
+
+
+def test_lines_of_sources():
+    first, second = ast.parse("a\nb").body
+    positions = SourcePositions(2, [first, None, second], lambda node: f"line {node.lineno}")
+    assert [positions.text_at(line) for line in (1, 2, 3, 4, 9)] == [
+        None,
+        "line 1",
+        "line 1",
+        "line 2",
+        "line 2",
+    ]
+    text = CodeText("x")
+    text.positions = positions
+    assert deepcopy(positions) is positions and text == "x"
+
+
+def test_kinds_of_unions():
+    options = tuple(Type(name) for name in ("str", "int", "Mine", "float"))
+    assert [str(t) for t in in_order(options)] == ["Mine", "float", "int", "str"]
+
+
+def test_operators_that_differ_between_versions():
+    names = {"div", "relu"}
+    assert [differing_operators(names, *v) for v in ((3, 10), (10, 3), (4, 10), (1, 2))] == [
+        {"div"}, {"div"}, set(), set()
+    ]  # fmt: skip
+
+
+def test_tensors_as_lists():
+    pairs = Type("List", (Type("List", (Type("float"),)),))
+    assert to_list(tl_core.tensor([[1.5, 2.0]]), pairs) == [[1.5, 2.0]]
+    assert to_list(tl_core.tensor(3), Type("int")) == 3
+    with pytest.raises(RuntimeError, match="dimension must match"):
+        to_list(tl_core.tensor([1.0]), pairs)
+    with pytest.raises(RuntimeError, match=r"int and torch\.float32"):
+        to_list(tl_core.tensor([1.0]), Type("List", (Type("int"),)))
+    assert to_list(tl_core.tensor([True]), Type("List", (Type("bool"),))) == [True]
+
+
+def test_hooks_of_modules():
+    module = nn.ReLU()
+
+    def before(module, inputs):
+        return None
+
+    def other(module, inputs):
+        return None
+
+    module.register_forward_pre_hook(before)
+    assert hooks_of(module) == ([before], [])
+    other.__name__ = "before"
+    module.register_forward_pre_hook(other)
+    with pytest.raises(RuntimeError, match="at least two different python definitions"):
+        hooks_of(module)
+    clash = nn.ReLU()
+    other.__name__ = "forward"
+    clash.register_forward_hook(other)
+    with pytest.raises(RuntimeError, match="Can't define hook: forward"):
+        hooks_of(clash)
+
+
+def test_containers_of_a_program():
+    value = [1, {"a": (2, [3])}]
+    copy = own_containers(value)
+    assert copy == value and copy is not value and copy[1] is not value[1]
+    assert copy[1]["a"][1] is not value[1]["a"][1]
+
+
+def test_texts_of_annotations():
+    assert missing_argument_text("Dict").endswith("e.g. Dict[int, int]")
+    assert "List[int]" in missing_argument_text("List")
+    with pytest.warns(UserWarning, match="inner type of a container"):
+        check_empty_containers([])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_empty_containers([1])
+        check_empty_containers(())
+
+
+# ---- packages and exports
+
+
+def test_modules_of_the_environment():
+    assert [is_external(n) for n in ("math", "torch.nn", "tl_core", "numpy", "mine")] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+    pattern = Pattern(ModuleAction.MOCK, True)
+    assert (pattern.action, pattern.was_matched) == (ModuleAction.MOCK, False)
+    assert len({*ModuleAction}) == 6
+
+
+def test_files_of_a_package():
+    records = PackageRecords()
+    records.add_source("a.b", "x = 1", False)
+    records.add_source("a", "", True)
+    assert sorted(records._files) == ["a/__init__.py", "a/b.py"] and records._files["a/b.py"] == b"x = 1"
+    records.add("a/b.py", b"y")
+    assert records._files["a/b.py"] == b"y"
+    with pytest.raises(AssertionError, match="another package"):
+        records.add("<torch_package_0>.x", b"")
+    records.is_closed = True
+    with pytest.raises(RuntimeError, match="nothing can be added"):
+        records.add("c", b"")
+
+
+def test_the_mode_of_an_onnx_export():
+    model = nn.Dropout()
+    assert not is_in_onnx_export()
+    with exporter_context(model, TrainingMode.EVAL, False):
+        assert is_in_onnx_export() and not model.training
+    assert not is_in_onnx_export() and model.training
+    with exporter_context(model.eval(), TrainingMode.TRAINING, False):
+        assert model.training
+    assert not model.training
+
+
+# ---- graphs
+
+
+def test_nodes_may_go_while_a_loop_runs():
+    graph = Graph()
+    x = graph.placeholder("x")
+    chain = [x]
+    for _ in range(3):
+        chain.append(graph.call_function(tl_core.neg, (chain[-1],)))
+    nodes = NodeList(graph)
+    assert len(nodes) == 4 and list(nodes) == chain and list(reversed(nodes)) == chain[::-1]
+    order = []
+    for node in nodes:
+        order.append(node)
+        if node is chain[1]:
+            graph.erase_node(chain[3])
+    assert order == chain[:3] and len(nodes) == 3
+
+
+def test_places_of_nodes():
+    graph = Graph()
+    x = graph.placeholder("x")
+    y = graph.call_function(tl_core.neg, (x,))
+    with InsertPoint(graph, y.prepend):
+        z = graph.call_function(tl_core.abs, (x,))
+    last = graph.call_function(tl_core.sin, (x,))
+    assert list(graph.nodes) == [x, z, y, last]
+
+
+def test_code_becomes_a_module_again():
+    gm = symbolic_trace(nn.Sequential(nn.Linear(2, 1)))
+    body = {**vars(gm), "_code": gm.code}
+    copy = reduce_graph_module(body, "import torch\n")
+    x = tl_core.tensor([[1.0, -2.0]])
+    assert tl_core.equal(copy(x), gm(x)) and [n.op for n in copy.graph.nodes] == [
+        n.op for n in gm.graph.nodes
+    ]
+
+
+def test_errors_of_a_search_for_a_part():
+    for kind in (FxNetMinimizerBadModuleError, FxNetMinimizerRunFuncError):
+        with pytest.raises(kind, match="part"):
+            raise kind("part")
+
+
+# ---- higher-order operators
+
+
+def test_values_with_derivatives():
+    values = (
+        tl_core.ones(1),
+        3,
+        tl_core.ones(1, dtype=tl_core.int64),
+        tl_core.ones(1, dtype=tl_core.complex64),
+    )
+    assert [varies(v) for v in values] == [True, False, False, True] and varying_indices(values) == [0, 3]
+    function = restrict(lambda a, b, c: (a * b, c, b.to(tl_core.int64)), (2.0, tl_core.ones(1), 3), [1])
+    assert [r.tolist() for r in function(tl_core.tensor([4.0]))] == [[8.0]]
+
+
+def test_arguments_that_are_written():
+    ops = tl_core.ops.aten
+    assert written_names(ops.add_.Tensor) == ["self"] and written_names(ops.add.Tensor) == []
+    assert written_names(ops.add.out) == ["out"]
+
+
+def test_transforms_around_a_call():
+    from tl_autograd import func
+
+    states = []
+
+    def note(x):
+        states.append((is_functionalized(), remove_argument()))
+        return x
+
+    x = tl_core.ones(2)
+    note(x)
+    func.functionalize(note)(x)
+    func.functionalize(note, remove="mutations_and_views")(x)
+    assert states == [(False, "mutations"), (True, "mutations"), (True, "mutations_and_views")]
+    assert not is_reading()
+
+
+# ---- expressions and tensors of traces
+
+
+def test_expressions_with_other_arguments():
+    a, b, two = Symbol("a"), Symbol("b"), Integer(2)
+    for e in (a + b * 3 + 1, a * b * b, a // b, a < b):
+        args = [b if arg == a else arg for arg in e.args]
+        at = {b: 5, a: 100}
+        same = {b: 5, a: 5}
+        assert rebuild(e, args).evaluate(at) == e.evaluate(same)
+    assert rebuild(two, []) is two
+    assert is_quotient(a // b) and not is_quotient(a * b)
+
+
+def test_tensors_of_other_sizes_keep_their_order():
+    example = tl_core.empty(2, 3, 4, device="meta").permute(2, 0, 1)
+    other = alike(example, (5, 6, 7))
+    assert other.stride() == (1, 35, 5) and tuple(other.shape) == (5, 6, 7)
+    wide = alike(tl_core.empty(1, 3, device="meta").expand(4, 3), (5, 6))
+    assert wide.stride() == (0, 1) and wide.dtype is tl_core.float32
+    with FakeTensorMode():
+        assert sizes_of(tl_core.ones(2, 3)) == [Integer(2), Integer(3)]
+
+
+def test_tensors_among_arguments():
+    x, y = tl_core.ones(1), tl_core.zeros(1)
+    leaves = leaves_of((x, [1, (y, None)]), {"k": x})
+    assert sorted(map(id, leaves)) == sorted([id(x), id(y), id(x)])
+
+
+def test_constants_of_a_trace():
+    from tl_compiler.fx import Tracer
+
+    tracer = Tracer()
+    tracer.root, tracer.graph = nn.Module(), Graph()
+    tracer.root._tensor_constant0 = 3
+    constant, parameter = tl_core.ones(1), nn.Parameter(tl_core.ones(1))
+    nodes = [attribute_node(tracer, t) for t in (constant, parameter)]
+    assert [n.target for n in nodes] == ["_tensor_constant1", "_param_constant0"]
+    assert tracer.root._tensor_constant1 is constant and tracer.root._param_constant0 is parameter
