@@ -21,7 +21,7 @@ def python(tmp_path):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, *arguments],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
@@ -30,8 +30,8 @@ def python(tmp_path):
             timeout=timeout,
             check=False,
         )
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout + done.stderr
+        assert process.returncode == code, process.stdout + process.stderr
+        return process.stdout + process.stderr
 
     return run
 

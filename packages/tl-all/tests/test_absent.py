@@ -90,11 +90,11 @@ def run(folder, *arguments, files=(), absent="", code=0):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     environment = {**os.environ, "PYTHONPATH": str(folder), "TL_ABSENT": absent}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
     )
-    assert done.returncode == code, done.stdout + done.stderr
-    return done
+    assert process.returncode == code, process.stdout + process.stderr
+    return process
 
 
 def test_programs_that_ask_are_answered_as_without_stand_ins(tmp_path):
@@ -231,9 +231,9 @@ print("whole")
 def test_stand_ins_raise_where_they_are_used(tmp_path):
     helper = "from torch._inductor.lowering import Thing\ndef use(): return Thing(2)\n"
     files = {"program.py": PROGRAM, "helper.py": helper}
-    done = run(tmp_path, "-m", "tl.torch", "program.py", files=files)
-    assert done.stdout == "whole\n"
-    warned = [line for line in done.stderr.splitlines() if "AbsentNameWarning" in line]
+    process = run(tmp_path, "-m", "tl.torch", "program.py", files=files)
+    assert process.stdout == "whole\n"
+    warned = [line for line in process.stderr.splitlines() if "AbsentNameWarning" in line]
     named = [line.split(": ")[2].split()[0] for line in warned]
     assert sorted(named) == sorted(
         [f"torch._inductor.lowering.{name}" for name in ("register_lowering", "Thing", "FaultError")]
@@ -244,21 +244,21 @@ def test_stand_ins_raise_where_they_are_used(tmp_path):
 
 def test_the_list_of_absent_names(tmp_path):
     program = f"{ABSENT}\nimport torch._inductor.ir as ir\nprint('ran')\n"
-    done = run(tmp_path, "-m", "tl.torch", "--absent", "program.py", files={"program.py": program})
-    assert done.stdout == "ran\n"
-    assert done.stderr.splitlines() == [
+    process = run(tmp_path, "-m", "tl.torch", "--absent", "program.py", files={"program.py": program})
+    assert process.stdout == "ran\n"
+    assert process.stderr.splitlines() == [
         "torch._inductor.ir  program.py:2",
         "torch._inductor.lowering.register_lowering  program.py:1",
     ]
-    done = run(tmp_path, "-m", "tl.torch", "--absent", "-c", "import torch")
-    assert done.stderr == "no absent names were imported\n"
+    process = run(tmp_path, "-m", "tl.torch", "--absent", "-c", "import torch")
+    assert process.stderr == "no absent names were imported\n"
     assert "usage" in run(tmp_path, "-m", "tl.torch", "--absent", code=2).stderr
 
 
 @pytest.mark.parametrize("statement", [ABSENT, "import torch._inductor.ir", "import torch._inductor.ir as i"])
 def test_switched_off(tmp_path, statement):
-    done = run(tmp_path, "-m", "tl.torch", "-c", statement, absent="error", code=1)
-    assert "ImportError" in done.stderr or "ModuleNotFoundError" in done.stderr
+    process = run(tmp_path, "-m", "tl.torch", "-c", statement, absent="error", code=1)
+    assert "ImportError" in process.stderr or "ModuleNotFoundError" in process.stderr
 
 
 @pytest.mark.parametrize(
@@ -274,19 +274,19 @@ def test_switched_off(tmp_path, statement):
     ],
 )
 def test_names_that_nobody_has(tmp_path, statement):
-    done = run(tmp_path, "-m", "tl.torch", "-c", statement, code=1)
-    assert "ImportError" in done.stderr or "ModuleNotFoundError" in done.stderr
+    process = run(tmp_path, "-m", "tl.torch", "-c", statement, code=1)
+    assert "ImportError" in process.stderr or "ModuleNotFoundError" in process.stderr
 
 
 def test_a_warning_that_is_an_error_names_the_line(tmp_path):
     files = {"program.py": f"\n{ABSENT}\n"}
-    done = run(tmp_path, "-W", "error", "-m", "tl.torch", "program.py", files=files, code=1)
-    assert "AbsentNameWarning: torch._inductor.lowering.register_lowering" in done.stderr
+    process = run(tmp_path, "-W", "error", "-m", "tl.torch", "program.py", files=files, code=1)
+    assert "AbsentNameWarning: torch._inductor.lowering.register_lowering" in process.stderr
 
 
 def test_without_tl_torch_nothing_stands_in(tmp_path):
-    done = run(tmp_path, "-c", "import tl\nfrom tl._inductor.lowering import x", code=1)
-    assert "No module named 'tl._inductor.lowering'" in done.stderr
+    process = run(tmp_path, "-c", "import tl\nfrom tl._inductor.lowering import x", code=1)
+    assert "No module named 'tl._inductor.lowering'" in process.stderr
 
 
 THREADS = """
@@ -314,8 +314,8 @@ print("whole")
 def test_threads_that_import_at_once(tmp_path):
     work = "from torch._inductor.lowering import Thing\nimport torch._inductor.ir as ir\n"
     files = {f"work{i}.py": work for i in range(24)}
-    done = run(tmp_path, "-W", "ignore", "-m", "tl.torch", "-c", THREADS, files=files)
-    assert done.stdout == "whole\n", done.stderr
+    process = run(tmp_path, "-W", "ignore", "-m", "tl.torch", "-c", THREADS, files=files)
+    assert process.stdout == "whole\n", process.stderr
 
 
 def test_a_child_process_gets_stand_ins(tmp_path):
@@ -332,8 +332,8 @@ if __name__ == "__main__":
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         print(pool.apply(work, (register_lowering,)))
 """
-    done = run(tmp_path, "-W", "ignore", "-m", "tl.torch", "program.py", files={"program.py": program})
-    assert "torch._inductor.lowering.register_lowering" in done.stdout and "program.py:3" in done.stdout
+    process = run(tmp_path, "-W", "ignore", "-m", "tl.torch", "program.py", files={"program.py": program})
+    assert "torch._inductor.lowering.register_lowering" in process.stdout and "program.py:3" in process.stdout
 
 
 def test_nothing_is_loaded_where_nothing_is_absent(tmp_path):

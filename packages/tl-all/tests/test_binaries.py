@@ -38,17 +38,17 @@ def build(folder: Path, name: str, source: str) -> None:
     needed = ["-Wl,--no-as-needed", f"-L{stable_abi.folder()}", "-ltorch", "-lc10"]
     command = ["c++", "-std=c++17", "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}", *needed]
     target = folder / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, str(folder / f"{name}.cpp"), "-o", str(target)], capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
 
 
 def run(folder: Path, program: str) -> str:
     command = [sys.executable, "-m", "tl.torch", "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    process = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 def test_an_extension_module_is_imported_with_its_operators(tmp_path):

@@ -68,9 +68,11 @@ assert "tl" not in sys.modules and defaults["lr"] == 0.1
 
 def test_public_classes_say_that_they_are_torchs_and_pickles_are_read_alone():
     names = os.path.join(os.path.dirname(__file__), "star_names.txt")
-    made = subprocess.run([sys.executable, "-c", PROGRAM, names], capture_output=True, timeout=300)
-    assert made.returncode == 0, made.stderr.decode()[-2000:]
-    read = subprocess.run([sys.executable, "-c", ALONE], input=made.stdout, capture_output=True, timeout=100)
+    process = subprocess.run([sys.executable, "-c", PROGRAM, names], capture_output=True, timeout=300)
+    assert process.returncode == 0, process.stderr.decode()[-2000:]
+    read = subprocess.run(
+        [sys.executable, "-c", ALONE], input=process.stdout, capture_output=True, timeout=100
+    )
     assert read.returncode == 0, read.stderr.decode()[-2000:]
 
 

@@ -8,13 +8,13 @@ import tl
 
 def test_compiled_modules_are_wrapped():
     model = tl.nn.Linear(2, 1)
-    made = tl.compile(model, backend="eager")
-    assert isinstance(made, tl._dynamo.eval_frame.OptimizedModule) and made._orig_mod is model
-    assert list(made.state_dict()) == ["_orig_mod.weight", "_orig_mod.bias"]
+    result = tl.compile(model, backend="eager")
+    assert isinstance(result, tl._dynamo.eval_frame.OptimizedModule) and result._orig_mod is model
+    assert list(result.state_dict()) == ["_orig_mod.weight", "_orig_mod.bias"]
     assert isinstance(tl.compile(backend="eager")(model), tl._dynamo.OptimizedModule)
     assert tl.compile(model, disable=True) is model
     x = tl.randn(3, 2)
-    assert tl.equal(made(x), model(x))
+    assert tl.equal(result(x), model(x))
 
 
 PROGRAM = """
@@ -56,5 +56,5 @@ print(torch._dynamo.explain(model)(x).graph_count)
 
 def test_programs_that_say_torch():
     command = [sys.executable, "-m", "tl.torch", "-c", PROGRAM]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
+    process = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (process.returncode, process.stdout) == (0, "1\n"), process.stderr

@@ -15,8 +15,8 @@ needs_extra = pytest.mark.skipif(
 
 @needs_extra
 def test_it_learns(python):
-    said = python("-m", "tl.examples.digits", "--quickstart", "--quiet", timeout=300)
-    word, accuracy, seconds = said.splitlines()[-1].rsplit(" ", 2)
+    text = python("-m", "tl.examples.digits", "--quickstart", "--quiet", timeout=300)
+    word, accuracy, seconds = text.splitlines()[-1].rsplit(" ", 2)
     assert word == "quickstart ok:"
     assert float(accuracy.removeprefix("accuracy=")) >= 0.985
     assert float(seconds.removeprefix("seconds=")) > 0
@@ -42,10 +42,10 @@ def test_held_out_images_are_not_learned_from():
     from tl.examples import digits
 
     images = digits.Images(tl.arange(50).reshape(50, 1), tl.arange(50))
-    learned, held_out = digits.split(images, 0.2)
+    fact, held_out = digits.split(images, 0.2)
     assert len(held_out) == 10
-    assert sorted(learned.digits.tolist() + held_out.digits.tolist()) == list(range(50))
-    assert learned.pixels[:, 0].tolist() == learned.digits.tolist()
+    assert sorted(fact.digits.tolist() + held_out.digits.tolist()) == list(range(50))
+    assert fact.pixels[:, 0].tolist() == fact.digits.tolist()
 
 
 @needs_extra
@@ -65,11 +65,11 @@ def test_an_interrupt_ends_it_cleanly(tmp_path):
     command = [sys.executable, "-m", "tl.examples.digits", "--epochs", "100000"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, **pipes) as program:
-        said = b""
-        while b"accuracy=" not in said:
+        text = b""
+        while b"accuracy=" not in text:
             more = program.stderr.read1(100)
-            assert more, said.decode()
-            said += more
+            assert more, text.decode()
+            text += more
         program.send_signal(signal.SIGINT)
         start = time.monotonic()
         _, err = program.communicate(timeout=60)
@@ -94,9 +94,9 @@ sys.exit(digits.main(["--epochs", "1", "--plot", "curve.png"]))
 """
     if any(find_spec(name) is None for name in ("sklearn", "tqdm", "matplotlib") if name != missing):
         pytest.skip("the extra `examples` is not installed")
-    said = python("-c", blocker, code=1)
-    assert "which is not installed: pip install 'tl-all[examples]'" in said
-    assert "Traceback" not in said
+    text = python("-c", blocker, code=1)
+    assert "which is not installed: pip install 'tl-all[examples]'" in text
+    assert "Traceback" not in text
 
 
 @pytest.mark.parametrize(
@@ -107,6 +107,6 @@ def test_wrong_arguments(python, arguments):
 
 
 def test_help(python):
-    said = python("-m", "tl.examples.digits", "--help")
+    text = python("-m", "tl.examples.digits", "--help")
     for option in ("--epochs", "--seed", "--lr", "--batch-size", "--plot"):
-        assert option in said
+        assert option in text

@@ -68,7 +68,7 @@ WORK = {
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 def test_the_program_ends(work, tmp_path):
     for _ in range(2):
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", START.format(work=work)],
             cwd=tmp_path,
             env={**os.environ, "TMPDIR": str(tmp_path)},
@@ -77,4 +77,4 @@ def test_the_program_ends(work, tmp_path):
             timeout=60,
             check=False,
         )
-        assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
+        assert process.returncode == 0, (process.returncode, process.stderr[-2000:])

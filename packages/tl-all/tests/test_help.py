@@ -50,10 +50,10 @@ def problem_of(function):
         inspect.signature(function)
     except ValueError:
         return "signature"
-    written = inspect.unwrap(function)
+    inner = inspect.unwrap(function)
     if (
-        isinstance(written, types.FunctionType)
-        and inspect.getsourcefile(written) != written.__code__.co_filename
+        isinstance(inner, types.FunctionType)
+        and inspect.getsourcefile(inner) != inner.__code__.co_filename
     ):
         return "source"
     return None
@@ -71,11 +71,11 @@ def test_methods_of_tensor_have_text_and_signature():
 
 @pytest.mark.parametrize("function", [tl.nn.functional.cross_entropy, tl.nn.functional.relu, tl.einsum])
 def test_functions_lead_to_the_written_one(function):
-    written = inspect.unwrap(function)
-    assert isinstance(written, types.FunctionType) and written.__name__ == function.__name__
-    assert function.__code__ is written.__code__ and function.__doc__ == written.__doc__
-    assert inspect.getsourcefile(function) == written.__code__.co_filename
-    assert inspect.getsource(function) == inspect.getsource(written)
+    inner = inspect.unwrap(function)
+    assert isinstance(inner, types.FunctionType) and inner.__name__ == function.__name__
+    assert function.__code__ is inner.__code__ and function.__doc__ == inner.__doc__
+    assert inspect.getsourcefile(function) == inner.__code__.co_filename
+    assert inspect.getsource(function) == inspect.getsource(inner)
 
 
 def test_the_text_of_a_function_can_be_set():

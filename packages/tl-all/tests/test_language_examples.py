@@ -129,9 +129,9 @@ def test_the_gpt_writes_for_tensorboard(tiny, tmp_path):
     from tl.examples import gpt
 
     assert gpt.main([*SMALL_GPT, "--steps", "20", "--tensorboard", str(tmp_path / "run")]) == 0
-    found = accumulator.EventAccumulator(str(tmp_path / "run"))
-    found.Reload()
-    assert [e.step for e in found.Scalars("loss/learned")] == [10, 20]
+    result = accumulator.EventAccumulator(str(tmp_path / "run"))
+    result.Reload()
+    assert [e.step for e in result.Scalars("loss/learned")] == [10, 20]
 
 
 @needs_extra

@@ -47,20 +47,24 @@ _amp_update_scale_ batch_norm_stats fbgemm_linear_quantize_weight _grouped_mm na
 
 @pytest.mark.parametrize("name", NAMES.split())
 def test_a_name_is_there(name):
-    found, path = tl, "tl"
+    result, path = tl, "tl"
     for part in name.split("."):
         path += f".{part}"
         try:
-            found = getattr(found, part)
+            result = getattr(result, part)
         except AttributeError:
-            found = importlib.import_module(path)
-    assert found is not None
+            result = importlib.import_module(path)
+    assert result is not None
 
 
 def test_values_are_cast_in_containers():
     x = {"a": [tl.ones(1), tl.ones(1, dtype=tl.float64)], "b": ("text", 3)}
-    got = tl.amp.autocast_mode._cast(x, "cpu", tl.bfloat16)
-    assert got["a"][0].dtype is tl.bfloat16 and got["a"][1].dtype is tl.float64 and got["b"] == ("text", 3)
+    result = tl.amp.autocast_mode._cast(x, "cpu", tl.bfloat16)
+    assert (
+        result["a"][0].dtype is tl.bfloat16
+        and result["a"][1].dtype is tl.float64
+        and result["b"] == ("text", 3)
+    )
     mode = tl.amp._enter_autocast("cpu", tl.bfloat16)
     assert (tl.ones(1, 1) @ tl.ones(1, 1)).dtype is tl.bfloat16
     tl.amp._exit_autocast(mode)
@@ -68,7 +72,7 @@ def test_values_are_cast_in_containers():
 
 
 def test_a_checkpoint_is_not_valid_within_grad():
-    seen = []
+    records = []
 
     class Look(tl.autograd.Function):
         @staticmethod
@@ -77,13 +81,13 @@ def test_a_checkpoint_is_not_valid_within_grad():
 
         @staticmethod
         def backward(ctx, grad):
-            seen.append(tl.autograd._is_checkpoint_valid())
+            records.append(tl.autograd._is_checkpoint_valid())
             return grad * 2
 
     x = tl.ones(1, requires_grad=True)
     Look.apply(x).backward()
     tl.autograd.grad(Look.apply(x), x)
-    assert seen == [True, False] and tl.autograd._is_checkpoint_valid()
+    assert records == [True, False] and tl.autograd._is_checkpoint_valid()
 
 
 class Scales(tl.nn.Module):
@@ -157,13 +161,13 @@ def test_pictures_of_memory():
 
     tl.cuda.memory._record_memory_history()
     try:
-        kept = tl.zeros(5000)
+        value = tl.zeros(5000)
         snapshot = tl.cuda.memory._snapshot()
     finally:
         tl.cuda.memory._record_memory_history(None)
     assert "<html" in pictures.trace_plot(snapshot) and "<html" in pictures.segment_plot(snapshot)
     sizes = [int(line.rsplit(" ", 1)[1]) for line in pictures.memory(snapshot).splitlines()]
-    assert kept.nbytes <= sum(sizes) and sizes == sorted(sizes, reverse=True)
+    assert value.nbytes <= sum(sizes) and sizes == sorted(sizes, reverse=True)
     assert pictures.segments(snapshot, lambda text: text.split(" ")[0]).startswith("seg_")
 
 
@@ -222,9 +226,9 @@ def test_no_module_lies_where_the_table_names_another():
 
 def test_masks_become_numbers():
     F, mask = tl.nn.functional, tl.tensor([True, False])
-    got = F._canonical_mask(mask, "mask", None, "", tl.float64)
-    assert got.dtype is tl.float64 and got.tolist() == [-float("inf"), 0.0]
-    assert F._canonical_mask(got, "mask", tl.float64, "other", tl.float32) is got
+    result = F._canonical_mask(mask, "mask", None, "", tl.float64)
+    assert result.dtype is tl.float64 and result.tolist() == [-float("inf"), 0.0]
+    assert F._canonical_mask(result, "mask", tl.float64, "other", tl.float32) is result
     with pytest.warns(UserWarning, match="mismatched mask and other"):
         F._canonical_mask(mask, "mask", tl.float32, "other", tl.float32)
     with pytest.raises(AssertionError, match="only bool and floating types of mask"):

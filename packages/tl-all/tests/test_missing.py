@@ -63,10 +63,10 @@ def test_nobody_is_told_to_install_what_does_not_exist(monkeypatch):
     monkeypatch.setitem(_names.MODULES, "planned", "tl_planned")
     monkeypatch.setattr(_names, "TOPS", _names.TOPS | {"planned"})
     monkeypatch.setattr(_names, "PLANNED", frozenset({"tl_planned"}))
-    said = "tl.planned is part of the package tl-planned, which does not exist yet$"
-    with pytest.raises(AttributeError, match=said):
+    text = "tl.planned is part of the package tl-planned, which does not exist yet$"
+    with pytest.raises(AttributeError, match=text):
         tl.planned  # noqa: B018 - asked for its error
-    with pytest.raises(ModuleNotFoundError, match=said):
+    with pytest.raises(ModuleNotFoundError, match=text):
         exec("import tl.planned")
 
 

@@ -13,7 +13,7 @@ CHUNK = 500
 
 def run(first: int, count: int, log: Path) -> tuple[int, str]:
     """A process's status, and the last call that it wrote."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "monkey", f"--seed={SEED}", f"--first={first}", f"--count={count}", f"--log={log}"],
         cwd=log.parent,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
@@ -22,7 +22,7 @@ def run(first: int, count: int, log: Path) -> tuple[int, str]:
         check=False,
     )  # fmt: skip
     lines = log.read_text().splitlines() if log.exists() else []
-    return done.returncode, lines[-1] if lines else done.stderr[-2000:]
+    return process.returncode, lines[-1] if lines else process.stderr[-2000:]
 
 
 def cause(status: int) -> str:

@@ -39,8 +39,8 @@ def test_reductions_by_number():
 
 def test_factors_of_precision_matrices():
     functions = tl.distributions.multivariate_normal
-    drawn = np.random.default_rng(0).standard_normal((3, 4, 4))
-    precision = drawn @ drawn.swapaxes(-1, -2) + np.eye(4)
+    sample = np.random.default_rng(0).standard_normal((3, 4, 4))
+    precision = sample @ sample.swapaxes(-1, -2) + np.eye(4)
     factor = functions._precision_to_scale_tril(tl.from_numpy(precision)).numpy()
     np.testing.assert_allclose(factor, np.linalg.cholesky(np.linalg.inv(precision)), atol=1e-12)
     x = np.random.default_rng(1).standard_normal((3, 4))
@@ -106,8 +106,8 @@ def test_checkpointed_modules(way):
     )
     assert isinstance(wrapped[1], wrappers.CheckpointWrapper) and isinstance(wrapped[0], nn.Linear)
     assert isinstance(wrapped[1], wrappers.ActivationWrapper) and isinstance(wrapped[1][0], nn.Tanh)
-    for ours, other in zip(gradients(wrapped, x), gradients(plain, x), strict=True):
-        assert tl.equal(ours, other)
+    for own, other in zip(gradients(wrapped, x), gradients(plain, x), strict=True):
+        assert tl.equal(own, other)
     assert len(runs) == 2
     assert list(wrapped.state_dict()) == names
     assert wrapped.load_state_dict(plain.state_dict()).missing_keys == []
@@ -122,14 +122,14 @@ def test_wrappers_take_keywords_policies_and_functions():
     x = tl.ones(2, requires_grad=True)
     for way in wrappers.CheckpointImpl:
         assert wrappers.checkpoint_wrapper(Scale(), way)(x, by=3.0).sum() == 6
-    given = []
+    arguments = []
 
     def call(module, *args, note, **kwargs):
-        given.append(note)
+        arguments.append(note)
         return module(*args, **kwargs)
 
     assert wrappers.checkpoint_wrapper(Scale(), checkpoint_fn=call, note="n")(x, by=2.0).sum() == 4
-    assert given == ["n"]
+    assert arguments == ["n"]
     m = model()
     wrappers.apply_activation_checkpointing(
         m,
@@ -137,8 +137,8 @@ def test_wrappers_take_keywords_policies_and_functions():
         auto_wrap_policy=lambda module, recurse, nonwrapped_numel: nonwrapped_numel >= 12,
     )
     assert isinstance(m[0], wrappers.OffloadWrapper) and not isinstance(m[1], wrappers.OffloadWrapper)
-    for ours, other in zip(gradients(m, x.new_ones(2, 3)), gradients(model(), x.new_ones(2, 3)), strict=True):
-        assert tl.equal(ours, other)
+    for own, other in zip(gradients(m, x.new_ones(2, 3)), gradients(model(), x.new_ones(2, 3)), strict=True):
+        assert tl.equal(own, other)
     with pytest.raises(ValueError, match="implement"):
         wrappers.ActivationWrapper(Scale())(x)
 

@@ -49,8 +49,8 @@ def kind_of(path):
     """The class of ours."""
     module, name = path.split()
     outer, *inner = name.split(".")
-    found = resolve(f"{module}.{outer}")
-    return getattr(found, inner[0]) if inner else found
+    result = resolve(f"{module}.{outer}")
+    return getattr(result, inner[0]) if inner else result
 
 
 def as_pytorch(path, number, protocol):
@@ -104,8 +104,8 @@ def written(value, protocol):
     tl.save(value, file, pickle_protocol=protocol)
     archive = zipfile.ZipFile(file)
     (name,) = (each for each in archive.namelist() if each.endswith("data.pkl"))
-    made = PyTorch(io.BytesIO(archive.read(name))).load()
-    return type(made).__name__, made.number
+    text = PyTorch(io.BytesIO(archive.read(name))).load()
+    return type(text).__name__, text.number
 
 
 @pytest.mark.parametrize("protocol", [2, 4])

@@ -44,8 +44,8 @@ def status_of(words):
 def test_files_that_are_no_weights(command, file, folder, capsys):
     more = ["--to", "other.safetensors"] if command == "convert" else []
     assert status_of([command, file, *more]) in (1, 2)
-    said = capsys.readouterr().err
-    assert len(said.splitlines()) == 1 and "Traceback" not in said
+    text = capsys.readouterr().err
+    assert len(text.splitlines()) == 1 and "Traceback" not in text
 
 
 def test_a_name_that_is_no_text(folder, capsysbinary):
@@ -97,9 +97,9 @@ def test_a_reader_that_ends_before_the_output(words, folder):
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-m", "tl", *words]
-    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=100)
+    process = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=100)
     os.close(writing)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (process.returncode, process.stderr) == (1, "")
 
 
 def test_an_interrupt_of_a_profile_keeps_the_profile(folder):

@@ -300,18 +300,23 @@ def test_weak_references_go_by_identity():
     assert hash(weak.WeakIdRef(a)) == hash(weak.WeakIdRef(a))
     ref = weak.TensorWeakRef(a)
     assert ref() is a
-    known = weak.WeakTensorKeyDictionary({a: 1, b: 2})
-    assert known[a] == 1 and len(known) == 2 and {id(k) for k in known} == {id(a), id(b)} and 3 not in known
-    assert dict(enumerate(known.copy().values())) == {0: 1, 1: 2}
-    del known[b]
-    assert b not in known and len(known) == 1
+    reference = weak.WeakTensorKeyDictionary({a: 1, b: 2})
+    assert (
+        reference[a] == 1
+        and len(reference) == 2
+        and {id(k) for k in reference} == {id(a), id(b)}
+        and 3 not in reference
+    )
+    assert dict(enumerate(reference.copy().values())) == {0: 1, 1: 2}
+    del reference[b]
+    assert b not in reference and len(reference) == 1
     del a
     gc.collect()
-    assert ref() is None and len(known) == 0 and not list(known)
+    assert ref() is None and len(reference) == 0 and not list(reference)
     with pytest.raises(TypeError, match="expected a Tensor, got int"):
         weak.TensorWeakRef(3)
     with pytest.raises(KeyError):
-        known[b]
+        reference[b]
 
 
 def test_contexts_decorate_functions():
@@ -370,5 +375,5 @@ def test_streams_and_events_of_the_cpu():
 
 def test_higher_order_operators_are_found_before_they_are_loaded():
     program = "import tl; print(tl.ops.higher_order.cond, hasattr(tl.ops.higher_order, 'nothing'))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["cond", "False"]
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert process.stdout.split() == ["cond", "False"]

@@ -25,10 +25,10 @@ def learn(python, monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
     def run(name: str, *arguments: str, line: str) -> tuple[str, list[float]]:
-        said = python("-m", "tl.torch", str(PROGRAMS / name), *arguments, timeout=180)
-        found = re.findall(rf"^{line}.*", said, re.MULTILINE)
-        assert found, said
-        return said, [float(number) for number in re.findall(r"-?\d+\.\d+", found[-1])]
+        text = python("-m", "tl.torch", str(PROGRAMS / name), *arguments, timeout=180)
+        matches = re.findall(rf"^{line}.*", text, re.MULTILINE)
+        assert matches, text
+        return text, [float(number) for number in re.findall(r"-?\d+\.\d+", matches[-1])]
 
     return run
 
@@ -42,15 +42,15 @@ def test_the_programs_know_nothing_of_tl():
 
 def test_a_gpt(learn, tmp_path, monkeypatch):
     model = str(tmp_path / "model.pt")
-    said, (loss,) = learn("gpt.py", "--steps", "120", "--out", model, line="last val loss")
-    (first,) = re.findall(r"first val loss (\d+\.\d+)", said)
+    text, (loss,) = learn("gpt.py", "--steps", "120", "--out", model, line="last val loss")
+    (first,) = re.findall(r"first val loss (\d+\.\d+)", text)
     assert float(first) > 3.0
     assert loss < 0.8
     assert os.path.getsize(model) > 100_000
     # in a world of one, every loss is the same
     for name, value in WORLD.items():
         monkeypatch.setenv(name, value)
-    assert learn_again(learn, "--steps", "120") == said
+    assert learn_again(learn, "--steps", "120") == text
     for name in WORLD:
         monkeypatch.delenv(name)
     _, (further,) = learn("gpt.py", "--resume", model, "--steps", "140", line="last val loss")
@@ -58,15 +58,15 @@ def test_a_gpt(learn, tmp_path, monkeypatch):
 
 
 def learn_again(learn, *arguments):
-    said, _ = learn("gpt.py", *arguments, line="last val loss")
-    return said
+    text, _ = learn("gpt.py", *arguments, line="last val loss")
+    return text
 
 
 def test_a_residual_network(learn):
-    said, (accuracy, loaded) = learn("resnet.py", line="accuracy")
+    text, (accuracy, loaded) = learn("resnet.py", line="accuracy")
     assert accuracy > 0.9
     assert loaded == accuracy
-    assert float(re.findall(r"untrained accuracy (\d\.\d+)", said)[0]) < 0.6
+    assert float(re.findall(r"untrained accuracy (\d\.\d+)", text)[0]) < 0.6
 
 
 def test_a_variational_autoencoder(learn):
@@ -81,9 +81,9 @@ def test_a_tagger(learn):
 
 
 def test_q_learning(learn):
-    _, (by_chance, learned) = learn("dqn.py", line="return by chance")
+    _, (by_chance, fact) = learn("dqn.py", line="return by chance")
     assert by_chance < 40
-    assert learned > 2 * by_chance
+    assert fact > 2 * by_chance
 
 
 def test_programs_repeat_themselves(learn):

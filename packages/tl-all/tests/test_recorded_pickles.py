@@ -26,12 +26,12 @@ def test_a_graph_module_is_traced_again(recorded):
 
 
 def test_distributions(recorded):
-    kept = recorded["distributions"]
-    assert tl.equal(kept["normal"].log_prob(tl.tensor([0.5, 1.0])), kept["log_prob"])
-    tl.testing.assert_close(kept["mixture"].log_prob(tl.tensor(0.3)), kept["mixed"])
-    assert isinstance(kept["transformed"].transforms[0], tl.distributions.ExpTransform)
-    assert kept["independent"].event_shape == (2,) and kept["lkj"].dim == 3
-    assert kept["constraint"][1].upper_bound == 1
+    value = recorded["distributions"]
+    assert tl.equal(value["normal"].log_prob(tl.tensor([0.5, 1.0])), value["log_prob"])
+    tl.testing.assert_close(value["mixture"].log_prob(tl.tensor(0.3)), value["mixed"])
+    assert isinstance(value["transformed"].transforms[0], tl.distributions.ExpTransform)
+    assert value["independent"].event_shape == (2,) and value["lkj"].dim == 3
+    assert value["constraint"][1].upper_bound == 1
 
 
 def test_every_distribution(recorded):
@@ -62,20 +62,20 @@ def test_jagged_tensors_are_data(tmp_path, recorded):
 
 
 def test_settings_of_distributed(recorded):
-    kept = recorded["distributed"]
-    shard, replicate, partial = kept["placements"]
+    value = recorded["distributed"]
+    shard, replicate, partial = value["placements"]
     assert (shard.dim, replicate.is_replicate(), partial.reduce_op) == (0, True, "sum")
-    assert kept["chunk"].sizes == (2, 2) and kept["index"].fqn == "a"
-    assert kept["mp"].param_dtype is tl.bfloat16 and kept["strategy"].name == "FULL_SHARD"
-    assert str(kept["remote"]) == "rank:0/cpu" and kept["properties"].dtype is tl.float32
+    assert value["chunk"].sizes == (2, 2) and value["index"].fqn == "a"
+    assert value["mp"].param_dtype is tl.bfloat16 and value["strategy"].name == "FULL_SHARD"
+    assert str(value["remote"]) == "rank:0/cpu" and value["properties"].dtype is tl.float32
 
 
 def test_what_programs_keep(recorded):
-    kept = recorded["programs"]
-    assert kept["tree"] == tl.utils._pytree.tree_structure({"a": [1, (2, 3)]})
-    assert kept["tree"].unflatten([1, 2, 3]) == {"a": [1, (2, 3)]}
-    assert [row[0].item() for row in kept["subset"]] == [0, 2] and len(kept["sampler"]) == 3
-    assert kept["average"](tl.ones(1, 2)).shape == (1, 1) and kept["scheduler"].T_max == 5
+    value = recorded["programs"]
+    assert value["tree"] == tl.utils._pytree.tree_structure({"a": [1, (2, 3)]})
+    assert value["tree"].unflatten([1, 2, 3]) == {"a": [1, (2, 3)]}
+    assert [row[0].item() for row in value["subset"]] == [0, 2] and len(value["sampler"]) == 3
+    assert value["average"](tl.ones(1, 2)).shape == (1, 1) and value["scheduler"].T_max == 5
 
 
 PUBLIC = (
@@ -97,9 +97,9 @@ def test_classes_are_read_under_the_name_they_are_written_under(name):
     ]
     lost = {}
     for kind in own:
-        written = reference(f"{kind.__module__}.{kind.__qualname__}")
-        if not written.startswith("torch.") or resolve(written) is not kind:
-            lost[kind] = written
+        public_name = reference(f"{kind.__module__}.{kind.__qualname__}")
+        if not public_name.startswith("torch.") or resolve(public_name) is not kind:
+            lost[kind] = public_name
     assert own and not lost
 
 

@@ -42,9 +42,9 @@ def run(name, options, folder, deadly=0):
     """Runs an example until it ends, or kills itself at a step; returns whether it ended."""
     command = [sys.executable, "-c", PROGRAM, name, str(deadly), "--quiet", *options]
     command += [f"--checkpoint={folder}", "--resume", "--every=2"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr
-    return done.returncode == 0
+    process = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert process.returncode in (0, -signal.SIGKILL), process.stderr
+    return process.returncode == 0
 
 
 def outcome(folder):
@@ -98,11 +98,11 @@ def test_what_can_not_be_resumed(tmp_path):
     folder = tmp_path / "run"
     assert run("digits", ["--epochs=1", "--batch-size=500"], folder)
     command = [sys.executable, "-m", "tl.examples.digits", "--quiet", "--epochs=1", f"--checkpoint={folder}"]
-    for arguments, said in (
+    for arguments, text in (
         (["--batch-size=500"], "has checkpoints: add --resume, or name another folder"),
         (["--batch-size=400", "--resume"], "was begun with batch_size=500, not 400"),
     ):
-        done = subprocess.run(
+        process = subprocess.run(
             [*command, *arguments], capture_output=True, text=True, timeout=300, check=False
         )
-        assert done.returncode == 1 and said in done.stderr and "Traceback" not in done.stderr
+        assert process.returncode == 1 and text in process.stderr and "Traceback" not in process.stderr

@@ -22,7 +22,7 @@ needs_extra = pytest.mark.skipif(
 
 def launch(count, *program, **variables):
     """Runs a program on several processes; returns its output."""
-    done = subprocess.run(
+    process = subprocess.run(
         [*RUN, "--nproc-per-node", str(count), *program],
         capture_output=True,
         text=True,
@@ -30,8 +30,8 @@ def launch(count, *program, **variables):
         env={**os.environ, **variables},
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+    assert process.returncode == 0, process.stderr[-3000:]
+    return process.stdout
 
 
 def written(tmp_path, name, code):
@@ -67,14 +67,14 @@ def test_examples_learn_on_two_processes(name, tmp_path):
 
 def test_an_example_without_the_launcher():
     env = {name: value for name, value in os.environ.items() if name != "RANK"}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "tl.examples.gpt", "--ddp"],
         capture_output=True,
         text=True,
         env=env,
         check=False,
     )
-    assert done.returncode == 1 and "tl run --nproc-per-node" in done.stderr
+    assert process.returncode == 1 and "tl run --nproc-per-node" in process.stderr
 
 
 def test_programs_that_say_torch(tmp_path):
@@ -91,11 +91,11 @@ def test_programs_that_say_torch(tmp_path):
         """,
     )
     command = [sys.executable, "-m", "tl.torch", "-m", "torch.distributed.run", "--standalone"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, "--nproc-per-node=2", program], capture_output=True, text=True, timeout=100, check=False
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["2.7.0+tl [3.0, 3.0]"] * 2
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.splitlines() == ["2.7.0+tl [3.0, 3.0]"] * 2
 
 
 SHARDS = """
@@ -157,8 +157,8 @@ SHARDS = """
 def test_a_checkpoint_of_n_ranks_is_loaded_by_m(tmp_path, before, after):
     program = written(tmp_path, "shards.py", SHARDS)
     launch(before, program, str(tmp_path / "kept"), "once")
-    said = launch(after, program, str(tmp_path / "kept"), "check")
-    assert said.splitlines() == ["step 5"] * after
+    text = launch(after, program, str(tmp_path / "kept"), "check")
+    assert text.splitlines() == ["step 5"] * after
 
 
 @pytest.mark.parametrize("action", ["save", "async"])
@@ -179,10 +179,10 @@ def test_a_rank_is_killed_while_ranks_save(tmp_path, action):
         assert job.returncode == 1 and "SIGKILL" in errors
         words = [line.split() for line in [*lines, *out.splitlines()] if line.strip()]
         saved = max([saved, *(int(step) for _, step in words)])
-        said = launch(2, program, str(folder), "check").split()
-        assert said[1] == said[3]
-        assert int(said[1]) >= max(saved, loaded)  # the newest that was complete, and no older one
-        loaded = int(said[1])
+        text = launch(2, program, str(folder), "check").split()
+        assert text[1] == text[3]
+        assert int(text[1]) >= max(saved, loaded)  # the newest that was complete, and no older one
+        loaded = int(text[1])
 
 
 DATA = """
@@ -212,8 +212,8 @@ def test_an_epoch_goes_on_with_another_number_of_ranks(tmp_path):
     import json
 
     program = written(tmp_path, "data.py", DATA)
-    begun = [json.loads(line) for line in launch(2, program, "0", "3", "4").splitlines()]
-    seen = [index for part in begun for index in part]
-    assert len(seen) == len(set(seen)) == 16
+    starts = [json.loads(line) for line in launch(2, program, "0", "3", "4").splitlines()]
+    records = [index for part in starts for index in part]
+    assert len(records) == len(set(records)) == 16
     rest = [json.loads(line) for line in launch(4, program, "16", "3", "100").splitlines()]
-    assert sorted([index for part in rest for index in part] + seen) == list(range(48))
+    assert sorted([index for part in rest for index in part] + records) == list(range(48))

@@ -69,9 +69,9 @@ def test_data_parallel_has_its_names():
     import tl
     import tl_distributed.parallel
 
-    wanted = tl_distributed.parallel.DistributedDataParallel
-    assert tl.nn.parallel.DistributedDataParallel is wanted
-    assert tl.nn.parallel.distributed.DistributedDataParallel is wanted
+    expected = tl_distributed.parallel.DistributedDataParallel
+    assert tl.nn.parallel.DistributedDataParallel is expected
+    assert tl.nn.parallel.distributed.DistributedDataParallel is expected
     assert tl.distributed is tl_distributed
     assert tl.distributed.distributed_c10d.ProcessGroup is tl_distributed.ProcessGroup
     assert tl.futures.Future.__module__ == "tl_core.futures"

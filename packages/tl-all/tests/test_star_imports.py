@@ -11,9 +11,9 @@ NAMES = {module: names.partition(" | ") for module, _, names in (line.partition(
 
 
 def star(module):
-    found = {}
-    exec(f"from {module} import *", found)
-    return found
+    matches = {}
+    exec(f"from {module} import *", matches)
+    return matches
 
 
 def module_of(name):
@@ -24,13 +24,13 @@ def module_of(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_all_names_are_there(name):
     listed, _, _ = NAMES[name]
-    found = star(module_of(name))
-    assert [each for each in listed.split() if each not in found] == []
+    result = star(module_of(name))
+    assert [each for each in listed.split() if each not in result] == []
 
 
 def test_names_of_other_packages_are_the_same_objects():
-    found = star("tl.func")
-    assert found["functional_call"] is tl.func.functional_call
+    result = star("tl.func")
+    assert result["functional_call"] is tl.func.functional_call
     assert star("tl.functional")["einsum"] is tl.einsum
     assert star("tl.nn.parallel")["DistributedDataParallel"] is tl.nn.parallel.DistributedDataParallel
     assert star("tl.nn.init")["xavier_normal"] is tl.nn.init.xavier_normal

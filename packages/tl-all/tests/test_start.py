@@ -65,11 +65,11 @@ def system_calls(folder, program) -> Counter:
     trace = folder / "trace"
     # Python may keep compiled modules in files, for the next time: that is its own affair.
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    wanted = "trace=clone,clone3,fork,vfork,execve,open,openat,creat,socket,rt_sigaction"
-    command = ["strace", "-f", "-qq", "-e", wanted, "-o", str(trace), sys.executable, "-c", program]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"strace may not trace here: {done.stderr.strip()[:100]}")
+    expected = "trace=clone,clone3,fork,vfork,execve,open,openat,creat,socket,rt_sigaction"
+    command = ["strace", "-f", "-qq", "-e", expected, "-o", str(trace), sys.executable, "-c", program]
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if process.returncode:
+        pytest.skip(f"strace may not trace here: {process.stderr.strip()[:100]}")
     lines = [
         re.sub(r"^\d+ +", "", line.replace(program, "PROGRAM")) for line in trace.read_text().splitlines()
     ]

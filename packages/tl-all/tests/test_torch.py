@@ -186,8 +186,8 @@ def late():
 threading.Thread(target=late).start()
 """
     program = program.replace("and __spec__ is None", "and globals().get('__spec__') is None")
-    said = python("-m", "tl.torch", "program.py", "-m", "--help", "x", files={"program.py": program})
-    assert said == "after the end\n"
+    text = python("-m", "tl.torch", "program.py", "-m", "--help", "x", files={"program.py": program})
+    assert text == "after the end\n"
 
 
 def test_a_package_a_folder_and_code(python):
@@ -235,8 +235,8 @@ def test_starting_is_cheap(python):
 
 def test_a_missing_package_is_named_for_torch_too(python):
     code = "from tl import _names; _names.MODULES['nowhere'] = 'tl_nowhere'; _names.TOPS |= {'nowhere'}"
-    said = python("-m", "tl.torch", "-c", f"{code}; import torch.nowhere", code=1)
-    assert "tl.nowhere is part of the package tl-nowhere" in said
+    text = python("-m", "tl.torch", "-c", f"{code}; import torch.nowhere", code=1)
+    assert "tl.nowhere is part of the package tl-nowhere" in text
 
 
 def test_functorch_comes_with_torch(execute):

@@ -17,5 +17,5 @@ SHORT = {
 
 @pytest.mark.parametrize("name", SHORT)
 def test_examples_agree_with_their_loops(python, name):
-    said = python("-m", f"tl.examples.{name}", "--quickstart", "--quiet", *SHORT[name], timeout=300)
-    assert "quickstart ok" in said
+    text = python("-m", f"tl.examples.{name}", "--quickstart", "--quiet", *SHORT[name], timeout=300)
+    assert "quickstart ok" in text

@@ -65,8 +65,8 @@ def test_mypy_sees_every_name(tmp_path, monkeypatch):
     out, err, _ = api.run(["--cache-dir", str(tmp_path / "cache"), str(program)])
     notes = [line for line in out.splitlines() if "Revealed type" in line]
     assert len(notes) == len(REVEALED), out + err
-    for note, wanted in zip(notes, REVEALED, strict=True):
-        assert any(part in note for part in wanted.split("|")), note
+    for note, expected in zip(notes, REVEALED, strict=True):
+        assert any(part in note for part in expected.split("|")), note
     errors = [line for line in out.splitlines() if " error: " in line and "program.py" in line]
     assert len(errors) == 1, out
     assert '"nonsense"' in errors[0]

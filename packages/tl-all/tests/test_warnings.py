@@ -121,10 +121,10 @@ with warnings.catch_warnings(record=True) as shown:
 
 
 def test_a_deprecation_is_shown_once_a_process_unless_asked_for_always():
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=True
     )
-    assert done.stdout.split() == ["1", "4"]
+    assert process.stdout.split() == ["1", "4"]
 
 
 def test_what_isn_t_deprecated_does_not_warn():

@@ -167,5 +167,5 @@ def test_the_error_says_what_is_wrong(program, error, parts, tmp_path, monkeypat
         exec(code, {"tl": tl, "nn": nn, "__name__": "wrong"})
     text = str(caught.value)
     for part in parts:
-        wanted = [p.replace("line ", f"{path}:") for p in part.split("|")]
-        assert any(p in text for p in wanted), f"{part!r} is not in:\n{text}"
+        expected = [p.replace("line ", f"{path}:") for p in part.split("|")]
+        assert any(p in text for p in expected), f"{part!r} is not in:\n{text}"

@@ -56,8 +56,8 @@ def test_tiles_of_dropout_agree_with_the_whole_mask():
     tl.manual_seed(3)
     result = tl_autograd.grad(attention(q, k, v, dropout_p=0.25), (q, k, v), g)
     tl.manual_seed(3)
-    kept = tl.empty(1, 2, 150, 140, dtype=tl.bool).bernoulli_(0.75)
-    full = ((q @ k.transpose(-1, -2) * 8**-0.5).softmax(-1) * kept / 0.75) @ v
+    mask = tl.empty(1, 2, 150, 140, dtype=tl.bool).bernoulli_(0.75)
+    full = ((q @ k.transpose(-1, -2) * 8**-0.5).softmax(-1) * mask / 0.75) @ v
     for output, other in zip(result, tl_autograd.grad(full, (q, k, v), g), strict=True):
         numpy.testing.assert_allclose(output.numpy(), other.numpy(), atol=1e-12)
 
@@ -107,8 +107,8 @@ def test_tiles_agree_with_the_closed_form(dtype, bound, queries, keys, size):
         y = attention(*inputs, dropout_p=dropout, is_causal=records is causal, scale=scale)
         result = tl_autograd.grad(y, inputs, g)
         tl.manual_seed(3)
-        kept = tl.empty(2, 2, queries, keys, dtype=tl.bool).bernoulli_(1 - dropout).numpy() / (1 - dropout)
-        for output, want in zip(result, gradients(*exact, records, kept, scale)[:3], strict=True):
+        mask = tl.empty(2, 2, queries, keys, dtype=tl.bool).bernoulli_(1 - dropout).numpy() / (1 - dropout)
+        for output, want in zip(result, gradients(*exact, records, mask, scale)[:3], strict=True):
             numpy.testing.assert_allclose(
                 output.to(tl.float64).numpy(), want, rtol=bound, atol=bound * abs(want).max()
             )

@@ -207,9 +207,9 @@ def test_a_rule_for_batches() -> None:
 
 
 def test_a_tensor_of_a_transform_that_has_ended() -> None:
-    kept = []
-    func.grad(lambda x: (kept.append(x), sine(x))[1])(tl.tensor(0.5))
-    assert math.isclose(sine(kept[0]).item(), math.sin(0.5), rel_tol=1e-6)
+    values = []
+    func.grad(lambda x: (values.append(x), sine(x))[1])(tl.tensor(0.5))
+    assert math.isclose(sine(values[0]).item(), math.sin(0.5), rel_tol=1e-6)
 
 
 def test_functions_of_older_programs() -> None:

@@ -109,9 +109,9 @@ def test_a_tangent_in_another_layout_is_copied():
         same = tl.ones(2, 3)
         assert fw.unpack_dual(fw.make_dual(x, same)).tangent is same
         for name, t in tangents.items():
-            kept = fw.unpack_dual(fw.make_dual(x, t)).tangent
-            assert kept is not t and kept.stride() == x.stride() and tl.equal(kept, t), name
-            kept.mul_(2)
+            value = fw.unpack_dual(fw.make_dual(x, t)).tangent
+            assert value is not t and value.stride() == x.stride() and tl.equal(value, t), name
+            value.mul_(2)
             assert tl.equal(t, tl.ones(2, 3)), name
         for t in (
             tl.arange(7.0)[1:].view(2, 3),
@@ -125,9 +125,9 @@ def test_a_tangent_in_another_layout_is_copied():
 def test_a_tangent_takes_the_lazy_bits_of_its_tensor(bit):
     x, t = tl.rand(3, dtype=tl.complex128), tl.rand(3, dtype=tl.complex128)
     with fw.dual_level():
-        kept = fw.unpack_dual(fw.make_dual(bit(x), t)).tangent
-        assert (kept.is_conj(), kept.is_neg()) == (bit(x).is_conj(), bit(x).is_neg())
-        assert tl.equal(kept.resolve_conj().resolve_neg(), t)
+        value = fw.unpack_dual(fw.make_dual(bit(x), t)).tangent
+        assert (value.is_conj(), value.is_neg()) == (bit(x).is_conj(), bit(x).is_neg())
+        assert tl.equal(value.resolve_conj().resolve_neg(), t)
         assert tl.equal(fw.unpack_dual(tl.real(fw.make_dual(bit(x), t))).tangent, tl.real(t))
 
 

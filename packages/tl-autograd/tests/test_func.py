@@ -368,10 +368,10 @@ def test_wrong_uses_say_what_is_wrong(words):
 
 
 def test_a_batch_that_left_its_vmap_says_so():
-    kept = []
-    func.vmap(lambda x: (kept.append(x), x)[1])(X)
+    values = []
+    func.vmap(lambda x: (values.append(x), x)[1])(X)
     with pytest.raises(RuntimeError, match="a vmap that has ended"):
-        kept[0] + 1
+        values[0] + 1
 
 
 def test_an_error_in_the_middle_of_three_levels_leaves_none():

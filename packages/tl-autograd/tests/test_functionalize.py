@@ -177,6 +177,6 @@ def test_values_are_known():
 
 
 def test_a_tensor_of_a_level_that_has_ended_is_its_value():
-    kept = []
-    func.functionalize(lambda x: kept.append(x.clone().add_(1)) or x)(tl.zeros(2))
-    assert tl.equal(kept[0] + 0, tl.ones(2))
+    values = []
+    func.functionalize(lambda x: values.append(x.clone().add_(1)) or x)(tl.zeros(2))
+    assert tl.equal(values[0] + 0, tl.ones(2))

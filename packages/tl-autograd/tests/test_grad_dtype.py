@@ -54,12 +54,12 @@ def test_it_is_refused():
 
 def test_a_version_is_set_back():
     x = tl.ones(2, requires_grad=True)
-    kept = x * 1
-    y = kept.square().sum()
-    with tl_autograd.grad_mode._unsafe_preserve_version_counter(kept), tl.no_grad():
-        kept.mul_(3)
-    assert kept._version == 0
+    value = x * 1
+    y = value.square().sum()
+    with tl_autograd.grad_mode._unsafe_preserve_version_counter(value), tl.no_grad():
+        value.mul_(3)
+    assert value._version == 0
     y.backward()
     assert x.grad.tolist() == [6.0, 6.0]
     with pytest.raises(AssertionError, match="must be a tensor or a tuple of them, got list"):
-        tl_autograd.grad_mode._unsafe_preserve_version_counter([kept])
+        tl_autograd.grad_mode._unsafe_preserve_version_counter([value])

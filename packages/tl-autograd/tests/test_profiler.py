@@ -268,15 +268,15 @@ def in_another_thread(work):
 
 @pytest.mark.parametrize("everywhere", [False, True])
 def test_operators_of_other_threads_are_recorded_if_wanted(everywhere):
-    begun, go, done = threading.Event(), threading.Event(), threading.Event()
+    start, go, finish = threading.Event(), threading.Event(), threading.Event()
 
     def early():  # runs when the profile begins
-        begun.set()
+        start.set()
         go.wait()
         with profiler.record_function("early"):
             weight = tl.ones(2, requires_grad=True)
             weight.log().sum().backward()
-        done.set()
+        finish.set()
 
     def late():
         with profiler.record_function("late"):
@@ -284,11 +284,11 @@ def test_operators_of_other_threads_are_recorded_if_wanted(everywhere):
 
     thread = threading.Thread(target=early)
     thread.start()
-    begun.wait()
+    start.wait()
     config = profiler._ExperimentalConfig(profile_all_threads=everywhere)
     with profiler.profile(experimental_config=config) as prof:
         go.set()
-        done.wait()
+        finish.wait()
         in_another_thread(late)
         tl.ones(2).sqrt()
     thread.join()
@@ -326,15 +326,15 @@ def test_a_bounded_recording_keeps_the_latest_events(tmp_path):
         for _ in range(10):
             x.log()
     counts = {e.key: e.count for e in prof.key_averages()}
-    kept, forgotten = len(prof.kineto_results.recorded), prof.kineto_results.forgotten
-    assert kept + forgotten == 40_011 and forgotten > 0
-    assert counts["aten::log"] == 10 and counts["aten::exp"] == kept - 10 and "all of it" not in counts
+    value, forgotten = len(prof.kineto_results.recorded), prof.kineto_results.forgotten
+    assert value + forgotten == 40_011 and forgotten > 0
+    assert counts["aten::log"] == 10 and counts["aten::exp"] == value - 10 and "all of it" not in counts
     event_bytes = 48  # at least
-    assert kept * event_bytes <= 2**20
+    assert value * event_bytes <= 2**20
     prof.export_chrome_trace(str(tmp_path / "t.json"))
     trace = json.loads((tmp_path / "t.json").read_text())
     assert trace["forgotten_events"] == forgotten
-    assert sum(e.get("cat") == "cpu_op" for e in trace["traceEvents"]) == kept
+    assert sum(e.get("cat") == "cpu_op" for e in trace["traceEvents"]) == value
     with pytest.raises(ValueError, match="most_megabytes"):
         profiler._ExperimentalConfig(most_megabytes=-1)
 
@@ -365,9 +365,9 @@ def trains():
         with profiler.record_function("step", str(step)):
             y = tl.cat([a @ b, tl.zeros(step + 1, 3)]).add(1.5).mul(2)
         y.sum().backward()
-    kept = [tl.ones(10 * i) for i in range(3)]
+    values = [tl.ones(10 * i) for i in range(3)]
     a.grad.add_(1)
-    return kept
+    return values
 
 
 @pytest.mark.parametrize("shapes", [False, True])

@@ -126,9 +126,9 @@ def test_what_was_packed_before_a_hook_raised_is_freed():
     def pack(t):
         if packed:
             raise ValueError("enough")
-        kept = Packed()
-        packed.append(weakref.ref(kept))
-        return kept
+        value = Packed()
+        packed.append(weakref.ref(value))
+        return value
 
     x, w = (tl.ones(2, 2, requires_grad=True) for _ in range(2))
     with pytest.raises(ValueError, match="enough"), saved_tensors_hooks(pack, lambda t: t):
@@ -162,9 +162,9 @@ def test_hooks_on_a_saved_result_and_second_derivatives():
 def test_hooks_on_lists_and_on_what_a_function_saved():
     x, indices = leaf(1.0, 2.0, 3.0), tl.tensor([0, 2])
     y = x.reshape(1, 3)[:, indices]
-    none, kept = y.grad_fn._raw_saved_indices
-    assert isinstance(kept, tl_autograd.SavedTensor)
-    kept.register_hooks(lambda t: t + 0, lambda t: t)
+    none, value = y.grad_fn._raw_saved_indices
+    assert isinstance(value, tl_autograd.SavedTensor)
+    value.register_hooks(lambda t: t + 0, lambda t: t)
     with pytest.raises(RuntimeError, match="None is forbidden"):
         none.register_hooks(lambda t: t, lambda t: t)
 

@@ -52,9 +52,9 @@ def test_events_that_cannot_tell_the_time():
 
 
 def test_the_memory_of_the_cpu():
-    held = cpu.memory_allocated()
+    value = cpu.memory_allocated()
     x = tl_core.zeros(1 << 20)
-    assert cpu.memory_allocated() - held >= x.nbytes
+    assert cpu.memory_allocated() - value >= x.nbytes
     assert cpu.memory_stats()["allocated"] == cpu.memory_allocated() <= cpu.max_memory_allocated()
     assert any(group["filename"] == __file__ for group in cpu.memory_snapshot())
     cpu.set_memory_limit(cpu.memory_allocated() + 1000)

@@ -25,9 +25,9 @@ def made():
     for kind in ("cuda", "xpu", "mtia", "mps", "cpu", "accelerator"):
         for name in (n for n in NAMES if f"{n}.".startswith(f"tl_backends.{kind}.")):
             module = import_module(name)
-            for found in (getattr(module, n) for n in module.__all__):
-                if getattr(found, "__module__", "") == name and inspect.getdoc(found):
-                    yield f"{name}.{found.__name__}", found
+            for result in (getattr(module, n) for n in module.__all__):
+                if getattr(result, "__module__", "") == name and inspect.getdoc(result):
+                    yield f"{name}.{result.__name__}", result
 
 
 @pytest.mark.parametrize(("name", "found"), [pytest.param(*of, id=of[0]) for of in made()])
@@ -39,5 +39,5 @@ def test_examples_of_what_the_table_makes(name, found):
 
 def test_some_modules_have_examples():
     finder = doctest.DocTestFinder(exclude_empty=True)
-    found = [test for name in NAMES for test in finder.find(import_module(name)) if test.examples]
-    assert len(found) >= 8
+    matches = [test for name in NAMES for test in finder.find(import_module(name)) if test.examples]
+    assert len(matches) >= 8

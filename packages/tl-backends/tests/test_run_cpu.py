@@ -39,11 +39,11 @@ def test_too_few_cores_and_negative_numbers_are_refused(n, count, share):
 
 
 def run(*arguments):
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "tl_backends.backends.xeon.run_cpu", *arguments], capture_output=True, text=True,
         timeout=60, check=False,
     )  # fmt: skip
-    return done.returncode, done.stdout, done.stderr
+    return process.returncode, process.stdout, process.stderr
 
 
 @pytest.fixture

@@ -82,17 +82,17 @@ def declared():
 
 def attribute_docs(module):
     """What stands below the attributes of a module and of its classes."""
-    found = {}
+    matches = {}
     for body in [ast.parse(inspect.getsource(module))] + [
         n for n in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(n, ast.ClassDef)
     ]:
         for statement, after in zip(body.body, body.body[1:], strict=False):
             target = getattr(statement, "target", None) or (getattr(statement, "targets", None) or [None])[0]
             if isinstance(target, ast.Name) and isinstance(after, ast.Expr):
-                found[target.id] = (
+                matches[target.id] = (
                     ast.literal_eval(after.value) if isinstance(after.value, ast.Constant) else ""
                 )
-    return found
+    return matches
 
 
 FUNCTIONS = {
@@ -155,8 +155,8 @@ def test_the_order_of_contraction():
     assert [{size for shape in p for size in shape} for p in products] == [{20}, {20, 2}, {20, 2, 1}]
     sizes = (20, 3, 5, 4, 30)
     with backends.opt_einsum.flags(strategy="optimal"):
-        found = optimal_order()
-    assert found == fewest(sizes) < optimal_order()
+        result = optimal_order()
+    assert result == fewest(sizes) < optimal_order()
 
 
 def fewest(sizes):

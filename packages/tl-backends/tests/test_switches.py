@@ -178,11 +178,11 @@ def test_preferred_libraries(prefer, names):
     default = prefer()
     assert default == "default"
     for name in names:
-        chosen = prefer(name)
-        assert chosen == name
-        assert prefer() is chosen
-        assert prefer(chosen) is chosen
-        assert hash(chosen) == hash(name.lower())
+        choice = prefer(name)
+        assert choice == name
+        assert prefer() is choice
+        assert prefer(choice) is choice
+        assert hash(choice) == hash(name.lower())
     assert prefer("default") is default
     with pytest.raises(
         RuntimeError, match=r"Unknown input value\. backend is 'nonsense'; choose from: default"

@@ -60,7 +60,7 @@ def damaged(good: bytes, draw: random.Random) -> bytes:
 
 def run(source: Path, count: int, seed: int, has_checksums: bool) -> collections.Counter[str]:
     """Damages and loads so often; counts what happened, "fault" among it."""
-    draw, found = random.Random(seed), collections.Counter[str]()
+    draw, counts = random.Random(seed), collections.Counter[str]()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(shutil.copytree(source, Path(scratch) / "x"))
         files, right = {path: path.read_bytes() for path in sorted(folder.iterdir())}, str(whole(folder))
@@ -70,12 +70,12 @@ def run(source: Path, count: int, seed: int, has_checksums: bool) -> collections
             start = time.process_time()
             try:
                 same = str(whole(folder)) == right
-                found["same" if same else "fault" if has_checksums else "other values"] += 1
+                counts["same" if same else "fault" if has_checksums else "other values"] += 1
             except sharded.CheckpointException:
-                found["refused"] += 1
-            found["fault"] += time.process_time() - start > LONGEST
+                counts["refused"] += 1
+            counts["fault"] += time.process_time() - start > LONGEST
             path.write_bytes(files[path])
-    return found
+    return counts
 
 
 def make(folder: Path) -> Path:
@@ -99,9 +99,9 @@ def main() -> int:
     faults = 0
     with tempfile.TemporaryDirectory() as folder:
         for source in (make(Path(folder)), DATA / "one_rank", DATA / "two_ranks"):
-            found = run(source, options.count // 3, options.seed, has_checksums=source.name == "ours")
-            print(f"{source.name}: {dict(found)}")
-            faults += found["fault"]
+            result = run(source, options.count // 3, options.seed, has_checksums=source.name == "ours")
+            print(f"{source.name}: {dict(result)}")
+            faults += result["fault"]
     return 1 if faults else 0
 
 

@@ -58,8 +58,8 @@ def save_forever(path: Path, start: int, done: int) -> None:
 def load(path: Path) -> dict[str, Any]:
     """What the file holds."""
     if path.suffix == ".safetensors":
-        held = safetensors.load_file(path)
-        return {name: held[name] for name in state(0)}
+        value = safetensors.load_file(path)
+        return {name: value[name] for name in state(0)}
     return tl_checkpoint.load(path)
 
 
@@ -76,10 +76,10 @@ def kill_once(path: Path, start: int, rng: random.Random) -> tuple[int, int]:
     time.sleep(rng.choice([rng.random() * 0.002, rng.random() * 0.01, rng.random() * 0.04]))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    said = first
+    text = first
     with open(reader, "rb") as pipe:
-        said += pipe.read()
-    completed = int.from_bytes(said[-8:], "little")
+        text += pipe.read()
+    completed = int.from_bytes(text[-8:], "little")
     loaded = load(path)
     step = int(loaded["step"].item())
     if not is_whole(loaded, step):
@@ -93,13 +93,13 @@ def run(count: int, seed: int, folder: Path, name: str = "state.pt") -> tuple[in
     path, step, last, later, faults = folder / name, 0, 0, 0, []
     for number in range(count):
         try:
-            completed, found = kill_once(path, step + 1, rng)
+            completed, result = kill_once(path, step + 1, rng)
         except Exception as error:
             faults.append(f"{number}: {type(error).__name__}: {error}")
             continue
-        if found not in (completed, completed + 1):
-            faults.append(f"{number}: step {completed} was complete, {found} loads")
-        last, later, step = last + (found == completed), later + (found > completed), found + 1
+        if result not in (completed, completed + 1):
+            faults.append(f"{number}: step {completed} was complete, {result} loads")
+        last, later, step = last + (result == completed), later + (result > completed), result + 1
         for scratch in folder.glob(".*.part"):
             scratch.unlink()
     return last, later, faults

@@ -69,10 +69,8 @@ def load(folder: Path, kind: str) -> int:
         newest = sharded.CheckpointManager(folder).load(state)
     step = state["step"]
     assert newest == step == moments["deep"][1]["step"], f"the steps {newest} and {step} are mixed"
-    whole = all(bool((weight == step).all()) for weight in weights)
-    assert whole and bool((moments["deep"][0]["m"] == 2 * step).all()), (
-        f"the tensors of step {step} are mixed"
-    )
+    full = all(bool((weight == step).all()) for weight in weights)
+    assert full and bool((moments["deep"][0]["m"] == 2 * step).all()), f"the tensors of step {step} are mixed"
     return int(step)
 
 
@@ -85,36 +83,36 @@ def kill_once(folder: Path, kind: str, begin: int, moment: float) -> int:
         time.sleep(moment)
         process.send_signal(signal.SIGKILL)
         lines = [reported, *process.stdout.read().splitlines()]
-    whole = [line for line in lines if line.strip()]
-    assert whole, f"the program ended by itself with {process.returncode}"
-    return int(whole[-1]) if int(whole[-1]) >= begin else 0
+    full = [line for line in lines if line.strip()]
+    assert full, f"the program ended by itself with {process.returncode}"
+    return int(full[-1]) if int(full[-1]) >= begin else 0
 
 
 def left(folder: Path) -> int:
     """How many processes of killed programs are there a tenth of a second later."""
     time.sleep(0.1)
-    found = 0
+    result = 0
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):  # it has just ended
-            found += str(folder).encode() in entry.read_bytes().split(b"\0")
-    return found
+            result += str(folder).encode() in entry.read_bytes().split(b"\0")
+    return result
 
 
 def run(folder: Path, kind: str, count: int, seed: int) -> collections.Counter[str]:
     """Kills the program as often as asked; counts what was found."""
     draw = random.Random(seed)
-    found: collections.Counter[str] = collections.Counter()
+    counts: collections.Counter[str] = collections.Counter()
     step = last = 0
     for _ in range(count):
         reported = kill_once(folder, kind, step + 1, draw.uniform(0, 0.15))
         must = max(reported, last)
         last = load(folder, kind) if must else 0
-        found["killed"] += 1
-        found["newer than reported"] += last > must
-        found["lost"] += last < must
-        found["processes left"] += left(folder) if kind == "frozen" else 0
+        counts["killed"] += 1
+        counts["newer than reported"] += last > must
+        counts["lost"] += last < must
+        counts["processes left"] += left(folder) if kind == "frozen" else 0
         step = max(reported, last) + 1
-    return found
+    return counts
 
 
 def main() -> int:
@@ -125,10 +123,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = run(Path(folder), options.kind, options.count, options.seed)
-    lost, there = found["lost"], found["processes left"]
+        result = run(Path(folder), options.kind, options.count, options.seed)
+    lost, there = result["lost"], result["processes left"]
     print(
-        f"{options.kind}: {found['killed']} kills, all loaded, 0 mixed, {lost} lost, {there} processes left"
+        f"{options.kind}: {result['killed']} kills, all loaded, 0 mixed, {lost} lost, {there} processes left"
     )
     return 1 if lost or there else 0
 

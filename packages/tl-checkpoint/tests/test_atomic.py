@@ -65,8 +65,8 @@ def test_a_killed_save_leaves_a_whole_file(tmp_path, moment):
     with process:
         assert process.stdout is not None
         for _ in range(3):
-            done = int(process.stdout.readline())
+            last_step = int(process.stdout.readline())
         time.sleep(moment)
         process.send_signal(signal.SIGKILL)
     state = tl_checkpoint.load(path)
-    assert state["step"] >= done and bool((state["w"] == state["step"]).all())
+    assert state["step"] >= last_step and bool((state["w"] == state["step"]).all())

@@ -77,19 +77,19 @@ def test_what_is_incomplete_is_skipped(tmp_path):
 def test_half_deleted_is_no_checkpoint(tmp_path, monkeypatch):
     manager = CheckpointManager(tmp_path, keep=1)
     manager.save(1, state(1))
-    unlink, gone = os.unlink, []
+    unlink, losses = os.unlink, []
 
     def die_after_one(path):
-        if gone:
+        if losses:
             raise OSError(5, "Input/output error")
-        gone.append(os.path.basename(path))
+        losses.append(os.path.basename(path))
         unlink(path)
 
     monkeypatch.setattr(os, "unlink", die_after_one)
     with pytest.raises(OSError, match="Input/output"):
         manager.save(2, state(2))
     monkeypatch.undo()
-    assert gone == [".metadata"] and manager.steps() == [2] == [newest(manager)]
+    assert losses == [".metadata"] and manager.steps() == [2] == [newest(manager)]
 
 
 def test_a_failed_save_deletes_nothing(tmp_path):

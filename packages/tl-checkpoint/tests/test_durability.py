@@ -93,8 +93,8 @@ def test_a_step_that_fails_raises_and_keeps_the_old_file(tmp_path, monkeypatch, 
         except OSError as error:
             assert error.errno == number
             failed.append(disk.calls[at])
-            written = "sync_folder" in disk.calls
-            assert is_state(load(path), NEW if written else OLD)
+            is_synced = "sync_folder" in disk.calls
+            assert is_state(load(path), NEW if is_synced else OLD)
             assert os.listdir(tmp_path) == [name]
             monkeypatch.setattr(atomic, "Disk", Disk)
             save(OLD, path)
@@ -114,9 +114,9 @@ class RecordingDisk(Disk):
     steps: list[tuple[Any, ...]] = field(default_factory=list)
 
     def create(self, folder: str, name: str) -> tuple[int, str]:
-        made = super().create(folder, name)
-        self.steps.append(("create", made[1]))
-        return made
+        result = super().create(folder, name)
+        self.steps.append(("create", result[1]))
+        return result
 
     def write(self, descriptor: int, offset: int, data: Any) -> int:
         self.steps.append(("write", offset, bytes(data)))
@@ -158,18 +158,18 @@ def crash_states(steps: list[tuple[Any, ...]], rng: random.Random):
     as well.
     """
     for end in range(len(steps) + 1):
-        done = steps[:end]
-        writes = [step for step in done if step[0] == "write"]
-        synced = [step[0] for step in done].count("sync") > 0
-        renamed = any(step[0] == "rename" for step in done)
-        certain = any(step[0] == "sync_folder" for step in done)
+        part = steps[:end]
+        writes = [step for step in part if step[0] == "write"]
+        synced = [step[0] for step in part].count("sync") > 0
+        renamed = any(step[0] == "rename" for step in part)
+        certain = any(step[0] == "sync_folder" for step in part)
         for is_new in {certain, renamed}:
             if synced:
                 yield is_new, contents(writes, [True] * len(writes), -1), certain
                 continue
             for _ in range(12):
-                kept = [rng.random() < 0.7 for _ in writes]
-                yield is_new, contents(writes, kept, rng.choice([-1, 0, 1, 1000])), certain
+                values = [rng.random() < 0.7 for _ in writes]
+                yield is_new, contents(writes, values, rng.choice([-1, 0, 1, 1000])), certain
 
 
 @pytest.mark.parametrize("name", ["x.pt", "x.safetensors"])
@@ -184,14 +184,14 @@ def test_every_crash_state_loads_the_old_or_the_new_one(tmp_path, monkeypatch, n
     kinds = [step[0] for step in disk.steps]
     assert kinds.index("sync") > max(i for i, kind in enumerate(kinds) if kind == "write")
     assert kinds[-2:] == ["rename", "sync_folder"]
-    after, seen = tmp_path / f"after{path.suffix}", []
+    after, records = tmp_path / f"after{path.suffix}", []
     for is_new, data, certain in crash_states(disk.steps, random.Random(1)):
         after.write_bytes(data if is_new else old)
         loaded = load(after)
         assert is_state(loaded, NEW if is_new else OLD)
         assert is_new or not certain
-        seen.append(is_new)
-    assert set(seen) == {True, False} and len(seen) > 30
+        records.append(is_new)
+    assert set(records) == {True, False} and len(records) > 30
 
 
 # ---- the system's own calls misbehave

@@ -22,8 +22,8 @@ DTYPES = ["bool", "uint8", "int8", "int16", "uint16", "float16", "bfloat16", "in
 
 
 def state():
-    made = {name: tl.tensor([[0, 1, 2], [3, 4, 5]]).to(getattr(tl, name)) for name in DTYPES}
-    return made | {
+    results = {name: tl.tensor([[0, 1, 2], [3, 4, 5]]).to(getattr(tl, name)) for name in DTYPES}
+    return results | {
         "turned": tl.arange(6).view(2, 3).T,
         "scalar": tl.tensor(2.5),
         "empty": tl.empty(0, 3),

@@ -16,11 +16,11 @@ _spec.loader.exec_module(fuzz)
 
 
 def test_ours(tmp_path):
-    found = fuzz.run(fuzz.make(tmp_path), 300, 0, has_checksums=True)
-    assert found["fault"] == 0 and found["refused"] > 250
+    result = fuzz.run(fuzz.make(tmp_path), 300, 0, has_checksums=True)
+    assert result["fault"] == 0 and result["refused"] > 250
 
 
 @pytest.mark.parametrize("name", ["one_rank", "two_ranks"])
 def test_those_of_the_reference(name):
-    found = fuzz.run(fuzz.DATA / name, 300, 0, has_checksums=False)
-    assert found["fault"] == 0 and found["refused"] > 200 and found["other values"] < 10
+    result = fuzz.run(fuzz.DATA / name, 300, 0, has_checksums=False)
+    assert result["fault"] == 0 and result["refused"] > 200 and result["other values"] < 10

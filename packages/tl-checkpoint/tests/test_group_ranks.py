@@ -28,13 +28,13 @@ class Channel:
         self.room.barrier.wait()
         self.room.values[self.rank] = value
         self.room.barrier.wait()
-        found = list(self.room.values)
+        matches = list(self.room.values)
         self.room.barrier.wait()
-        return found
+        return matches
 
     def gather(self, value):
-        found = self.all_gather(value)
-        return found if self.rank == self.coordinator else None
+        result = self.all_gather(value)
+        return result if self.rank == self.coordinator else None
 
     def broadcast(self, value):
         return self.all_gather(value)[self.coordinator]

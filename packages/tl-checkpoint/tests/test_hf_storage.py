@@ -66,10 +66,10 @@ def ranks_files(folder):
 
 def test_boxes_of_ranks_are_read_however_they_are_cut(tmp_path):
     ranks_files(tmp_path / "ranks")
-    whole, rows = tl.zeros(3, 4), tl.zeros(2, 4)
-    state = {"a": whole, "b": tl.zeros(2, dtype=tl.int64)}
+    full, rows = tl.zeros(3, 4), tl.zeros(2, 4)
+    state = {"a": full, "b": tl.zeros(2, dtype=tl.int64)}
     dcp.load(state, storage_reader=dcp.HuggingFaceStorageReader(str(tmp_path / "ranks")), no_dist=True)
-    assert tl.equal(whole, STATE["a"]) and tl.equal(state["b"], STATE["b"])
+    assert tl.equal(full, STATE["a"]) and tl.equal(state["b"], STATE["b"])
     part = ChunkedTensor((3, 4), [((1, 0), rows)])
     dcp.load({"a": part}, storage_reader=dcp.HuggingFaceStorageReader(str(tmp_path / "ranks")), no_dist=True)
     assert tl.equal(rows, STATE["a"][1:])

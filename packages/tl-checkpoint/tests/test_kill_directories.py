@@ -17,5 +17,5 @@ _spec.loader.exec_module(kills)
 
 @pytest.mark.parametrize("kind", kills.KINDS)
 def test_the_newest_complete_checkpoint_loads(tmp_path, kind):
-    found = kills.run(tmp_path, kind, count=6, seed=len(kind))
-    assert found["killed"] == 6 and found["lost"] == found["processes left"] == 0
+    result = kills.run(tmp_path, kind, count=6, seed=len(kind))
+    assert result["killed"] == 6 and result["lost"] == result["processes left"] == 0

@@ -118,9 +118,9 @@ FLOATS = struct.pack("<4f", 1, 2, 3, 4)
 
 @pytest.mark.parametrize("weights_only", [True, False])
 def test_views_of_storages_share_their_memory(weights_only):
-    whole = tensor(storage("FloatStorage", "7", 4), 0, (4,), (1,))
+    full = tensor(storage("FloatStorage", "7", 4), 0, (4,), (1,))
     part = tensor(storage("FloatStorage", "7", 4, ("8", 1, 2)), 0, (2,), (1,))
-    state = tl_checkpoint.load(old_file([whole, part], {"7": (4, FLOATS)}), weights_only=weights_only)
+    state = tl_checkpoint.load(old_file([full, part], {"7": (4, FLOATS)}), weights_only=weights_only)
     assert state[0].tolist() == [1, 2, 3, 4] and state[1].tolist() == [2, 3]
     state[1].fill_(9)
     assert state[0].tolist() == [1, 9, 9, 4]
@@ -280,8 +280,8 @@ def test_damaged_tar_archives_are_refused():
 
 @pytest.mark.skipif(sys.byteorder != "little", reason="the files are little-endian")
 def test_cut_files_are_refused():
-    whole = old_file(tensor(storage("FloatStorage", "7", 4), 0, (4,), (1,)), {"7": (4, FLOATS)}).getvalue()
-    for size in range(0, len(whole), 7):
+    text = old_file(tensor(storage("FloatStorage", "7", 4), 0, (4,), (1,)), {"7": (4, FLOATS)}).getvalue()
+    for size in range(0, len(text), 7):
         for weights_only in (True, False):
             with pytest.raises((pickle.UnpicklingError, RuntimeError, EOFError)):
-                tl_checkpoint.load(io.BytesIO(whole[:size]), weights_only=weights_only)
+                tl_checkpoint.load(io.BytesIO(text[:size]), weights_only=weights_only)

@@ -187,8 +187,8 @@ def test_older_classes_by_their_names():
 def test_archives_are_read_whole_or_by_keys():
     file = saved({"a": tl.ones(2), "b": tl.zeros(3)})
     source = ObjectSource(file)
-    whole = serialization.read_archive(source, None, True, None, None, {})
-    assert whole["b"].tolist() == [0, 0, 0]
+    full = serialization.read_archive(source, None, True, None, None, {})
+    assert full["b"].tolist() == [0, 0, 0]
     part = serialization.read_archive(source, "cpu", True, None, "a*", {})
     assert list(part) == ["a"] and part["a"].tolist() == [1, 1]
     with pytest.raises(KeyError, match="no key of the file matches 'c'"):

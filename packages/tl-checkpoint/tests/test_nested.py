@@ -30,9 +30,9 @@ def test_round_trip(name, weights_only):
     file = io.BytesIO()
     tl_checkpoint.save({"x": x, "twice": [x]}, file)
     file.seek(0)
-    found = tl_checkpoint.load(file, weights_only=weights_only)
-    y = found["x"]
-    assert found["twice"][0] is y and y.layout is x.layout
+    result = tl_checkpoint.load(file, weights_only=weights_only)
+    y = result["x"]
+    assert result["twice"][0] is y and y.layout is x.layout
     assert [c.tolist() for c in y.unbind()] == [c.tolist() for c in x.unbind()]
     assert y.is_contiguous() == x.is_contiguous()
 

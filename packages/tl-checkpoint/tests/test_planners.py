@@ -239,10 +239,10 @@ def test_elements_are_set_at_their_path():
 
 
 def test_entries_and_chunks_by_their_index():
-    whole, chunked = tl.ones(2), sharded.ChunkedTensor((3,), [((0,), tl.ones(1)), ((1,), tl.zeros(2))])
-    state = {"whole": whole, "chunked": chunked, "step": 3}
+    full, chunked = tl.ones(2), sharded.ChunkedTensor((3,), [((0,), tl.ones(1)), ((1,), tl.zeros(2))])
+    state = {"whole": full, "chunked": chunked, "step": 3}
     assert utils.find_state_dict_object(state, MetadataIndex("step")) == 3
-    assert utils.find_tensor_shard(whole, MetadataIndex("whole", (0,))) is whole
+    assert utils.find_tensor_shard(full, MetadataIndex("whole", (0,))) is full
     assert utils.find_state_dict_object(state, MetadataIndex("chunked", (1,))).tolist() == [0, 0]
     for index, text in (
         (MetadataIndex("other"), "no entry 'other'"),

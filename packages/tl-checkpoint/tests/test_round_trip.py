@@ -81,8 +81,8 @@ def test_a_view_costs_its_own_elements():
 
 
 def test_one_memory_under_several_types():
-    whole = tl.arange(4, dtype=tl.int32)
-    numbers, floats, part = again([whole, whole.view(tl.float32), whole.view(tl.uint8)[4:8]])
+    full = tl.arange(4, dtype=tl.int32)
+    numbers, floats, part = again([full, full.view(tl.float32), full.view(tl.uint8)[4:8]])
     assert part.tolist() == [1, 0, 0, 0] and floats.dtype is tl.float32
     numbers[1] = 0x3F800000
     assert floats[1].item() == 1.0 and part.tolist() == [0, 0, 0x80, 0x3F]
@@ -138,15 +138,15 @@ class WithAWayOfItsOwn(Wrapper):
 @pytest.mark.parametrize("weights_only", [True, False])
 @pytest.mark.parametrize("kind", [Wrapper, WithAWayOfItsOwn])
 def test_subclasses_without_memory(weights_only, kind):
-    whole = tl.arange(6.0).reshape(2, 3).t()
+    full = tl.arange(6.0).reshape(2, 3).t()
     with serialization.safe_globals([kind]):
-        for tensor in (kind(whole), kind(whole.double()), tl.Parameter(kind(whole), requires_grad=False)):
-            found = again({"x": tensor}, weights_only=weights_only)["x"]
-            assert type(found) is kind and not found.requires_grad
-            assert found.inner.tolist() == whole.tolist() and found.stride() == (1, 3)
-            assert found.dtype is tensor.dtype
+        for tensor in (kind(full), kind(full.double()), tl.Parameter(kind(full), requires_grad=False)):
+            result = again({"x": tensor}, weights_only=weights_only)["x"]
+            assert type(result) is kind and not result.requires_grad
+            assert result.inner.tolist() == full.tolist() and result.stride() == (1, 3)
+            assert result.dtype is tensor.dtype
     with pytest.raises(pickle.UnpicklingError, match=kind.__name__):
-        again(kind(whole))
+        again(kind(full))
 
 
 def test_plain_objects():
@@ -204,11 +204,11 @@ def test_tensors_in_compressed_rows_and_columns(layout, weights_only):
     blocksize = (2, 2) if layout in (tl.sparse_bsr, tl.sparse_bsc) else None
     x = tl.tensor([[0.0, 2.0, 0.0, 0.0], [3.0, 0.0, 0.0, 1.0]])
     s = x.to_sparse(layout=layout, blocksize=blocksize)
-    made = again(s, weights_only=weights_only)
+    result = again(s, weights_only=weights_only)
     assert (
-        made.layout is layout
-        and made.values().tolist() == s.values().tolist()
-        and tl.equal(made.to_dense(), x)
+        result.layout is layout
+        and result.values().tolist() == s.values().tolist()
+        and tl.equal(result.to_dense(), x)
     )
     with pytest.raises((RuntimeError, pickle.UnpicklingError), match="is not satisfied"):
         again(tl.sparse_csr_tensor([0, 1], [5], [1.0], (1, 2)))
@@ -217,9 +217,9 @@ def test_tensors_in_compressed_rows_and_columns(layout, weights_only):
 @pytest.mark.parametrize("weights_only", [True, False])
 def test_sparse_tensors(weights_only):
     s = tl.sparse_coo_tensor([[0, 1, 1], [2, 0, 0]], [3.0, 4.0, 5.0], (2, 3))
-    made = again({"s": s, "c": s.coalesce(), "values": s._values()}, weights_only=weights_only)
-    assert repr(made["s"]) == repr(s) and not made["s"].is_coalesced() and made["c"].is_coalesced()
-    assert made["values"].tolist() == [3.0, 4.0, 5.0]
+    result = again({"s": s, "c": s.coalesce(), "values": s._values()}, weights_only=weights_only)
+    assert repr(result["s"]) == repr(s) and not result["s"].is_coalesced() and result["c"].is_coalesced()
+    assert result["values"].tolist() == [3.0, 4.0, 5.0]
 
 
 def test_indices_of_a_file_are_looked_at():
@@ -280,14 +280,14 @@ def test_a_file_larger_than_the_memory_can_be_mapped(tmp_path):
 
 
 def test_map_location():
-    seen = []
+    records = []
 
     def relocate(storage, location):
-        seen.append((storage.nbytes(), location))
+        records.append((storage.nbytes(), location))
         return storage
 
     assert again(tl.ones(2), map_location=relocate).tolist() == [1, 1]
-    assert seen == [(8, "cpu")]
+    assert records == [(8, "cpu")]
     assert again(tl.ones(2), map_location={"cpu": "meta"}).is_meta
     with pytest.raises(RuntimeError, match="CUDA device"):
         again(tl.ones(2), map_location="cuda:0")
@@ -351,12 +351,12 @@ def test_fakes_are_read_without_their_data(location):
     tl_checkpoint.save({"x": x, "row": x[1]}, file)
     file.seek(0)
     with FakeTensorMode():
-        found = tl_checkpoint.load(file, map_location=location)
+        result = tl_checkpoint.load(file, map_location=location)
         copied = pickle.loads(pickle.dumps(x))
-    assert all(isinstance(t, FakeTensor) for t in (*found.values(), copied))
-    assert (found["row"].shape, found["row"].stride(), found["row"].storage_offset()) == ((3,), (1,), 3)
-    assert found["x"].device.type == (location or "cpu")
-    assert found["x"].untyped_storage()._cdata == found["row"].untyped_storage()._cdata
+    assert all(isinstance(t, FakeTensor) for t in (*result.values(), copied))
+    assert (result["row"].shape, result["row"].stride(), result["row"].storage_offset()) == ((3,), (1,), 3)
+    assert result["x"].device.type == (location or "cpu")
+    assert result["x"].untyped_storage()._cdata == result["row"].untyped_storage()._cdata
 
 
 class Broken:

@@ -92,9 +92,9 @@ def test_a_copy_of_the_process_has_what_was_there(tmp_path, monkeypatch, kind):
     assert not (tmp_path / "b").exists() and not first.done()  # they come in order
     writer.fs.opened.set()
     assert set(future.result().state_dict_metadata) == {*state, "again.0"} - {"again"}
-    found = {key: tl.zeros_like(value) for key, value in expected.items()}
-    sharded.load(found, checkpoint_id=tmp_path / "b")
-    assert all(tl.equal(found[key], expected[key]) for key in expected)
+    matches = {key: tl.zeros_like(value) for key, value in expected.items()}
+    sharded.load(matches, checkpoint_id=tmp_path / "b")
+    assert all(tl.equal(matches[key], expected[key]) for key in expected)
     assert loaded(tmp_path / "b") == ([1, 1, 1, 1], 1) and loaded(tmp_path)[1] == 0
 
 
@@ -112,12 +112,12 @@ def test_a_copy_that_can_not_be_had_is_made_at_once(tmp_path, monkeypatch):
 
 
 def test_a_large_state_is_copied_by_a_process(tmp_path, monkeypatch):
-    made = []
-    monkeypatch.setattr(staging, "Snapshot", lambda tensors: made.append(tensors) or Snapshot(tensors))
+    results = []
+    monkeypatch.setattr(staging, "Snapshot", lambda tensors: results.append(tensors) or Snapshot(tensors))
     sharded.async_save({"w": tl.ones(4)}, checkpoint_id=tmp_path / "small").result()
-    assert not made
+    assert not results
     sharded.async_save({"w": tl.ones(1 << 24)}, checkpoint_id=tmp_path / "large").result()
-    assert len(made) == 1
+    assert len(results) == 1
     set_memory_limit("100 MB")
     try:
         with pytest.raises(tl.OutOfMemoryError):
@@ -128,7 +128,7 @@ def test_a_large_state_is_copied_by_a_process(tmp_path, monkeypatch):
         sharded.async_save(
             {"w": tl.ones(1 << 24)}, checkpoint_id=tmp_path / "x", async_stager=stager
         ).result()
-    assert len(made) == 1
+    assert len(results) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -42,30 +42,30 @@ def cut(tensor, axis, cuts, rank):
 @pytest.mark.parametrize(("saving", "loading"), list(itertools.product((1, 2, 3, 4), repeat=2)))
 def test_from_n_to_m_ranks(tmp_path, saving, loading):
     draw = random.Random(10 * saving + loading)
-    whole = {"a": tl.arange(35.0).reshape(7, 5), "b": tl.arange(6).reshape(1, 6), "c": tl.ones(0, 3)}
+    full = {"a": tl.arange(35.0).reshape(7, 5), "b": tl.arange(6).reshape(1, 6), "c": tl.ones(0, 3)}
     for trial in range(4):
-        axes = {name: draw.randrange(2) for name in whole}
-        cuts = {n: sorted(draw.choices(range(t.shape[axes[n]] + 1), k=saving - 1)) for n, t in whole.items()}
-        states = [{n: cut(t, axes[n], cuts[n], rank) for n, t in whole.items()} for rank in range(saving)]
+        axes = {name: draw.randrange(2) for name in full}
+        cuts = {n: sorted(draw.choices(range(t.shape[axes[n]] + 1), k=saving - 1)) for n, t in full.items()}
+        states = [{n: cut(t, axes[n], cuts[n], rank) for n, t in full.items()} for rank in range(saving)]
         states = [state | {"step": trial, "same": tl.full((3,), trial)} for state in states]
         folder = tmp_path / str(trial)
         save(folder, states)
-        for name, tensor in whole.items():
+        for name, tensor in full.items():
             axis = draw.randrange(2)
-            wanted = sorted(draw.choices(range(tensor.shape[axis] + 1), k=loading - 1))
+            expected = sorted(draw.choices(range(tensor.shape[axis] + 1), k=loading - 1))
             for rank in range(loading):
-                target = cut(tl.zeros_like(tensor), axis, wanted, rank)
+                target = cut(tl.zeros_like(tensor), axis, expected, rank)
                 sharded.load({name: target}, checkpoint_id=folder)
-                for (_, got), (_, right) in zip(
-                    target.chunks, cut(tensor, axis, wanted, rank).chunks, strict=True
+                for (_, result), (_, right) in zip(
+                    target.chunks, cut(tensor, axis, expected, rank).chunks, strict=True
                 ):
-                    assert got.tolist() == right.tolist() and got.shape == right.shape
-        plain = {name: tl.zeros_like(tensor) for name, tensor in whole.items()} | {
+                    assert result.tolist() == right.tolist() and result.shape == right.shape
+        plain = {name: tl.zeros_like(tensor) for name, tensor in full.items()} | {
             "step": -1,
             "same": tl.zeros(3),
         }
         sharded.load(plain, checkpoint_id=folder)
-        assert {name: plain[name].tolist() for name in whole} == {n: t.tolist() for n, t in whole.items()}
+        assert {name: plain[name].tolist() for name in full} == {n: t.tolist() for n, t in full.items()}
         assert plain["step"] == trial and plain["same"].tolist() == [trial] * 3
 
 

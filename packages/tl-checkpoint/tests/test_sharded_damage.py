@@ -77,13 +77,13 @@ def test_cut_and_missing_files(folder, name):
 
 
 def test_files_of_two_checkpoints(folder, tmp_path):
-    shard, theirs = folder / "__0_0.distcp", tmp_path / "other" / "__0_0.distcp"
+    shard, other = folder / "__0_0.distcp", tmp_path / "other" / "__0_0.distcp"
     for k in range(1, 100):  # manifests hold checksums in decimal: until the sizes agree
         sharded.save({**STATE, "a": STATE["a"] + k}, checkpoint_id=tmp_path / "other")
-        if theirs.exists() and theirs.stat().st_size == shard.stat().st_size:
+        if other.exists() and other.stat().st_size == shard.stat().st_size:
             break
         shutil.rmtree(tmp_path / "other")
-    shutil.copy(theirs, shard)
+    shutil.copy(other, shard)
     refused(folder, "the files of two checkpoints are mixed")
     sharded.load({"b": tl.zeros(4, dtype=tl.int16)}, checkpoint_id=folder)  # what is the same in both
 

@@ -110,7 +110,7 @@ def operations(folder, **options):
 def test_a_fault_at_every_operation(tmp_path, error, options):
     folder = tmp_path / "x"
     sharded.save(state(0), checkpoint_id=folder)
-    kept = sorted(os.listdir(folder))
+    files = sorted(os.listdir(folder))
     committed = 0
     for at in range(operations(tmp_path, **options)):
         before = saved(folder)
@@ -120,14 +120,14 @@ def test_a_fault_at_every_operation(tmp_path, error, options):
         except sharded.CheckpointException as failure:
             assert isinstance(failure.__cause__, OSError) and failure.__cause__.errno == error
             if saved(folder) == before:
-                assert sorted(os.listdir(folder)) == kept
+                assert sorted(os.listdir(folder)) == files
             else:  # it went wrong when the new one was complete
                 assert "rename" in system.done[:-1] and saved(folder) == at + 1
         else:
             assert system.at >= len(system.done)
             committed += 1
             assert saved(folder) == at + 1
-        kept = sorted(os.listdir(folder))
+        files = sorted(os.listdir(folder))
     assert committed <= 2
 
 

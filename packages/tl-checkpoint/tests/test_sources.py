@@ -64,11 +64,11 @@ def test_a_source_as_a_file(source):
 
 
 def test_parts_lie_in_their_source():
-    whole = ObjectSource(io.BytesIO(b"abcdef"))
-    assert PartSource(whole, 2, 3).read_at(0, 3) == b"cde"
+    full = ObjectSource(io.BytesIO(b"abcdef"))
+    assert PartSource(full, 2, 3).read_at(0, 3) == b"cde"
     for offset, size in ((4, 3), (-1, 2), (0, -1)):
         with pytest.raises(RuntimeError, match="cut off"):
-            PartSource(whole, offset, size)
+            PartSource(full, offset, size)
 
 
 class Stream:

@@ -69,9 +69,9 @@ def results(function):
 
 @pytest.mark.parametrize("name", WIDE)
 def test_decompositions_are_computed_in_float32(name, lower):
-    first, *others = results(WIDE[name])
+    first, *rest = results(WIDE[name])
     assert first.dtype == tl.float32
-    assert all(tl.equal(first, other) for other in others)  # the matrix is exact in each type
+    assert all(tl.equal(first, other) for other in rest)  # the matrix is exact in each type
 
 
 @pytest.mark.parametrize("name", COMPLEX)

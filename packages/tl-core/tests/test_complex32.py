@@ -71,12 +71,12 @@ def flat(values):
 
 @pytest.mark.parametrize("text", RECORDED)
 def test_recorded_answers(text):
-    got, want = plain(eval(text, scope())), RECORDED[text]
+    result, want = plain(eval(text, scope())), RECORDED[text]
     if isinstance(want, bool):
-        assert got is want
+        assert result is want
         return
-    assert got[0] == want[0]
-    for x, y in zip(got[1], flat(want[1]), strict=True):
+    assert result[0] == want[0]
+    for x, y in zip(result[1], flat(want[1]), strict=True):
         assert x == pytest.approx(y, rel=2e-3, nan_ok=True)
 
 

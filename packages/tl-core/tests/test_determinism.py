@@ -65,10 +65,10 @@ def assert_same_bits(function, *inputs):
             assert bits(function(*arranged)) == expected, f"{threads} threads"
     moved = [shifted(t) if isinstance(t, tl.Tensor) and t.dim() else t for t in inputs]
     expected = bits(function(*inputs))
-    kept = litter(1)
+    value = litter(1)
     assert bits(function(*moved)) == expected, "another address"
     assert bits(function(*inputs)) == expected, "after other allocations"
-    del kept
+    del value
 
 
 def numbers(row):

@@ -287,13 +287,13 @@ def test_refused_records():
 
 
 def test_records_let_go_of_their_memory():
-    held = bytearray(100_000)
-    files.zip_records([("a", held)], 0, 64, True)
-    held.append(0)  # BufferError while somebody holds it
+    value = bytearray(100_000)
+    files.zip_records([("a", value)], 0, 64, True)
+    value.append(0)  # BufferError while somebody holds it
     for bad in [("b", None), ("b" * 65536, b"")]:
         with pytest.raises((TypeError, ValueError)):
-            files.zip_records([("a", held), bad], 0, 64, True)
-        held.append(0)
+            files.zip_records([("a", value), bad], 0, 64, True)
+        value.append(0)
     with pytest.raises(ValueError, match="filled up"):
-        files.zip_records([("a", held)], 0, 1 << 20, True)
-    held.append(0)
+        files.zip_records([("a", value)], 0, 1 << 20, True)
+    value.append(0)

@@ -156,8 +156,8 @@ def test_keywords_are_the_positions_they_name(callee):
     assert isinstance(want, Exception) == (callee.function.name in REFUSED), want
     for k, names in forms:
         for backwards in (False, True):
-            got = answer(callee, make, k, names, backwards)
-            assert same(got, want), f"{k} by position, {names}: {got!r} instead of {want!r}"
+            result = answer(callee, make, k, names, backwards)
+            assert same(result, want), f"{k} by position, {names}: {result!r} instead of {want!r}"
 
 
 @pytest.mark.parametrize("name", sorted(VARIADIC))

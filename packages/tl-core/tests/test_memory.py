@@ -31,9 +31,9 @@ def test_the_bytes_of_tensors_are_counted():
     before = memory.memory_allocated()
     x = tl.empty(1000, 1000)
     y = x[10:]  # a view has no memory of its own
-    held = memory.memory_allocated() - before
+    value = memory.memory_allocated() - before
     assert (
-        x.untyped_storage().nbytes() == 4_000_000 <= held < 4_001_000
+        x.untyped_storage().nbytes() == 4_000_000 <= value < 4_001_000
     )  # with what describes the two tensors
     del x, y
     assert memory.memory_allocated() == before
@@ -51,13 +51,13 @@ def test_the_peak_is_kept_until_it_is_reset():
 
 def test_free_blocks_are_kept_and_given_back():
     memory.empty_cache()
-    held = memory.memory_reserved()
+    value = memory.memory_reserved()
     x = tl.empty(8 * MIB, dtype=tl.uint8)
     del x
     stats = memory.memory_stats()
     assert stats["cached"] >= 0 and memory.memory_reserved() == stats["allocated"] + stats["cached"]
     memory.empty_cache()
-    assert memory.memory_reserved() <= held + MIB
+    assert memory.memory_reserved() <= value + MIB
 
 
 def test_large_blocks_name_the_line_that_made_them():
@@ -135,8 +135,8 @@ def test_blocks_name_their_module_while_they_are_recorded():
 
 
 def test_the_limit_is_an_error_and_the_process_goes_on(limit):
-    held = memory.memory_allocated()
-    limit(held + 10 * MIB)
+    value = memory.memory_allocated()
+    limit(value + 10 * MIB)
     x, here = tl.zeros(6 * MIB, dtype=tl.uint8), line()
     with pytest.raises(tl.OutOfMemoryError) as caught:
         x.clone()

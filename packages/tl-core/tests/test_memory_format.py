@@ -73,8 +73,8 @@ def test_out_that_is_resized_has_the_order_of_the_operands(order):
     for name, make in {"exp": tl.exp, "add": lambda x, out: tl.add(x, x, out=out)}.items():
         out = make(x, out=tl.empty(0))
         assert out.stride() == x.stride() and tl.equal(out, x.exp() if name == "exp" else x * 2), name
-    kept = tl.empty(x.shape)
-    assert tl.exp(x, out=kept).stride() == kept.stride()
+    value = tl.empty(x.shape)
+    assert tl.exp(x, out=value).stride() == value.stride()
 
 
 @pytest.mark.parametrize(

@@ -41,11 +41,11 @@ def test_allocations_and_frees_name_their_lines():
 def test_blocks_of_every_size_come_and_go(elements):
     history.record_memory_history()
     x = tl.zeros(elements, dtype=tl.uint8)
-    held = {s["address"]: s["total_size"] for s in history.snapshot()["segments"]}
-    assert held[x.data_ptr()] == elements
+    values = {s["address"]: s["total_size"] for s in history.snapshot()["segments"]}
+    assert values[x.data_ptr()] == elements
     x.untyped_storage().resize_(elements + 7)
-    held = {s["address"]: s["total_size"] for s in history.snapshot()["segments"]}
-    assert held[x.data_ptr()] == elements + 7
+    values = {s["address"]: s["total_size"] for s in history.snapshot()["segments"]}
+    assert values[x.data_ptr()] == elements + 7
     address = x.data_ptr()
     del x
     assert address not in {s["address"] for s in history.snapshot()["segments"]}
@@ -82,15 +82,15 @@ def test_threads_and_modules_are_told():
     history.record_memory_history()
     tl._C._set_memory_scope("encoder.2")
     try:
-        kept = [tl.zeros(3)]
+        values = [tl.zeros(3)]
     finally:
         tl._C._set_memory_scope("")
-    other = threading.Thread(target=lambda: kept.append(tl.zeros(5)))
+    other = threading.Thread(target=lambda: values.append(tl.zeros(5)))
     other.start()
     other.join()
     result = {s["address"]: s["blocks"][0] for s in history.snapshot()["segments"]}
-    assert result[kept[0].data_ptr()]["module"] == "encoder.2"
-    assert any("test_memory_history" in f["filename"] for f in result[kept[1].data_ptr()]["frames"])
+    assert result[values[0].data_ptr()]["module"] == "encoder.2"
+    assert any("test_memory_history" in f["filename"] for f in result[values[1].data_ptr()]["frames"])
 
 
 def test_a_failure_leaves_a_snapshot(tmp_path, monkeypatch):

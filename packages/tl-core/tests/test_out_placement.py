@@ -89,7 +89,7 @@ def equal(a: tl.Tensor, b: tl.Tensor) -> bool:
 def good_calls(row: Any) -> Iterator[tuple[Any, list[tl.Tensor]]]:
     """Makers of arguments, and the results of the row."""
     makers = [row_samples.OWN[row.name]] if row.name in row_samples.OWN else row_samples.candidates(row)
-    kept = 0
+    value = 0
     for make in itertools.islice(makers, CANDIDATES):
         try:
             results = row_samples.call(row.name, row.args, make())
@@ -98,8 +98,8 @@ def good_calls(row: Any) -> Iterator[tuple[Any, list[tl.Tensor]]]:
         results = [results] if isinstance(results, tl.Tensor) else list(results)
         if all(isinstance(r, tl.Tensor) and r.layout is tl.strided for r in results):
             yield make, results
-            kept += 1
-        if kept == CALLS:
+            value += 1
+        if value == CALLS:
             return
 
 

@@ -247,9 +247,9 @@ def test_unpooling_puts_maxima_back():
     x = random((2, 3, 6, 8))
     top, at = nn.max_pool2d_with_indices(tl.from_numpy(x), 2)
     back = nn.max_unpool2d(top, at, (6, 8)).numpy()
-    kept = np.zeros_like(x).reshape(2, 3, -1)
-    np.put_along_axis(kept, at.numpy().reshape(2, 3, -1), top.numpy().reshape(2, 3, -1), -1)
-    np.testing.assert_array_equal(back.reshape(2, 3, -1), kept)
+    value = np.zeros_like(x).reshape(2, 3, -1)
+    np.put_along_axis(value, at.numpy().reshape(2, 3, -1), top.numpy().reshape(2, 3, -1), -1)
+    np.testing.assert_array_equal(back.reshape(2, 3, -1), value)
 
 
 @pytest.mark.parametrize("index", [-2, 48, 2**62])

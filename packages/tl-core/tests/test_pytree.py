@@ -36,8 +36,8 @@ def test_order_and_kinds_are_kept():
     assert pytree.tree_leaves(tree) == [1, 2]
     back = pytree.tree_map(lambda leaf: leaf * 10, tree)
     assert back == {"b": [10], "a": (20,)} and back.default_factory is list
-    kept = pytree.tree_map(lambda leaf: leaf, deque([1], maxlen=3))
-    assert kept.maxlen == 3
+    value = pytree.tree_map(lambda leaf: leaf, deque([1], maxlen=3))
+    assert value.maxlen == 3
 
 
 def test_mapping():

@@ -188,9 +188,9 @@ def test_dropout_keeps_and_scales(dtype):
     x = (tl.rand(2000, generator=generator(3)) + 1).to(dtype)
     tl.manual_seed(5)
     y, mask = tl.native_dropout(x, 0.3, True)
-    kept = array(mask)
-    assert stats.binomtest(int(kept.sum()), 2000, 0.7).pvalue > 1e-3
-    assert np.allclose(array(y), np.where(kept, array(x) / 0.7, 0), rtol=1e-3)
+    value = array(mask)
+    assert stats.binomtest(int(value.sum()), 2000, 0.7).pvalue > 1e-3
+    assert np.allclose(array(y), np.where(value, array(x) / 0.7, 0), rtol=1e-3)
     tl.manual_seed(5)
     assert tl.dropout(x, 0.3, True).tolist() == y.tolist()
     tl.manual_seed(5)
@@ -198,7 +198,7 @@ def test_dropout_keeps_and_scales(dtype):
     assert tl.dropout_(in_place, 0.3, True) is in_place
     assert np.allclose(array(in_place), array(y), rtol=1e-3)
     gradient = tl.native_dropout_backward(tl.ones(2000, dtype=dtype), mask, 2.0)
-    assert np.array_equal(array(gradient), 2.0 * kept)
+    assert np.array_equal(array(gradient), 2.0 * value)
 
 
 def test_dropout_without_effect_takes_no_numbers():

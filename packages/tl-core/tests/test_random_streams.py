@@ -69,8 +69,8 @@ def rounded(x, dtype):
         return x.astype(np.float16).astype(np.float64)
     if dtype == tl.bfloat16:
         bits = x.view(np.uint32).astype(np.uint64)
-        kept = (bits + 0x7FFF + (bits >> np.uint64(16) & np.uint64(1))) >> np.uint64(16) << np.uint64(16)
-        x = kept.astype(np.uint32).view(np.float32)
+        value = (bits + 0x7FFF + (bits >> np.uint64(16) & np.uint64(1))) >> np.uint64(16) << np.uint64(16)
+        x = value.astype(np.uint32).view(np.float32)
     return x.astype(np.float64)
 
 
@@ -252,9 +252,9 @@ def test_bernoulli_of_a_tensor_samples_in_the_type_of_the_probabilities(p_dtype)
 def test_dropout_masks_are_bernoulli_samples():
     words = Words(33)
     tl.default_generator.manual_seed(33)
-    kept = words.doubles(1000) < 0.7
+    value = words.doubles(1000) < 0.7
     result = tl.dropout(tl.ones(1000), 0.3, True).numpy()
-    assert np.array_equal(result, np.where(kept, np.float32(1 / (1 - 0.3)), np.float32(0)))
+    assert np.array_equal(result, np.where(value, np.float32(1 / (1 - 0.3)), np.float32(0)))
 
 
 # ---- integers ----------------------------------------------------------------------------------------------

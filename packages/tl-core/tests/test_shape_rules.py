@@ -45,9 +45,9 @@ def holds(row: Any, call: Any, size: int) -> bool:
         out = operator(row)(*args, **kwargs)
     except (RuntimeError, ValueError, IndexError, TypeError, NotImplementedError):
         return False
-    found = rule.sizes(values)
-    assert found == shapes(out), (
-        f"{row.name}{tuple(shapes(a) or a for a in args)}: the rule says {found}, not {shapes(out)}"
+    result = rule.sizes(values)
+    assert result == shapes(out), (
+        f"{row.name}{tuple(shapes(a) or a for a in args)}: the rule says {result}, not {shapes(out)}"
     )
     return True
 

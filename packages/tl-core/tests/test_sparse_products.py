@@ -125,10 +125,10 @@ def test_the_older_products():
 def test_reduced_products(reduce):
     a, b = holed(6, 5), holed(5, 4, seed=1, density=1)
     result = tl.sparse.mm(a.to_sparse_csr(), b, reduce)
-    kept = a.numpy() != 0
+    value = a.numpy() != 0
     terms = a.numpy()[:, :, None] * b.numpy()[None]
     for i in range(6):
-        rows = terms[i][kept[i]]
+        rows = terms[i][value[i]]
         expected = getattr(numpy, reduce)(rows, 0) if len(rows) else numpy.zeros(4)
         numpy.testing.assert_allclose(result[i].numpy(), expected, rtol=1e-12)
     with pytest.raises(RuntimeError, match="reduce must be"):

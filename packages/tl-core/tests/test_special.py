@@ -264,8 +264,8 @@ def test_ends_of_the_bessel_and_airy_functions():
         ("airy_ai", [0, None, None, 0, nan]), ("spherical_bessel_j0", [0, None, 1, 0, nan]),
     ):  # fmt: skip
         result = getattr(special, name)(ends).tolist()
-        kept = [(y, want) for y, want in zip(result, expected, strict=True) if want is not None]
-        np.testing.assert_equal(*zip(*kept, strict=True))
+        values = [(y, want) for y, want in zip(result, expected, strict=True) if want is not None]
+        np.testing.assert_equal(*zip(*values, strict=True))
 
 
 # ---- polynomials -------------------------------------------------------------------------------------------

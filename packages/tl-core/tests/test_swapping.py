@@ -26,11 +26,11 @@ def test_objects_exchange_elements_class_and_attributes():
 
 def test_whoever_holds_the_object_has_the_other_contents():
     a, b = tl.tensor([1.0]), tl.tensor([2.0, 3.0])
-    held = [a]
+    values = [a]
     swap_tensors(a, b)
-    assert held[0] is a and held[0].tolist() == [2.0, 3.0]
+    assert values[0] is a and values[0].tolist() == [2.0, 3.0]
     a.add_(1)
-    assert held[0].tolist() == [3.0, 4.0] and b.tolist() == [1.0]
+    assert values[0].tolist() == [3.0, 4.0] and b.tolist() == [1.0]
 
 
 def test_slots_go_along():

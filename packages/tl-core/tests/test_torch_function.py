@@ -105,7 +105,7 @@ def test_disabled_overrides_are_not_asked(x):
 
 
 def test_modes_see_every_call_and_nest():
-    seen = []
+    records = []
 
     class Mode(overrides.TorchFunctionMode):
         def __init__(self, name):
@@ -113,7 +113,7 @@ def test_modes_see_every_call_and_nest():
             self.name = name
 
         def __torch_function__(self, func, types, args=(), kwargs=None):
-            seen.append((self.name, func.__name__))
+            records.append((self.name, func.__name__))
             return func(*args, **(kwargs or {}))
 
     with Mode("outer"):
@@ -121,7 +121,7 @@ def test_modes_see_every_call_and_nest():
         with Mode("inner"):
             tl.ones(1) + 1
     tl.ones(1)
-    assert seen == [
+    assert records == [
         ("outer", "ones"),
         ("inner", "ones"),
         ("outer", "ones"),

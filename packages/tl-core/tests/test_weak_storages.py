@@ -80,8 +80,8 @@ def test_references_are_locked_while_storages_end():
     try:
         for _ in range(3000):
             number = current[0].untyped_storage()._weak_ref()
-            held = tl.UntypedStorage._new_with_weak_ptr(number)
-            assert held is None or held.nbytes() == 16
+            value = tl.UntypedStorage._new_with_weak_ptr(number)
+            assert value is None or value.nbytes() == 16
             tl.UntypedStorage._free_weak_ref(number)
     finally:
         stop.set()

@@ -174,9 +174,9 @@ def test_modes_see_every_call(handled):
 
     x = labelled(3)
     x + x
-    with Seen() as seen:
+    with Seen() as record:
         assert (x + x).value.tolist() == [0.0, 2.0, 4.0]
-    assert seen.calls == 1
+    assert record.calls == 1
     assert handled == ["aten.add.Tensor"]
 
 

@@ -88,8 +88,8 @@ def test_forking():
 def test_parting():
     even, odd = numbers(5).demux(2, lambda n: n % 2)
     assert (list(even), list(odd)) == ([0, 2, 4], [1, 3])
-    (kept,) = numbers(3).demux(1, lambda n: None if n == 1 else 0, drop_none=True)
-    assert list(kept) == [0, 2]
+    (value,) = numbers(3).demux(1, lambda n: None if n == 1 else 0, drop_none=True)
+    assert list(value) == [0, 2]
     with pytest.raises(ValueError, match=r"between 0 and 0\. 1 is returned"):
         list(numbers(3).demux(1, lambda n: n)[0])
 

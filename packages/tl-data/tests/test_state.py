@@ -49,8 +49,8 @@ def broken_off(loader, count):
     for _ in range(count):
         next(iterator)
     state = loader.state_dict()
-    kept = pickle.dumps((state, tl_core.get_rng_state(), random.getstate()))
-    return kept, [plain(list(iterator)), plain(list(loader))]
+    value = pickle.dumps((state, tl_core.get_rng_state(), random.getstate()))
+    return value, [plain(list(iterator)), plain(list(loader))]
 
 
 def gone_on(loader, kept):
@@ -67,16 +67,16 @@ def gone_on(loader, kept):
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_a_resumed_run_sees_what_the_unbroken_one_sees(options, before, after, count):
     context = {w: {"multiprocessing_context": "thread"} if w else {} for w in (before, after)}
-    kept, expected = broken_off(loader_of(options, before, **context[before]), count)
-    assert gone_on(loader_of(options, after, **context[after]), kept) == expected
+    value, expected = broken_off(loader_of(options, before, **context[before]), count)
+    assert gone_on(loader_of(options, after, **context[after]), value) == expected
 
 
 @pytest.mark.parametrize("before, after", [(2, 0), (1, 3)])
 def test_with_processes(before, after):
     dataset = tl_data.Seeded(Noisy(30), seed=3)
     options = SAMPLERS["shuffled"]
-    kept, expected = broken_off(loader_of(options, before, dataset), 2)
-    assert gone_on(loader_of(options, after, dataset), kept) == expected
+    value, expected = broken_off(loader_of(options, before, dataset), 2)
+    assert gone_on(loader_of(options, after, dataset), value) == expected
 
 
 @given(st.integers(0, 13), st.integers(0, 3))
@@ -151,8 +151,8 @@ def test_fewer_workers_than_before():
 @pytest.mark.filterwarnings("ignore:the dataset is not Resumable")
 def test_streams(kind, workers, count):
     context = {"multiprocessing_context": "thread"} if workers else {}
-    kept, expected = broken_off(loader_of({}, workers, kind(), **context), count)
-    assert gone_on(loader_of({}, workers, kind(), **context), kept) == expected
+    value, expected = broken_off(loader_of({}, workers, kind(), **context), count)
+    assert gone_on(loader_of({}, workers, kind(), **context), value) == expected
 
 
 def test_a_stream_that_keeps_its_own_position():

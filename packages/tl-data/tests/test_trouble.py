@@ -171,12 +171,12 @@ def test_the_memory_is_bounded_and_used_again():
 
 def test_batches_that_are_kept_do_not_block():
     loader = tl_data.DataLoader(Rows(200), batch_size=10, num_workers=2, arena_size=1 << 18)
-    kept = list(loader)
-    assert [int(n) for b in kept for n in b["row"][:, 7]] == list(range(200))
+    values = list(loader)
+    assert [int(n) for b in values for n in b["row"][:, 7]] == list(range(200))
     del loader
     gc.collect()
-    kept[0]["row"].add_(1)
-    assert kept[-1]["row"][-1, 0].item() == 199.0
+    values[0]["row"].add_(1)
+    assert values[-1]["row"][-1, 0].item() == 199.0
 
 
 def test_a_batch_larger_than_the_memory_says_so():

@@ -111,11 +111,11 @@ def test_copies(transform, x):
 )
 def test_caches(transform):
     x = next(p[1] for p in EVERY if p[0] is transform)
-    kept = transform.with_cache()
-    assert kept.with_cache() is kept
-    y = kept(x)
-    assert kept.inv(y) is x or isinstance(kept, (T.ComposeTransform, T._InverseTransform))
-    assert tl.equal(kept(x), y)
+    value = transform.with_cache()
+    assert value.with_cache() is value
+    y = value(x)
+    assert value.inv(y) is x or isinstance(value, (T.ComposeTransform, T._InverseTransform))
+    assert tl.equal(value(x), y)
 
 
 def test_equal_transforms():

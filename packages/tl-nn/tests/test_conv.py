@@ -181,9 +181,9 @@ def test_unfold_and_fold():
     assert tuple(blocks.shape) == (1, 8, 4)
     assert blocks[0, :, 0].tolist() == [0, 1, 5, 6, 20, 21, 25, 26]
     back = nn.Fold((4, 5), 2, stride=(2, 3))(blocks)
-    kept = np.array(x.tolist())
-    kept[..., 2] = 0  # no block reaches this column
-    np.testing.assert_array_equal(back.tolist(), kept)
+    value = np.array(x.tolist())
+    value[..., 2] = 0  # no block reaches this column
+    np.testing.assert_array_equal(back.tolist(), value)
     assert (
         repr(nn.Fold((4, 5), 2)) == "Fold(output_size=(4, 5), kernel_size=2, dilation=1, padding=0, stride=1)"
     )

@@ -37,8 +37,8 @@ def test_the_seed_decides():
 def test_mask_is_a_draw_of_bernoulli():
     result = F.dropout(tl.ones(40), 0.3)
     tl.manual_seed(0)
-    kept = tl.empty(40).bernoulli_(0.7)
-    assert (result != 0).tolist() == (kept == 1).tolist()
+    mask = tl.empty(40).bernoulli_(0.7)
+    assert (result != 0).tolist() == (mask == 1).tolist()
 
 
 @pytest.mark.parametrize("function", [F.dropout, F.alpha_dropout, F.feature_alpha_dropout, F.dropout1d])

@@ -49,8 +49,8 @@ def test_what_was_given():
         state=object(),
         many=[tl.ones(())] * 6,
     )
-    wanted = "(2,) int64, [(1,), (2, 3)], 3, mask=None, state=object, many=[(), (), (), (), … 2 more]"
-    assert message == f"no\n  in Raises() got {wanted}"
+    expected = "(2,) int64, [(1,), (2, 3)], 3, mask=None, state=object, many=[(), (), (), (), … 2 more]"
+    assert message == f"no\n  in Raises() got {expected}"
     assert text_of(Raises(ValueError("no"))).endswith("in Raises() got no arguments")
 
 

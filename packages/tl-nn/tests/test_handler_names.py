@@ -187,11 +187,11 @@ def _numbers(call, mode):
     """What a call gives, and its gradients by what it is made of."""
     leaves = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(globals(), "t", lambda *shape: leaves.append(made := _leaf(shape)) or made)
+        patch.setitem(globals(), "t", lambda *shape: leaves.append(result := _leaf(shape)) or result)
         with mode:
             out = call()
-            made = tl_autograd.grad(out, leaves, tl.ones_like(out), allow_unused=True) if leaves else ()
-    return [out.detach(), *(g.to_dense() for g in made if g is not None)]
+            result = tl_autograd.grad(out, leaves, tl.ones_like(out), allow_unused=True) if leaves else ()
+    return [out.detach(), *(g.to_dense() for g in result if g is not None)]
 
 
 @pytest.mark.parametrize("name", sorted(set(CALLS) - {"dropout"}))
@@ -279,7 +279,7 @@ def test_policies_of_checkpoints_know_them(name):
         f(x).sum().backward()
         return x.grad
 
-    kept = gradient(
+    value = gradient(
         lambda x: checkpoint(
             lambda x: call(x.sin()).cos(),
             x,
@@ -288,7 +288,7 @@ def test_policies_of_checkpoints_know_them(name):
         )
     )
     assert runs == [False, True]
-    assert_close(kept, gradient(lambda x: call(x.sin()).cos()))
+    assert_close(value, gradient(lambda x: call(x.sin()).cos()))
 
 
 def test_a_mode_that_declines_says_which_operator():

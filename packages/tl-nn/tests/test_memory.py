@@ -36,8 +36,8 @@ def test_a_steady_step_takes_less_than_a_page_fault_an_operator():
 
 def test_a_snapshot_names_modules_by_their_path():
     model = perceptron()
-    model[1].register_forward_pre_hook(lambda module, inputs: kept.append(inputs[0] * 2))
-    kept = []
+    model[1].register_forward_pre_hook(lambda module, inputs: values.append(inputs[0] * 2))
+    values = []
     with memory.record_memory(model):
         out = model(tl.randn(128, 784))
         modules = {g["module"] for g in memory.memory_snapshot() if g["bytes"] == 128 * 512 * 4}

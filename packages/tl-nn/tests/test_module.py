@@ -320,10 +320,10 @@ def test_training_mode():
 def test_gradients_are_dropped_or_zeroed():
     block = Block()
     block(tl.ones(1, 2)).sum().backward()
-    kept = block.inner.bias.grad
-    assert kept.tolist() == [1.0, 1.0]
+    value = block.inner.bias.grad
+    assert value.tolist() == [1.0, 1.0]
     block.zero_grad(set_to_none=False)
-    assert block.inner.bias.grad is kept and kept.tolist() == [0.0, 0.0]
+    assert block.inner.bias.grad is value and value.tolist() == [0.0, 0.0]
     block.zero_grad()
     assert block.inner.bias.grad is None
     assert not any(parameter.requires_grad for parameter in block.requires_grad_(False).parameters())

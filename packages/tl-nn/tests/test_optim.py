@@ -210,9 +210,9 @@ def test_closure_gives_the_loss():
 def test_zero_grad():
     weight = tensor([1.0], requires_grad=True)
     optimizer = optim.SGD([weight])
-    weight.grad = kept = tensor([5.0])
+    weight.grad = value = tensor([5.0])
     optimizer.zero_grad(set_to_none=False)
-    assert weight.grad is kept and kept.tolist() == [0.0]
+    assert weight.grad is value and value.tolist() == [0.0]
     optimizer.zero_grad()
     assert weight.grad is None
 

@@ -244,8 +244,8 @@ def test_training_goes_on_from_a_state_dict(kind):
     goal = [np.zeros((2, 2))]
     walk(optimizer, params, goal, 2)
     saved = copy.deepcopy(optimizer.state_dict())
-    for kept in saved["state"].values():
-        kept["step"] = kept["step"].item()  # as older versions saved it
+    for value in saved["state"].values():
+        value["step"] = value["step"].item()  # as older versions saved it
     twins[0].data.copy_(params[0].data)
     twin.load_state_dict(saved)
     walk(optimizer, params, goal, 2)

@@ -92,10 +92,10 @@ def test_length_is_that_of_the_module(made):
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_copies(copied):
-    made = OptimizedModule(nn.Linear(2, 2))
-    again, x = copied(made), tl_core.ones(1, 2)
-    assert isinstance(again, OptimizedModule) and again._orig_mod is not made._orig_mod
-    assert tl_core.equal(again(x), made(x))
+    result = OptimizedModule(nn.Linear(2, 2))
+    again, x = copied(result), tl_core.ones(1, 2)
+    assert isinstance(again, OptimizedModule) and again._orig_mod is not result._orig_mod
+    assert tl_core.equal(again(x), result(x))
 
 
 def test_state_has_the_names_of_the_wrapper(module, made):
@@ -105,9 +105,9 @@ def test_state_has_the_names_of_the_wrapper(module, made):
 
 
 def test_what_it_was_compiled_to_is_called_instead(module):
-    made = OptimizedModule(module, lambda x: x + 1)
-    assert made(1) == 2 and made.layer is module.layer
-    assert tl_core.equal(copy.deepcopy(made)(tl_core.ones(1, 2)), module(tl_core.ones(1, 2)))
+    result = OptimizedModule(module, lambda x: x + 1)
+    assert result(1) == 2 and result.layer is module.layer
+    assert tl_core.equal(copy.deepcopy(result)(tl_core.ones(1, 2)), module(tl_core.ones(1, 2)))
 
 
 def test_a_lazy_module_finds_its_sizes():

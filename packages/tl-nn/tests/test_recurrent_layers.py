@@ -27,14 +27,14 @@ def step(kind, weights, x, state):
     """One step of one layer; the state is a pair for an LSTM."""
     w, u, b, c = weights
     hidden = state[0] if kind is nn.LSTM else state
-    source, kept = x @ w.T + b, hidden @ u.T + c
+    source, value = x @ w.T + b, hidden @ u.T + c
     if kind is nn.RNN:
-        return np.tanh(source + kept)
+        return np.tanh(source + value)
     if kind is nn.GRU:
-        (r, z, n), (s, y, m) = np.split(source, 3, -1), np.split(kept, 3, -1)
+        (r, z, n), (s, y, m) = np.split(source, 3, -1), np.split(value, 3, -1)
         update = sigmoid(z + y)
         return (1 - update) * np.tanh(n + sigmoid(r + s) * m) + update * hidden
-    i, f, g, o = np.split(source + kept, 4, -1)
+    i, f, g, o = np.split(source + value, 4, -1)
     cell = sigmoid(f) * state[1] + sigmoid(i) * np.tanh(g)
     return sigmoid(o) * np.tanh(cell), cell
 
@@ -192,15 +192,15 @@ def in_operators(kind, layer, x):
     outputs = []
     for row in x:
         source = row @ layer.weight_ih_l0.T + layer.bias_ih_l0
-        kept = h @ layer.weight_hh_l0.T + layer.bias_hh_l0
+        value = h @ layer.weight_hh_l0.T + layer.bias_hh_l0
         if kind is nn.RNN:
-            h = (source + kept).tanh()
+            h = (source + value).tanh()
         elif kind is nn.GRU:
-            (r, z, n), (s, y, m) = source.chunk(3, -1), kept.chunk(3, -1)
+            (r, z, n), (s, y, m) = source.chunk(3, -1), value.chunk(3, -1)
             update = (z + y).sigmoid()
             h = (1 - update) * (n + (r + s).sigmoid() * m).tanh() + update * h
         else:
-            i, f, g, o = (source + kept).chunk(4, -1)
+            i, f, g, o = (source + value).chunk(4, -1)
             c = f.sigmoid() * c + i.sigmoid() * g.tanh()
             h = o.sigmoid() * c.tanh()
         outputs.append(h)

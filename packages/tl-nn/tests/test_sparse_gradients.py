@@ -65,9 +65,9 @@ def test_sgd_with_momentum(nesterov):
         expected -= 0.5 * (grad + 0.9 * buffer if nesterov else buffer)
     result, optimizer = train(lambda params: optim.SGD(params, lr=0.5, momentum=0.9, nesterov=nesterov))
     close(result, expected)
-    kept = optimizer.state_dict()["state"][0]["momentum_buffer"]
-    assert kept.is_sparse
-    close(array(kept.to_dense()), buffer)
+    value = optimizer.state_dict()["state"][0]["momentum_buffer"]
+    assert value.is_sparse
+    close(array(value.to_dense()), buffer)
 
 
 @pytest.mark.parametrize("maximize", [False, True])

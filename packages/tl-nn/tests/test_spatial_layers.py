@@ -37,9 +37,9 @@ def test_what_was_taken_goes_back(dims):
     values, x = image(2, 3, *(4,) * dims)
     choice, indices = getattr(nn, f"MaxPool{dims}d")(2, return_indices=True)(x)
     back = array(getattr(nn, f"MaxUnpool{dims}d")(2)(choice, indices))
-    kept = back != 0
-    np.testing.assert_array_equal(back[kept], values[kept])
-    assert kept.sum() in (choice.numel(), choice.numel() - 1)  # one of them may be 0
+    value = back != 0
+    np.testing.assert_array_equal(back[value], values[value])
+    assert value.sum() in (choice.numel(), choice.numel() - 1)  # one of them may be 0
 
 
 def test_printing_of_pools():

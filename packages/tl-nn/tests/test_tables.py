@@ -96,9 +96,9 @@ def test_a_matrix_has_a_bag_in_each_row(mode, with_end, padding, weighted, shape
     )
     expected = np.zeros((shape[0], 2))
     for bag, row in enumerate(indices):
-        kept = [number for number, index in enumerate(row) if padding is None or index != padding % 6]
-        rows = table[row[kept]] * (factors[bag][kept][:, None] if weighted else 1)
-        if len(kept):
+        values = [number for number, index in enumerate(row) if padding is None or index != padding % 6]
+        rows = table[row[values]] * (factors[bag][values][:, None] if weighted else 1)
+        if len(values):
             expected[bag] = {"sum": np.sum, "mean": np.mean, "max": np.max}[mode](rows, axis=0)
     np.testing.assert_allclose(result.detach().numpy(), expected)
     result.sum().backward()

@@ -21,13 +21,13 @@ def params():
 @pytest.mark.parametrize("order", [2.0, 1.0, 3.0, 0.0, float("inf"), float("-inf")])
 @pytest.mark.parametrize("max_norm", [0.5, 1000.0])
 def test_clip_grad_norm(order, max_norm):
-    held = params()
+    value = params()
     norms = [np.linalg.norm(grad.ravel(), order) for grad in GRADS]
     expected = np.linalg.norm(norms, order)
-    total = utils.clip_grad_norm_(iter(held), max_norm, order)
+    total = utils.clip_grad_norm_(iter(value), max_norm, order)
     assert total.item() == pytest.approx(expected)
     factor = min(1.0, max_norm / (expected + 1e-6))
-    for param, grad in zip(held, GRADS, strict=False):
+    for param, grad in zip(value, GRADS, strict=False):
         np.testing.assert_allclose(param.grad.tolist(), grad * factor)
 
 
@@ -51,9 +51,9 @@ def test_old_name_warns():
 
 
 def test_clip_grad_value():
-    held = params()
-    utils.clip_grad_value_(held, 1.5)
-    for param, grad in zip(held, GRADS, strict=False):
+    value = params()
+    utils.clip_grad_value_(value, 1.5)
+    for param, grad in zip(value, GRADS, strict=False):
         np.testing.assert_allclose(param.grad.tolist(), np.clip(grad, -1.5, 1.5))
 
 

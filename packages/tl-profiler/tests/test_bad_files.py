@@ -36,21 +36,21 @@ def trace_arguments(_, path):
 def memory_html(_, path):
     memory_history.record_memory_history()
     try:
-        kept = [tl_core.zeros(100 + i) for i in range(100)]
+        values = [tl_core.zeros(100 + i) for i in range(100)]
         memory_page.write(path)
     finally:
         memory_history.record_memory_history(None)
-    assert kept
+    assert values
 
 
 def snapshot(_, path):
     memory_history.record_memory_history()
     try:
-        kept = [tl_core.zeros(100 + i) for i in range(100)]
+        values = [tl_core.zeros(100 + i) for i in range(100)]
         memory_history.dump_snapshot(path)
     finally:
         memory_history.record_memory_history(None)
-    assert kept
+    assert values
 
 
 WRITERS = {

@@ -55,9 +55,9 @@ def test_lines_of_code_made_at_run_time():
     source = "def f():\n    raise KeyError  # in here\n"
     names = {"__compile_source__": source}
     exec(source, names)
-    with pytest.raises(KeyError) as found, _traceback.report_compile_source_on_error():
+    with pytest.raises(KeyError) as result, _traceback.report_compile_source_on_error():
         names["f"]()
-    assert "in here" in "".join(traceback.format_tb(found.value.__traceback__))
+    assert "in here" in "".join(traceback.format_tb(result.value.__traceback__))
 
 
 def test_cycles_that_hold_tensors(capsys):

@@ -61,12 +61,12 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=1)
     parser.add_argument("--log", default="/dev/stdout")
-    given = parser.parse_args()
+    options = parser.parse_args()
     limited()
     warnings.simplefilter("ignore")
-    calls, names, ends = Calls(given.seed), scope(), Counter[str]()
-    log = os.open(given.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    for number in range(given.first, given.first + given.count):
+    calls, names, ends = Calls(options.seed), scope(), Counter[str]()
+    log = os.open(options.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for number in range(options.first, options.first + options.count):
         text = calls.call(number)
         os.write(log, f"{number}\t{text}\n".encode(errors="backslashreplace"))
         signal.alarm(SECONDS)

@@ -99,9 +99,9 @@ class Calls:
 
     def _function(self, random: Random) -> str:
         target = random.choice(self.functions)
-        made = f"{target.text}({self._arguments(random, target)})"
+        result = f"{target.text}({self._arguments(random, target)})"
         is_class = target.text.rpartition(".")[2][:1].isupper()
-        return f"{made}({values.tensor(random)})" if is_class and random.random() < 0.7 else made
+        return f"{result}({values.tensor(random)})" if is_class and random.random() < 0.7 else result
 
     def _method(self, random: Random) -> str:
         target = random.choice(self.methods)

@@ -100,9 +100,9 @@ class Wrapper(tl.Tensor):
 
     @staticmethod
     def __new__(cls, inner: Any, answer: Any = None, **fields: Any) -> Any:
-        made = tl.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype, **fields)
-        made.inner, made.answer = inner, answer
-        return made
+        result = tl.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype, **fields)
+        result.inner, result.answer = inner, answer
+        return result
 
     @classmethod
     def __torch_dispatch__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -180,9 +180,9 @@ def fake_tensor() -> Any:
 
 def shrunk_storage() -> Any:
     """A tensor that reaches beyond its storage."""
-    made = tl.arange(6.0).reshape(2, 3)
-    made.untyped_storage().resize_(4)
-    return made
+    result = tl.arange(6.0).reshape(2, 3)
+    result.untyped_storage().resize_(4)
+    return result
 
 
 def inference_tensor() -> Any:
@@ -193,17 +193,17 @@ def inference_tensor() -> Any:
 
 def cyclic_list() -> list:
     """A list that holds itself."""
-    made: list = [1]
-    made.append(made)
-    return made
+    results: list = [1]
+    results.append(results)
+    return results
 
 
 def deep_list() -> list:
     """500 lists in one another."""
-    made: list = []
+    results: list = []
     for _ in range(500):
-        made = [made]
-    return made
+        results = [results]
+    return results
 
 
 def lying_list() -> list:

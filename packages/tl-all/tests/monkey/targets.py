@@ -177,7 +177,7 @@ def _target(text: str, call: Any, method: bool) -> Target:
 
 def functions() -> list[Target]:
     """The public functions and classes of MODULES, and the operators by their own names."""
-    found = {}
+    matches = {}
     for name in MODULES:
         module = importlib.import_module(name)
         public = getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]
@@ -185,14 +185,14 @@ def functions() -> list[Target]:
             value = getattr(module, attribute, None)
             text = f"{name}.{attribute}"
             if callable(value) and not inspect.ismodule(value) and not EXCLUDED.search(text):
-                found[text] = _target(text, value, method=False)
+                matches[text] = _target(text, value, method=False)
     for row in sorted(
         {op.partition(".")[0] for op in tl.Tensor._operator_names()}
         if hasattr(tl.Tensor, "_operator_names")
         else ()
     ):
-        found[f"tl.ops.aten.{row}"] = _target(f"tl.ops.aten.{row}", getattr(tl.ops.aten, row), method=False)
-    return list(found.values())
+        matches[f"tl.ops.aten.{row}"] = _target(f"tl.ops.aten.{row}", getattr(tl.ops.aten, row), method=False)
+    return list(matches.values())
 
 
 def _members(wanted: Callable[[Any], bool]) -> list[str]:

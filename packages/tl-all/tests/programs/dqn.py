@@ -78,10 +78,10 @@ def optimize(policy_net, target_net, memory, optimizer, args):
     action = torch.tensor(batch.action).unsqueeze(1)
     next_state = torch.tensor(batch.next_state)
     reward = torch.tensor(batch.reward)
-    done = torch.tensor(batch.done, dtype=torch.float32)
+    ends = torch.tensor(batch.done, dtype=torch.float32)
     with torch.no_grad():
         target_max, _ = target_net(next_state).max(dim=1)
-        td_target = reward + args.gamma * target_max * (1 - done)
+        td_target = reward + args.gamma * target_max * (1 - ends)
     old_val = policy_net(state).gather(1, action).squeeze(1)
     loss = F.smooth_l1_loss(old_val, td_target)
     optimizer.zero_grad()

@@ -102,8 +102,8 @@ def main():
     print(f"held out {test(model, held_out):.4f} independent pixels {independent_pixels(held_out):.4f}")
 
     with torch.no_grad():
-        drawn = model.decode(torch.randn(5, model.latent)).view(-1, SIZE, SIZE) > 0.5
-    for rows in zip(*drawn.tolist()):
+        sample = model.decode(torch.randn(5, model.latent)).view(-1, SIZE, SIZE) > 0.5
+    for rows in zip(*sample.tolist()):
         print("   ".join("".join("#" if pixel else "." for pixel in row) for row in rows))
 
 

@@ -84,12 +84,12 @@ def main() -> None:
     buffer = io.BytesIO()
     torch.save(model, buffer)
     buffer.seek(0)
-    whole: nn.Module = torch.load(buffer, weights_only=False)
-    result = whole.load_state_dict(model.state_dict())
+    full: nn.Module = torch.load(buffer, weights_only=False)
+    result = full.load_state_dict(model.state_dict())
     print(result.missing_keys, result.unexpected_keys)
     twin = copy.deepcopy(model)
-    for ours, theirs in zip(twin.parameters(), model.parameters(), strict=True):
-        ours.data.copy_(theirs.data)
+    for own, other in zip(twin.parameters(), model.parameters(), strict=True):
+        own.data.copy_(other.data)
     checkpoint: Checkpoint = {"model": twin.state_dict(), "optimizer": {}, "step": 3}
     print(
         checkpoint["step"],
