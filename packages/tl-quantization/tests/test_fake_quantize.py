@@ -27,8 +27,8 @@ def test_values_are_those_of_quantized_tensors():
     x = tl.from_numpy(X)
     scales, zeros = tl.tensor([0.05, 0.3]), tl.tensor([3, 100], dtype=tl.int32)
     both = tl.stack([x, x])
-    made = tq.fake_quantize_per_channel_affine(both, scales, zeros, 0, 0, 255)
-    assert tl.equal(made, tq.quantize_per_channel(both, scales, zeros, 0, tq.quint8).dequantize())
+    result = tq.fake_quantize_per_channel_affine(both, scales, zeros, 0, 0, 255)
+    assert tl.equal(result, tq.quantize_per_channel(both, scales, zeros, 0, tq.quint8).dequantize())
     one = tq.fake_quantize_per_tensor_affine(x, tl.tensor(0.05), tl.tensor(3), -128, 127)
     assert tl.equal(one, tq.quantize_per_tensor(x, 0.05, 3, tq.qint8).dequantize())
 
@@ -121,38 +121,38 @@ def config_for(kind):
 )
 def test_layers_that_round_are_near_their_float_ones_and_learn(layer, kind, x):
     layer.qconfig = config_for(kind)
-    made = kind.from_float(layer)
-    expected, got = layer(x), made(x)
-    assert got.shape == expected.shape
-    assert float((got - expected).abs().max()) < 0.05 * float(expected.abs().max())
-    assert not tl.equal(got, expected)
-    got.square().sum().backward()
-    assert float(made.weight.grad.abs().sum()) > 0
-    made.weight_fake_quant.disable_fake_quant()
+    output = kind.from_float(layer)
+    expected, result = layer(x), output(x)
+    assert result.shape == expected.shape
+    assert float((result - expected).abs().max()) < 0.05 * float(expected.abs().max())
+    assert not tl.equal(result, expected)
+    result.square().sum().backward()
+    assert float(output.weight.grad.abs().sum()) > 0
+    output.weight_fake_quant.disable_fake_quant()
     for norm in (m for m in layer.modules() if hasattr(m, "running_mean")):
         norm.reset_running_stats()
-    np.testing.assert_allclose(made(x).detach().numpy(), layer(x).detach().numpy(), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(output(x).detach().numpy(), layer(x).detach().numpy(), rtol=1e-3, atol=1e-4)
 
 
 def test_folded_statistics_freeze():
     layer = intrinsic.ConvBn2d(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2))
     layer.qconfig = tq.default_qat_qconfig
-    made = fused_qat.ConvBn2d.from_float(layer)
+    result = fused_qat.ConvBn2d.from_float(layer)
     x = tl.rand(2, 1, 5, 5)
-    made.apply(fused_qat.freeze_bn_stats)
-    before = made.bn.running_mean.clone()
-    made.train()(x)
-    assert tl.equal(made.bn.running_mean, before)
-    made.apply(fused_qat.update_bn_stats)
-    made(x)
-    assert not tl.equal(made.bn.running_mean, before)
+    result.apply(fused_qat.freeze_bn_stats)
+    before = result.bn.running_mean.clone()
+    result.train()(x)
+    assert tl.equal(result.bn.running_mean, before)
+    result.apply(fused_qat.update_bn_stats)
+    result(x)
+    assert not tl.equal(result.bn.running_mean, before)
 
 
 def test_layers_come_back_as_float_ones():
     for layer in (nn.Linear(3, 2), nn.Conv2d(1, 2, 3), nn.Embedding(4, 2), nn.EmbeddingBag(4, 2)):
         layer.qconfig = tq.default_qat_qconfig
-        made = getattr(qat, type(layer).__name__).from_float(layer)
-        assert type(made.to_float()) is type(layer) and made.to_float().weight is layer.weight
+        result = getattr(qat, type(layer).__name__).from_float(layer)
+        assert type(result.to_float()) is type(layer) and result.to_float().weight is layer.weight
 
 
 def test_wrong_layers_are_refused():

@@ -110,12 +110,12 @@ def test_weights_are_watched_at_the_end(made, x):
     prepared(tl.tensor(x))
     with tl.no_grad():
         prepared[1].weight.mul_(0.5)
-    seen = prepared[1].weight_fake_quant.activation_post_process.max_val.item()
-    kept = tq.convert(prepared, use_precomputed_fake_quant=True)[1].weight()
-    assert prepared[1].weight_fake_quant.activation_post_process.max_val.item() == seen
-    assert kept.q_scale() == pytest.approx(unused.q_scale(), rel=1e-5)
+    record = prepared[1].weight_fake_quant.activation_post_process.max_val.item()
+    value = tq.convert(prepared, use_precomputed_fake_quant=True)[1].weight()
+    assert prepared[1].weight_fake_quant.activation_post_process.max_val.item() == record
+    assert value.q_scale() == pytest.approx(unused.q_scale(), rel=1e-5)
     made = tq.convert(prepared)
-    assert made[1].weight().q_scale() < kept.q_scale()
+    assert made[1].weight().q_scale() < value.q_scale()
     assert "\n" not in repr(made[1])
 
 
@@ -124,8 +124,8 @@ def test_dynamic(dtype):
     tl.manual_seed(0)
     model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 2))
     x = tl.randn(5, 6)
-    made = tq.quantize_dynamic(model, dtype=dtype)
-    assert float((made(x) - model(x)).abs().max()) < 0.05 and type(model[0]) is nn.Linear
+    result = tq.quantize_dynamic(model, dtype=dtype)
+    assert float((result(x) - model(x)).abs().max()) < 0.05 and type(model[0]) is nn.Linear
     some = tq.quantize_dynamic(model, {"2": tq.default_dynamic_qconfig})
     assert type(some[0]) is nn.Linear and type(some[2]) is tq.nn.quantized.dynamic.Linear
     by_class = tq.quantize_dynamic(model, {nn.Linear})
@@ -137,8 +137,8 @@ def test_dynamic(dtype):
 def test_all_at_once(x):
     model = Net()
     model.qconfig = tq.default_qconfig
-    made = tq.quantize(model, tq.default_eval_fn, ([(x, None)],))
-    assert type(made.conv) is nnq.Conv2d and made(x).shape == (16, 4)
+    result = tq.quantize(model, tq.default_eval_fn, ([(x, None)],))
+    assert type(result.conv) is nnq.Conv2d and result(x).shape == (16, 4)
     with pytest.warns(UserWarning, match="None of the submodule got qconfig"):
         trained = tq.quantize_qat(Net().train(), lambda m: m(x), ())
     assert type(trained.conv) is nn.Conv2d  # nothing was configured
@@ -168,9 +168,9 @@ def test_layers_made_of_parts(layer):
     prepared = tq.prepare(model)
     assert type(prepared.inner) is getattr(quantizable, type(layer).__name__)
     prepared(x)
-    made = tq.convert(prepared)
-    assert type(made.inner) is getattr(nnq, type(layer).__name__)
-    assert float((made(x) - model(x)).abs().max()) < 0.08
+    result = tq.convert(prepared)
+    assert type(result.inner) is getattr(nnq, type(layer).__name__)
+    assert float((result(x) - model(x)).abs().max()) < 0.08
 
 
 def test_configurations_go_down(x):
@@ -192,8 +192,8 @@ def test_hooks_are_kept():
     fused.qconfig = tq.default_dynamic_qconfig
     fused(tl.ones(1, 3))
     assert calls == ["before", "after"]
-    made = tq.quantize_dynamic(fused, {intrinsic.LinearReLU: tq.default_dynamic_qconfig})
-    made(tl.ones(1, 3))
+    result = tq.quantize_dynamic(fused, {intrinsic.LinearReLU: tq.default_dynamic_qconfig})
+    result(tl.ones(1, 3))
     assert calls == ["before", "after"] * 2
 
 
@@ -211,12 +211,12 @@ def test_hooks_are_kept():
 def test_groups_are_fused(layers, training, kind):
     model = nn.Sequential(*layers).train(training)
     fuse = tq.fuse_modules_qat if training else tq.fuse_modules
-    made = fuse(model, [str(i) for i in range(len(layers))])
-    assert type(made[0]) is kind and all(type(m) is nn.Identity for m in made[1:])
+    result = fuse(model, [str(i) for i in range(len(layers))])
+    assert type(result[0]) is kind and all(type(m) is nn.Identity for m in result[1:])
     sizes = {nn.Conv1d: (2, 1, 9), nn.ConvTranspose2d: (2, 1, 5, 5), intrinsic.BNReLU2d: (2, 2, 4, 4),
              intrinsic.ConvBnReLU3d: (2, 1, 5, 5, 5)}  # fmt: skip
     x = tl.randn(sizes.get(kind, (3, 4)))
-    assert float((made(x) - model(x)).abs().max()) < 1e-5
+    assert float((result(x) - model(x)).abs().max()) < 1e-5
 
 
 def test_what_cannot_be_fused():

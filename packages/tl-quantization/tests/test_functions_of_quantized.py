@@ -17,5 +17,5 @@ def test_facts_as_functions():
 
 def test_largest_elements_of_boxes():
     x = tq.quantize_per_tensor(tl.arange(64.0).view(1, 1, 4, 4, 4), 0.5, 0, tq.qint32)
-    found = functions.quantized_max_pool3d(x, [2, 2, 2])
-    assert_close(found.dequantize(), tl.max_pool3d(x.dequantize(), [2, 2, 2]))
+    result = functions.quantized_max_pool3d(x, [2, 2, 2])
+    assert_close(result.dequantize(), tl.max_pool3d(x.dequantize(), [2, 2, 2]))

@@ -87,8 +87,8 @@ def test_a_moving_average(rows, symmetric, before, after, scales, zeros):
     low, high = tl_core.tensor(before), -tl_core.tensor(before)
     scale, zero = tl_core.ones(1), tl_core.zeros(1, dtype=tl_core.int32)
     on, x = tl_core.tensor([1]), X.clone().requires_grad_()
-    given = (on, on, low, high, scale, zero, 0.1, 0, 255, 0, rows, symmetric)
-    y = fused_moving_avg_obs_fake_quant(x, *given)
+    arguments = (on, on, low, high, scale, zero, 0.1, 0, 255, 0, rows, symmetric)
+    y = fused_moving_avg_obs_fake_quant(x, *arguments)
     assert low.tolist() == pytest.approx(after)
     assert scale.tolist() == pytest.approx(scales) and zero.tolist() == zeros
     assert y.sub(X).abs().max().item() < 1e-9 + scale.max().item() * (
@@ -97,7 +97,7 @@ def test_a_moving_average(rows, symmetric, before, after, scales, zeros):
     y.sum().backward()
     assert set(x.grad.reshape(-1).tolist()) <= {0.0, 1.0}
     off = tl_core.tensor([0])
-    assert fused_moving_avg_obs_fake_quant(X, off, off, *given[2:]).tolist() == X.tolist()
+    assert fused_moving_avg_obs_fake_quant(X, off, off, *arguments[2:]).tolist() == X.tolist()
 
 
 def test_the_range_that_loses_least():
@@ -114,7 +114,7 @@ def test_the_operators_of_aten():
     result, mask = aten.fake_quantize_per_tensor_affine_cachemask(X, 0.25, 0, -8, 7)
     assert (~mask).reshape(-1).nonzero().reshape(-1).tolist() == [0, 2, 4, 5]
     assert result.tolist() == aten.fake_quantize_per_tensor_affine(X, 0.25, 0, -8, 7).tolist()
-    given = aten.fake_quantize_per_tensor_affine_cachemask_backward(tl_core.ones(3, 4), mask)
-    assert given.bool().tolist() == mask.tolist()
+    argument = aten.fake_quantize_per_tensor_affine_cachemask_backward(tl_core.ones(3, 4), mask)
+    assert argument.bool().tolist() == mask.tolist()
     q = aten.quantize_per_tensor(X, 0.1, 0, tl_core.qint8)
     assert q.int_repr()[0, 0].item() == 31

@@ -28,9 +28,9 @@ def affine(low, high, bottom, top):
 
 
 def agrees(observer, scale, zero):
-    got = observer.calculate_qparams()
-    np.testing.assert_allclose(got[0].numpy(), np.atleast_1d(scale), rtol=1e-6)
-    assert got[1].tolist() == np.atleast_1d(zero).astype(int).tolist()
+    result = observer.calculate_qparams()
+    np.testing.assert_allclose(result[0].numpy(), np.atleast_1d(scale), rtol=1e-6)
+    assert result[1].tolist() == np.atleast_1d(zero).astype(int).tolist()
 
 
 @pytest.mark.parametrize(
@@ -209,9 +209,9 @@ def test_states_of_observers_are_saved_alone():
     import tl_nn as nn
 
     def model():
-        made = nn.Sequential(nn.Linear(3, 2))
-        made.qconfig = tq.default_per_channel_qconfig
-        return tq.prepare(made)
+        result = nn.Sequential(nn.Linear(3, 2))
+        result.qconfig = tq.default_per_channel_qconfig
+        return tq.prepare(result)
 
     one, two = model(), model()
     one(tl.ones(4, 3))
@@ -261,7 +261,7 @@ def test_backends_have_configurations(backend):
         tq.get_default_qat_qconfig(backend),
         tq.get_default_qat_qconfig(backend, 0),
     ):
-        made = config.activation(), config.weight()
-        assert all(hasattr(m, "calculate_qparams") for m in made)
+        results = config.activation(), config.weight()
+        assert all(hasattr(m, "calculate_qparams") for m in results)
     with pytest.raises(AssertionError, match="nonsense"):
         tq.get_default_qconfig("nonsense")

@@ -197,10 +197,10 @@ def test_weights_by_their_observers():
     clear = np.abs(np.abs(steps) - 127.5) > 1e-3  # the largest number is between two integers
     assert clear.sum() == 4 and np.array_equal(q.int_repr().numpy()[clear], np.rint(steps)[clear])
     layer.qconfig = tq.default_qconfig
-    whole = utils.quantized_weight(
+    full = utils.quantized_weight(
         layer.weight, utils.weight_observer(layer, layer.weight, layer.qconfig, False)
     )
-    assert whole.q_scale() == pytest.approx(8 / 255)
+    assert full.q_scale() == pytest.approx(8 / 255)
     layer.qconfig = tq.QConfig(tq.MinMaxObserver, tq.PlaceholderObserver)
     with pytest.raises(AssertionError, match="must quantize"):
         utils.observed_weight(layer, layer.weight)

@@ -87,8 +87,8 @@ def test_fake_quantization(scale, low, high):
         y = tq.fake_quantize_per_tensor_affine(leaf, scale, zero, low, high)
         y.sum().backward()
         steps = np.rint(x * inverse).astype(np.float64) + zero
-        kept = (saturated(steps, low, high, low) - zero).astype(single) * single(scale)
-        np.testing.assert_array_equal(y.detach().numpy(), kept)
+        value = (saturated(steps, low, high, low) - zero).astype(single) * single(scale)
+        np.testing.assert_array_equal(y.detach().numpy(), value)
         np.testing.assert_array_equal(leaf.grad.numpy(), (steps >= low) & (steps <= high))
 
 
@@ -109,9 +109,9 @@ def test_fake_quantization_with_a_scale_for_each_channel(dtype, floating):
         steps = np.rint((steps + z).astype(single)).astype(np.float64)
     else:
         steps = np.rint(steps).astype(np.float64) + z
-    kept = saturated(np.where(np.abs(steps) < 2.0**63, steps, 0), 0, 255, 0) - z.astype(np.float64)
+    value = saturated(np.where(np.abs(steps) < 2.0**63, steps, 0), 0, 255, 0) - z.astype(np.float64)
     wide = np.float64 if floating or dtype is np.float64 else single
-    np.testing.assert_array_equal(y.detach().numpy(), (kept.astype(wide) * s).astype(dtype))
+    np.testing.assert_array_equal(y.detach().numpy(), (value.astype(wide) * s).astype(dtype))
     np.testing.assert_array_equal(leaf.grad.numpy(), (steps >= 0) & (steps <= 255))
 
 

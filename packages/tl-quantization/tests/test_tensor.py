@@ -118,10 +118,10 @@ def q(x):
     ],
 )  # fmt: skip
 def test_what_chooses_elements_keeps_the_scale(q, view):
-    chosen = view(q)
-    assert type(chosen) is tq.QuantizedTensor and chosen.q_scale() == 0.05 and chosen.q_zero_point() == 100
-    assert chosen.int_repr().tolist() == view(q.int_repr()).tolist()
-    assert chosen.dequantize().tolist() == view(q.dequantize()).tolist()
+    choice = view(q)
+    assert type(choice) is tq.QuantizedTensor and choice.q_scale() == 0.05 and choice.q_zero_point() == 100
+    assert choice.int_repr().tolist() == view(q.int_repr()).tolist()
+    assert choice.dequantize().tolist() == view(q.dequantize()).tolist()
 
 
 def test_a_view_shares_the_integers(q):
@@ -140,8 +140,8 @@ def test_a_view_shares_the_integers(q):
 def test_what_computes_is_exact_up_to_a_step(q, function, scale, zero):
     result = function(q)
     assert (result.q_scale(), result.q_zero_point()) == (scale, zero)
-    wanted = np.clip(function(q.dequantize()).numpy(), -zero * scale, (255 - zero) * scale)
-    assert np.abs(result.dequantize().numpy() - wanted).max() <= scale / 2 + 1e-6
+    expected = np.clip(function(q.dequantize()).numpy(), -zero * scale, (255 - zero) * scale)
+    assert np.abs(result.dequantize().numpy() - expected).max() <= scale / 2 + 1e-6
 
 
 def test_other_operators_ask_for_numbers(q):
@@ -177,8 +177,8 @@ def test_named_functions_of_quantized_tensors(q):
     assert tq.quantized_max_pool2d(q, [2, 2]).shape == (2, 3, 2, 2)
     mean, var = tl.tensor([0.1, 0.2, 0.3]), tl.tensor([1.0, 2.0, 3.0])
     result = tq.quantized_batch_norm(q, None, None, mean, var, 1e-5, 0.1, 50)
-    wanted = (q.dequantize() - mean[:, None, None]) / (var[:, None, None] + 1e-5).sqrt()
-    assert float((result.dequantize() - wanted.clamp(-5.0, 20.5)).abs().max()) <= 0.0501
+    expected = (q.dequantize() - mean[:, None, None]) / (var[:, None, None] + 1e-5).sqrt()
+    assert float((result.dequantize() - expected.clamp(-5.0, 20.5)).abs().max()) <= 0.0501
 
 
 def test_moving_keeps_the_elements_and_converting_is_refused():
