@@ -85,10 +85,10 @@ def test_gradients_are_views_of_their_buffer():
 
 
 def test_the_whole_is_the_result_of_its_parts():
-    whole, work = tl.zeros(4), dist.Work([tl.zeros(2), tl.zeros(2)])
-    both = PartsOf(work, [whole])
+    full, work = tl.zeros(4), dist.Work([tl.zeros(2), tl.zeros(2)])
+    both = PartsOf(work, [full])
     assert both.wait() and both.is_completed() and both.exception() is None
-    assert both.result()[0] is whole and both.get_future().wait()[0] is whole
+    assert both.result()[0] is full and both.get_future().wait()[0] is full
 
 
 def test_handles_of_the_engine(ranks):

@@ -21,15 +21,15 @@ from tl_distributed.tensor.strategies import REGISTERED
 @pytest.fixture
 def asked(monkeypatch):
     """The operators whose handler ran, on all ranks."""
-    seen = []
+    records = []
     call = dispatch.call
 
     def recorded(func, args, kwargs, kind):
-        seen.append(str(func))
+        records.append(str(func))
         return call(func, args, kwargs, kind)
 
     monkeypatch.setattr(dispatch, "call", recorded)
-    return seen
+    return records
 
 
 def grid(*shape):

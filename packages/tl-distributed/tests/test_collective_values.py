@@ -65,9 +65,9 @@ def test_reductions(ranks, name, is_async):
         finish(dist.reduce_scatter(output, inputs, op, async_op=is_async), is_async)
         parts = [numbers(r * 10 + rank, (3,), dtype) for r in range(SIZE)]
         equal(output, np.mean(parts, 0) if name == "AVG" else functools.reduce(OPERATIONS[name], parts))
-        for whole in (tl.cat(inputs), tl.stack(inputs)):
+        for full in (tl.cat(inputs), tl.stack(inputs)):
             output.zero_()
-            finish(dist.reduce_scatter_tensor(output, whole, op, async_op=is_async), is_async)
+            finish(dist.reduce_scatter_tensor(output, full, op, async_op=is_async), is_async)
             equal(output, np.mean(parts, 0) if name == "AVG" else functools.reduce(OPERATIONS[name], parts))
 
     ranks(SIZE, body)

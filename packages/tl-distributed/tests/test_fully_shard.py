@@ -58,9 +58,9 @@ def pair():
 
 
 def batches(rank, steps=STEPS):
-    drawn = tl.Generator().manual_seed(rank)
+    sample = tl.Generator().manual_seed(rank)
     for _ in range(steps):
-        yield tl.randn(4, 5, generator=drawn), tl.randn(4, 3, generator=drawn)
+        yield tl.randn(4, 5, generator=sample), tl.randn(4, 3, generator=sample)
 
 
 def train(model, rank, steps=STEPS, dtype=None):
@@ -118,8 +118,8 @@ def test_memory_between_and_during_passes(ranks):
     def body(rank):
         model = shard_layers(built())
         layer = model[0]
-        whole = []
-        layer.register_forward_hook(lambda module, args, output: whole.append(module.weight.shape))
+        full = []
+        layer.register_forward_hook(lambda module, args, output: full.append(module.weight.shape))
         x = tl.ones(2, 5, requires_grad=True)
         output = model(x)
         memory = layer._state().group.parameters[0]._memory
@@ -189,12 +189,12 @@ def test_with_tensor_parallelism(ranks):
         assert model[0].weight.placements == (_StridedShard(0, split_factor=2), Shard(0))
         assert model[2].weight.placements == (Shard(0), Shard(1))
         assert model[0].weight.device_mesh == mesh
-        whole = built(pair)
-        for mine, other in zip(model.parameters(), whole.parameters(), strict=True):
+        full = built(pair)
+        for mine, other in zip(model.parameters(), full.parameters(), strict=True):
             assert_close(mine.full_tensor(), other)
-        replicas = DistributedDataParallel(whole, process_group=mesh["dp"].get_group())
+        replicas = DistributedDataParallel(full, process_group=mesh["dp"].get_group())
         np.testing.assert_allclose(train(model, rank // 2), train(replicas, rank // 2), rtol=1e-5)
-        for mine, other in zip(model.parameters(), whole.parameters(), strict=True):
+        for mine, other in zip(model.parameters(), full.parameters(), strict=True):
             assert_close(mine.full_tensor(), other, rtol=1e-4, atol=1e-5)
 
     ranks(4, body)
@@ -254,8 +254,8 @@ def test_state_dicts_and_checkpoints(ranks, tmp_path):
         model.load_state_dict(state)
         for name, value in model.state_dict().items():
             assert value.full_tensor().equal(saved[name])
-        whole = built()
-        state = whole.state_dict()
+        full = built()
+        state = full.state_dict()
         checkpoint.load(state, checkpoint_id=str(tmp_path))
         assert all(value.equal(saved[name]) for name, value in state.items())
 
@@ -273,9 +273,9 @@ def test_models_without_memory_get_it_piece_by_piece(ranks):
             and model[0].weight.to_local().shape == ((4, 5), (3, 5))[rank]
         )
         with tl.no_grad():
-            for parameter, whole in zip(model.parameters(), built().parameters(), strict=True):
+            for parameter, full in zip(model.parameters(), built().parameters(), strict=True):
                 parameter.copy_(
-                    dist.tensor.distribute_tensor(whole.detach(), parameter.device_mesh, parameter.placements)
+                    dist.tensor.distribute_tensor(full.detach(), parameter.device_mesh, parameter.placements)
                 )
         np.testing.assert_allclose(
             train(model, rank, 4), train(DistributedDataParallel(built()), rank, 4), rtol=1e-5
@@ -294,8 +294,8 @@ def test_methods_of_the_class(ranks):
         model.set_modules_to_forward_prefetch(layers[:2])
         layers[2].set_modules_to_backward_prefetch([layers[1], layers[0]])
         model.set_reshard_after_backward(False, recurse=True)
-        seen = []
-        layers[0].set_all_reduce_hook(lambda tensor: seen.append(tensor.numel()))
+        records = []
+        layers[0].set_all_reduce_hook(lambda tensor: records.append(tensor.numel()))
         layers[1].set_reduce_scatter_divide_factor(4.0)
         layers[0].set_unshard_in_backward(False)
         model.set_is_last_backward(True)
@@ -310,7 +310,7 @@ def test_methods_of_the_class(ranks):
         model.reshard()
         for index, (mine, other) in enumerate(zip(model.parameters(), replicas.parameters(), strict=True)):
             assert_close(mine.grad.full_tensor() * (2 if index in (2, 3) else 1), other.grad)
-        assert seen == [4 * 5 + 4]
+        assert records == [4 * 5 + 4]
 
         class Twice(nn.Linear):
             def twice(self, x):

@@ -198,14 +198,14 @@ def test_an_optimizer_on_the_owners(workers, kind):
             return None
         module = RemoteModule("worker1/cpu", there)
         steps = DistributedOptimizer(kind, module.remote_parameters(), lr=0.1)
-        found = []
+        matches = []
         for _ in range(4):
             with autograd.context() as context_id:
                 loss = (module(x) - 1).square().mean()
                 autograd.backward(context_id, [loss])
                 steps.step(context_id)
-                found.append(loss.item())
-        return found
+                matches.append(loss.item())
+        return matches
 
     assert workers(2, body)[0] == pytest.approx(losses, rel=1e-6)
 

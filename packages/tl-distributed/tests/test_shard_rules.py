@@ -156,8 +156,8 @@ def wrong_strategies(name, args, kwargs, count):
         except (RuntimeError, IndexError, TypeError) as error:
             wrong.append((name, strategy, error))
             continue
-        for i, (whole, placement) in enumerate(zip(wholes, strategy.results, strict=True)):
-            if not fits(whole, [part[i] for part in parts], placement):
+        for i, (full, placement) in enumerate(zip(wholes, strategy.results, strict=True)):
+            if not fits(full, [part[i] for part in parts], placement):
                 wrong.append((name, strategy))
     return derived, wrong
 
@@ -312,8 +312,8 @@ def outcome(name, args, kwargs, mesh, placement):
 
 @pytest.mark.filterwarnings("ignore")
 def test_recorded_calls_have_the_same_results_without_python(world, monkeypatch):
-    asked, call = [], dispatch.call
-    monkeypatch.setattr(dispatch, "call", lambda *args: asked.append(args[0]) or call(*args))
+    requests, call = [], dispatch.call
+    monkeypatch.setattr(dispatch, "call", lambda *args: requests.append(args[0]) or call(*args))
     mesh = init_device_mesh("cpu", (1,))
     different, without_python, total = [], 0, 0
     for name, args, kwargs in recorded():
@@ -323,10 +323,10 @@ def test_recorded_calls_have_the_same_results_without_python(world, monkeypatch)
         for placement in (Replicate(), Shard(0), Partial()):
             first = outcome(name, args, kwargs, mesh, placement)
             outcome(name, args, kwargs, mesh, placement)
-            asked.clear()
+            requests.clear()
             third = outcome(name, args, kwargs, mesh, placement)
             total += 1
-            without_python += not asked
+            without_python += not requests
             if third != first:
                 different.append((name, placement, first, third))
     assert not different, different[:3]

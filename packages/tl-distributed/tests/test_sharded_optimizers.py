@@ -61,7 +61,7 @@ def test_steps_of_whole_tensors(ranks, name):
                 values = steps(name, options, distribute)
                 assert values[0].placements == (placement,)
                 for value, reference in zip(values, references, strict=True):
-                    whole = value.full_tensor() if isinstance(value, DTensor) else value
-                    assert_close(whole, reference, rtol=1e-4, atol=1e-5)
+                    full = value.full_tensor() if isinstance(value, DTensor) else value
+                    assert_close(full, reference, rtol=1e-4, atol=1e-5)
 
     ranks(2, body)

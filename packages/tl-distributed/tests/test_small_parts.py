@@ -47,15 +47,15 @@ def test_containers_keep_their_types():
 
 
 def test_an_address_leads_to_the_store_or_to_the_default_route(monkeypatch):
-    asked = []
+    requests = []
     ways = {"store.example": "10.0.0.5", "192.0.2.1": "10.0.0.7"}
     monkeypatch.delenv("GLOO_SOCKET_IFNAME", raising=False)
-    monkeypatch.setattr(network, "_address_towards", lambda host: asked.append(host) or ways.get(host))
+    monkeypatch.setattr(network, "_address_towards", lambda host: requests.append(host) or ways.get(host))
     monkeypatch.setattr(network, "_host_of", lambda store: store)
-    assert network.own_address("store.example", False) == "10.0.0.5" and asked == ["store.example"]
-    assert network.own_address(None, False) == "10.0.0.7" and asked[1:] == ["192.0.2.1"]
-    assert network.own_address("unknown", False) == "10.0.0.7" and asked[2:] == ["unknown", "192.0.2.1"]
-    assert network.own_address("store.example", True) == "127.0.0.1" and len(asked) == 4
+    assert network.own_address("store.example", False) == "10.0.0.5" and requests == ["store.example"]
+    assert network.own_address(None, False) == "10.0.0.7" and requests[1:] == ["192.0.2.1"]
+    assert network.own_address("unknown", False) == "10.0.0.7" and requests[2:] == ["unknown", "192.0.2.1"]
+    assert network.own_address("store.example", True) == "127.0.0.1" and len(requests) == 4
     ways.clear()
     with pytest.raises(DistBackendError, match="GLOO_SOCKET_IFNAME"):
         network.own_address(None, False)
@@ -144,12 +144,12 @@ def test_the_traffic_of_a_group_that_is_alone():
         "all_to_all": (lambda g: g.all_to_all_single(tl.zeros(8), tl.zeros(8)), 3, 3 * (32 // 4), 2 * 32),
         "barrier": (lambda g: g.barrier(), 1, 0, 0),
     }
-    for name, (run, messages, sent, peak) in cases.items():
+    for name, (run, messages, message, peak) in cases.items():
         group = FakeGroup(GroupContext(1, 4))
         run(group)
         traffic = group.traffic
-        assert (traffic.messages, traffic.sent, traffic.peak) == (messages, sent, peak), name
-        assert traffic.calls == {name: 1} and traffic.of(name).sent == sent
+        assert (traffic.messages, traffic.sent, traffic.peak) == (messages, message, peak), name
+        assert traffic.calls == {name: 1} and traffic.of(name).sent == message
     receiver = FakeGroup(GroupContext(0, 4))
     receiver.broadcast(x, 1)
     receiver.reduce(x, 0, total)

@@ -84,9 +84,9 @@ def program():
 def test_another_program(program, start, times):
     """A client waits half a minute for a silent program, however short its timeout: a busy server is silent, too."""
     mail, silent = (b"220 mail\r\n", "is no store", LIMIT), (b"", "no answer within 30 s", 30)
-    for answer, said, limit in times((mail, silent), (mail,)):
+    for answer, text, limit in times((mail, silent), (mail,)):
         port = program(answer)
-        check_refused(start(port), port, said, limit)
+        check_refused(start(port), port, text, limit)
 
 
 def test_the_store_of_another_job(start):

@@ -85,11 +85,11 @@ PLACEMENTS = [Shard(0), Shard(1), Shard(2), Replicate()]
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_values_and_gradients(ranks, name):
     function = FUNCTIONS[name]
-    drawn = tl.Generator().manual_seed(2)
-    x = (tl.rand(4, 4, 6, generator=drawn, dtype=tl.float64) + 0.5).requires_grad_()
-    w = (tl.rand(6, 6, generator=drawn, dtype=tl.float64) + 0.5).requires_grad_()
+    sample = tl.Generator().manual_seed(2)
+    x = (tl.rand(4, 4, 6, generator=sample, dtype=tl.float64) + 0.5).requires_grad_()
+    w = (tl.rand(6, 6, generator=sample, dtype=tl.float64) + 0.5).requires_grad_()
     expected = function(x, w)
-    weights = tl.rand(expected.shape, generator=drawn, dtype=tl.float64)
+    weights = tl.rand(expected.shape, generator=sample, dtype=tl.float64)
     (expected * weights).sum().backward()
 
     def body(rank):
@@ -100,9 +100,9 @@ def test_values_and_gradients(ranks, name):
             pw = distribute_tensor(w.detach().clone().requires_grad_(), mesh, placed)
             result = function(px, pw)
             assert isinstance(result, DTensor) and result.shape == expected.shape, (first, second)
-            whole = result.full_tensor()
-            assert_close(whole, expected)
-            (whole * weights).sum().backward()
+            full = result.full_tensor()
+            assert_close(full, expected)
+            (full * weights).sum().backward()
             assert_close(px.grad.full_tensor(), x.grad)
             if w.grad is not None:
                 assert_close(pw.grad.full_tensor(), w.grad)

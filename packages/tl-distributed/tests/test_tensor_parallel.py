@@ -80,10 +80,10 @@ def sequence_plan():
 @pytest.mark.parametrize("count", [2, 4])
 def test_a_language_model_cut_along_sequence_heads_and_classes(ranks, count):
     ids = (tl.arange(16) * 7 % 11).reshape(2, 8)
-    whole = built(Language)
-    loss = F.cross_entropy(whole(ids).flatten(0, 1), ids.flatten())
+    full = built(Language)
+    loss = F.cross_entropy(full(ids).flatten(0, 1), ids.flatten())
     loss.backward()
-    expected = {name: parameter.grad for name, parameter in whole.named_parameters()}
+    expected = {name: parameter.grad for name, parameter in full.named_parameters()}
 
     def body(rank):
         model = parallelize_module(built(Language), dist.init_device_mesh("cpu", (count,)), sequence_plan())
@@ -106,7 +106,7 @@ def test_a_pair_of_layers_moves_one_sum(ranks, monkeypatch):
     for name in ("all_gather_into_tensor", "all_reduce", "all_to_all", "reduce_scatter"):
         original = getattr(redistribute.collectives, name)
         monkeypatch.setattr(redistribute.collectives, name, counted(moved, name, original))
-    whole = built(lambda: nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 5)))
+    full = built(lambda: nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 5)))
     x = tl.arange(12.0).reshape(2, 6)
 
     def body(rank):
@@ -116,7 +116,7 @@ def test_a_pair_of_layers_moves_one_sum(ranks, monkeypatch):
         dist.barrier()
         moved.clear()
         dist.barrier()
-        assert_close(model(x), whole(x))
+        assert_close(model(x), full(x))
         assert model[0](x).shape == (2, 4)
 
     ranks(2, body)

@@ -72,9 +72,9 @@ def test_rules_of_programs(ranks):
     def body(rank):
         mesh = dist.init_device_mesh("cpu", (2,))
         x = distribute_tensor(tl.arange(5.0), mesh, [Shard(0)])
-        whole = x.redistribute(placements=[Replicate()])
+        full = x.redistribute(placements=[Replicate()])
         if operator not in REGISTERED:
-            assert operator(whole, 2.0).placements == (Replicate(),)
+            assert operator(full, 2.0).placements == (Replicate(),)
             with pytest.raises(
                 NotImplementedError,
                 match=r"shards.double.default does not have a sharding strategy.*register_sharding",
@@ -245,15 +245,15 @@ def test_tables_of_pieces(ranks, capsys):
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("count", [2, 3])
 def test_attention_of_a_sequence_on_several_ranks(ranks, count, causal):
-    drawn = tl.Generator().manual_seed(1)
-    whole = [tl.randn(2, heads, 12, 8, generator=drawn) for heads in (4, 2, 2)]
-    leaves = [t.clone().requires_grad_() for t in whole]
+    sample = tl.Generator().manual_seed(1)
+    full = [tl.randn(2, heads, 12, 8, generator=sample) for heads in (4, 2, 2)]
+    leaves = [t.clone().requires_grad_() for t in full]
     expected = F.scaled_dot_product_attention(*leaves, is_causal=causal, enable_gqa=True)
     (expected * expected).sum().backward()
 
     def body(rank):
         mesh = dist.init_device_mesh("cpu", (count,))
-        buffers = [t.clone() for t in whole]
+        buffers = [t.clone() for t in full]
         with context_parallel(
             mesh, buffers=buffers, buffer_seq_dims=[2] * 3, no_restore_buffers={buffers[2]}
         ):
@@ -266,7 +266,7 @@ def test_attention_of_a_sequence_on_several_ranks(ranks, count, causal):
         results = context_parallel_unshard(mesh, [output.detach(), *[t.grad for t in own]], [2] * 4)
         for result, reference in zip(results, [expected.detach(), *[t.grad for t in leaves]], strict=True):
             assert_close(result, reference, rtol=1e-5, atol=2e-5)
-        assert buffers[0].equal(whole[0]) and buffers[2].shape[2] == 12 // count
+        assert buffers[0].equal(full[0]) and buffers[2].shape[2] == 12 // count
         with (
             pytest.raises(ValueError, match="same number of elements"),
             context_parallel(mesh, buffers=buffers),

@@ -41,17 +41,17 @@ def alone():
 
 
 def test_deadlines_come_in_their_order():
-    over, done = [], threading.Event()
+    over, finish = [], threading.Event()
 
     def expire(number, limit):
         over.append((number, limit))
         if len(over) == 3:
-            done.set()
+            finish.set()
 
     deadlines = Deadlines(expire)
     for number, limit in ((1, 0.06), (2, 0.02), (3, 0.04), (4, 60.0)):
         deadlines.add(number, limit)
-    assert done.wait(10)
+    assert finish.wait(10)
     deadlines.stop()
     assert over == [(2, 0.02), (3, 0.04), (1, 0.06)]
 
