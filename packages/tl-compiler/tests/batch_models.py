@@ -85,9 +85,9 @@ class Llama(nn.Module):
         mask = tl.full((length, start + length), float("-inf")).triu(start + 1)
         mask = mask[None, None, :, :].expand(ids.shape[0], 1, -1, -1)
         cache = []
-        for layer, held in zip(self.layers, past, strict=True):
-            x, kept = layer(x, (held[0], held[1]), mask)
-            cache.append(tl.stack(kept))
+        for layer, value in zip(self.layers, past, strict=True):
+            x, entry = layer(x, (value[0], value[1]), mask)
+            cache.append(tl.stack(entry))
         return self.head(self.norm(x)[:, -1:, :]), tl.stack(cache)
 
 
@@ -155,8 +155,8 @@ class Detector(nn.Module):
         )
         area = (high - low).prod(-1)
         shared = overlap / (area[:, :, None] + area[:, None] - overlap)
-        kept = (shared.triu(1) < 0.5).all(1)
-        return tl.where(kept, scores, 0.0), tl.cat((low, high), -1)
+        value = (shared.triu(1) < 0.5).all(1)
+        return tl.where(value, scores, 0.0), tl.cat((low, high), -1)
 
 
 class GraphNet(nn.Module):
@@ -171,8 +171,8 @@ class GraphNet(nn.Module):
         offset = tl.arange(batch)[:, None] * count
         flat = x.reshape(-1, 4)
         s, t = (source + offset).reshape(-1), (target + offset).reshape(-1)
-        sent = self.message(tl.cat((flat[s], flat[t]), -1)).relu()
-        total = tl.zeros_like(flat).index_add(0, t, sent)
+        message = self.message(tl.cat((flat[s], flat[t]), -1)).relu()
+        total = tl.zeros_like(flat).index_add(0, t, message)
         degree = tl.zeros(flat.shape[0]).scatter_add(0, t, tl.ones_like(t, dtype=tl.float32)).clamp(min=1)
         out = self.update(tl.cat((flat, total / degree[:, None]), -1))
         return out.view(batch, count, -1).mean(1)
@@ -188,10 +188,10 @@ class Experts(nn.Module):
 
     def forward(self, x: Any) -> Any:
         flat = x.view(-1, x.shape[-1])
-        values, chosen = self.router(flat).softmax(-1).topk(2, -1)
+        values, choice = self.router(flat).softmax(-1).topk(2, -1)
         values = values / values.sum(-1, keepdim=True)
-        share = tl.zeros(flat.shape[0], 4).scatter(1, chosen, values)
-        load = F.one_hot(chosen, 4).sum((0, 1)) / flat.shape[0]
+        share = tl.zeros(flat.shape[0], 4).scatter(1, choice, values)
+        load = F.one_hot(choice, 4).sum((0, 1)) / flat.shape[0]
         every = tl.einsum("td,edf->tef", flat, self.weights)
         return (every * share[:, :, None]).sum(1).view_as(x), load
 

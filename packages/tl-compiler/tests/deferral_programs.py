@@ -209,11 +209,11 @@ def differences(seed: int, compiled: Callable[..., Any], n_steps: int = 24) -> l
     writer = Writer(seed)
     steps = writer.program(n_steps)
     expected = run(steps, [_copy(x) for x in writer.inputs])
-    found = compiled(steps, [_copy(x) for x in writer.inputs])
-    if len(expected) != len(found):
-        return [f"{len(found)} values instead of {len(expected)}"]
+    copy = compiled(steps, [_copy(x) for x in writer.inputs])
+    if len(expected) != len(copy):
+        return [f"{len(copy)} values instead of {len(expected)}"]
     return [
-        text for i, pair in enumerate(zip(expected, found, strict=True)) if (text := _difference(i, *pair))
+        text for i, pair in enumerate(zip(expected, copy, strict=True)) if (text := _difference(i, *pair))
     ]
 
 
@@ -238,11 +238,11 @@ def gradient_differences(
         return [_copy(x).requires_grad_() for x in inputs]
 
     expected = run_gradients(steps, leaves())
-    found = compiled(steps, leaves()) if inside else run_gradients(steps, leaves(), compiled)
-    if len(expected) != len(found):
-        return [f"{len(found)} values instead of {len(expected)}"]
+    result = compiled(steps, leaves()) if inside else run_gradients(steps, leaves(), compiled)
+    if len(expected) != len(result):
+        return [f"{len(result)} values instead of {len(expected)}"]
     return [
-        text for i, pair in enumerate(zip(expected, found, strict=True)) if (text := _difference(i, *pair))
+        text for i, pair in enumerate(zip(expected, result, strict=True)) if (text := _difference(i, *pair))
     ]
 
 

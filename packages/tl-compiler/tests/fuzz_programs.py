@@ -86,14 +86,14 @@ def load(data: bytes) -> Any:
 # ---- forgery
 def _holders(tree: Any) -> list[tuple[Any, Any]]:
     """Each place of a tree: what holds it, and its key or index."""
-    found, stack = [], [tree]
+    matches, stack = [], [tree]
     while stack:
         at = stack.pop()
         keys = list(at) if isinstance(at, dict) else range(len(at)) if isinstance(at, list) else ()
         for key in keys:
-            found.append((at, key))
+            matches.append((at, key))
             stack.append(at[key])
-    return found
+    return matches
 
 
 def _other_value(value: Any, holders: list[tuple[Any, Any]], rng: random.Random) -> Any:

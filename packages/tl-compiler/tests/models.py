@@ -417,8 +417,8 @@ class PointNet(nn.Module):
 
     def forward(self, points):
         centered = points - points.mean(1, keepdim=True)
-        found, _ = self.local(centered.transpose(2, 1)).max(dim=2)
-        return self.out(found)
+        result, _ = self.local(centered.transpose(2, 1)).max(dim=2)
+        return self.out(result)
 
 
 class Fourier(nn.Module):

@@ -36,9 +36,9 @@ def suggested(error: UserError, name: str = "b") -> Any:
     for other, value in lines.items():
         if other != name:
             scope[other] = eval(value, dict(scope))
-    found = lines[name]
+    result = lines[name]
     scope.setdefault(f"_{name}", Dim(f"_{name}", min=2, max=1 << 20))
-    return eval(found, scope)
+    return eval(result, scope)
 
 
 def in_range(dim: Any, sizes: Sequence[int]) -> list[int]:
@@ -72,7 +72,7 @@ def check(
         `right`, or the range in which it is.
     """
     dim: Any = Dim("b", min=least)
-    said = "right"
+    text = "right"
     module = Program(function)
     try:
         function(*inputs(example))
@@ -84,7 +84,7 @@ def check(
             break
         except UserError as error:
             dim = suggested(error)
-            said = (
+            text = (
                 str(dim)
                 if isinstance(dim, int)
                 else f"[{getattr(dim, 'min', '?')}, {getattr(dim, 'max', '?')}]"
@@ -97,15 +97,15 @@ def check(
         raise AssertionError("no suggestion is one that exports")
     run = program.module()
     for size in in_range(dim, [*range(least, 13), *FAR]):
-        given = inputs(size)
+        argument = inputs(size)
         try:
-            want = function(*given)
+            want = function(*argument)
         except (RuntimeError, IndexError, ValueError) as error:
-            if may_raise and _raises(run, given):
+            if may_raise and _raises(run, argument):
                 continue
             raise AssertionError(f"size {size} is in the range, and raises: {error}") from error
-        same(run(*given), want, f"at {size}, exported at {example}")
-    return said
+        same(run(*argument), want, f"at {size}, exported at {example}")
+    return text
 
 
 def _raises(run: Callable[..., Any], inputs: tuple[Any, ...]) -> bool:

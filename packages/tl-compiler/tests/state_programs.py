@@ -462,24 +462,24 @@ class Program:
         module = sys.modules["random_program"] = types.ModuleType("random_program")
         space = vars(module)
         space.update({"tl": tl, "nn": nn, "log": log, "print": _printer(log)})
-        seen: list[Any] = []
+        records: list[Any] = []
         try:
             exec(compile(self.text, "<program>", "exec"), space)
             space["f"] = wrap(space["f"])
             for call, changes, backward in zip(self.calls, self.changes, self.backward, strict=True):
                 args = eval(call, space)
-                seen.append(_outcome(space["f"], args, backward))
-                seen.append(_snapshot((args, _state(space), list(log))))
+                records.append(_outcome(space["f"], args, backward))
+                records.append(_snapshot((args, _state(space), list(log))))
                 for change in changes:
                     try:
                         exec(change, space)
                     except Exception as error:  # as much part of what is compared as a result
-                        seen.append(f"{type(error).__name__}: {error}")
+                        records.append(f"{type(error).__name__}: {error}")
         finally:
             tl.set_default_dtype(tl.float32)
             tl.set_grad_enabled(True)
             sys.modules.pop("random_program", None)
-        return seen
+        return records
 
 
 def _printer(log: list[str]) -> Any:

@@ -89,9 +89,9 @@ def test_results_and_gradients(name, partition):
     tl.manual_seed(0)
     inputs = [tl.randn(s, requires_grad=i == 0 or len(s) < 3) for i, s in enumerate(shapes)]
     compiler = Compiler()
-    made = aot_function(f, compiler, partition_fn=partition)
+    output = aot_function(f, compiler, partition_fn=partition)
     for _ in range(2):
-        result, expected = gradients(made, inputs), gradients(f, inputs)
+        result, expected = gradients(output, inputs), gradients(f, inputs)
         same(result[0], expected[0])
         same(result[1], expected[1])
     assert len(compiler.graphs) == 2
@@ -113,12 +113,12 @@ def test_a_minimal_cut_keeps_less():
     def f(x):
         return (x.sin().exp().cos() * x).tanh()
 
-    kept = {}
+    values = {}
     for partition in PARTITIONS:
         compiler = Compiler()
         aot_function(f, compiler, partition_fn=partition)(tl.ones(8, requires_grad=True)).sum().backward()
-        kept[partition] = len(compiler.examples[1]) - 1
-    assert kept[min_cut_rematerialization_partition] == 1 < kept[default_partition]
+        values[partition] = len(compiler.examples[1]) - 1
+    assert values[min_cut_rematerialization_partition] == 1 < values[default_partition]
 
 
 def test_random_and_dear_operators_do_not_run_again():
@@ -137,8 +137,8 @@ def test_a_graph_for_each_kind_of_argument():
     compiler = Compiler()
     f = aot_function(lambda x, n: x * n, compiler)
     x = tl.ones(2, requires_grad=True)
-    for given in ((x, 2), (x, 2), (x, 3), (x.detach(), 2), (tl.ones(3), 2)):
-        assert tl.equal(f(*given), given[0] * given[1])
+    for argument in ((x, 2), (x, 2), (x, 3), (x.detach(), 2), (tl.ones(3), 2)):
+        assert tl.equal(f(*argument), argument[0] * argument[1])
     with tl.no_grad():
         f(x, 2)
     assert compiler.names[2].startswith("model__inference") and len(compiler.graphs) == 5

@@ -61,10 +61,10 @@ def test_attributes_buffers_and_classes():
 
 
 def test_containers_of_the_program_and_of_the_arguments():
-    kept, table, queue, names = [], {"a": 1}, collections.deque(maxlen=2), set()
+    values, table, queue, names = [], {"a": 1}, collections.deque(maxlen=2), set()
 
     def f(x, items):
-        kept[:] = [x + 1]
+        values[:] = [x + 1]
         table["b"] = x.shape
         table.pop("a", None)
         queue.appendleft(3)
@@ -74,7 +74,7 @@ def test_containers_of_the_program_and_of_the_arguments():
 
     items = [tl.zeros(1)]
     results, _ = compiled_once(f, (tl.ones(2), items))
-    assert results[0] is items and len(items) == 2 and kept[0].tolist() == [2.0, 2.0]
+    assert results[0] is items and len(items) == 2 and values[0].tolist() == [2.0, 2.0]
     assert table == {"b": (2,)} and list(queue) == [3] and names == {"f"}
 
 
@@ -148,24 +148,24 @@ def test_what_can_not_be_built_again():
 
 
 def test_a_call_that_raises_leaves_no_change_of_the_capture():
-    kept = []
+    values = []
 
     def f(x):
-        kept.append(x)
+        values.append(x)
         raise ValueError("no")
 
     compiled = compiler.compile(f, backend="eager")
     with pytest.raises(ValueError, match="no"):
         compiled(tl.ones(2))
-    assert len(kept) == 1
+    assert len(values) == 1
 
 
 def test_a_function_that_changes_its_own_guards_runs_eagerly_after_some_graphs():
-    counter, kept = CompileCounter(), []
+    counter, values = CompileCounter(), []
 
     def f(x):
-        kept.append(1)
-        return x + len(kept)
+        values.append(1)
+        return x + len(values)
 
     compiled = compiler.compile(f, backend=counter)
     assert [compiled(tl.zeros(1)).item() for _ in range(6)] == [1, 2, 3, 4, 5, 6]

@@ -44,15 +44,15 @@ def assert_same(a, b):
 @pytest.mark.parametrize("name", compile_programs.PROGRAMS)
 def test_programs(name):
     program, graphs = compile_programs.PROGRAMS[name]
-    given = []
+    arguments = []
 
     def backend(graph, examples):
-        given.append(graph)
+        arguments.append(graph)
         return graph.forward
 
     expected = run(program, lambda f: f)
-    found = run(program, lambda f: compiler.compile(f, backend=backend))
-    assert_same(expected[0], found[0])
-    assert expected[1] == found[1]
+    result = run(program, lambda f: compiler.compile(f, backend=backend))
+    assert_same(expected[0], result[0])
+    assert expected[1] == result[1]
     if graphs is not None:
-        assert len(given) == graphs
+        assert len(arguments) == graphs

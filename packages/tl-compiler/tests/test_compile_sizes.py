@@ -246,9 +246,9 @@ def test_guards_of_an_environment(name):
     context = StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC, DimDynamic.STATIC])
     fake = mode.from_tensor(rows(8), symbolic_context=context)
     graph = make_fx(PROGRAMS[name], tracing_mode="symbolic", pre_dispatch=True)(fake)
-    held = 0
+    value = 0
     for n in (2, 3, 5, 6, 7, 8, 9, 12, 16, 31, 64):
         if env.evaluate_guards_for_args([fake], [rows(n)]):
             same(graph(rows(n)), PROGRAMS[name](rows(n)), f"{name} at {n}")
-            held += 1
-    assert held >= 2
+            value += 1
+    assert value >= 2

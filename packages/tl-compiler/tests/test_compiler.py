@@ -93,9 +93,9 @@ def test_decorators(quiet):
 def test_a_backend_that_is_not_there_is_named_once():
     with pytest.warns(
         UserWarning, match=r"tl\.compile: there is no backend 'tvm'; tl's own compiles"
-    ) as said:
+    ) as text:
         assert compiler.compile(double, backend="tvm")(1) == 2
-    assert said[0].filename == __file__
+    assert text[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         compiler.compile(double)(1)
@@ -135,10 +135,10 @@ def test_parameters_are_inputs_and_get_gradients():
     f = compiler.compile(model, backend=backend)
     x = tl.randn(4, 3)
     f(x).square().sum().backward()
-    found = model.weight.grad.clone()
+    clone = model.weight.grad.clone()
     model.zero_grad()
     model(x).square().sum().backward()
-    assert tl.equal(found, model.weight.grad)
+    assert tl.equal(clone, model.weight.grad)
     assert [type(t) for t in backend.examples[0]] == [tl.Tensor, tl_nn.Parameter, tl_nn.Parameter]
 
 
@@ -328,8 +328,8 @@ def test_what_exports_is_compiling():
 
     class Model(tl_nn.Module):
         def forward(self, x):
-            told = compiler.is_compiling(), compiler.is_exporting(), compiler.is_dynamo_compiling()
-            return x + 1 if told == (True, True, False) else x
+            messages = compiler.is_compiling(), compiler.is_exporting(), compiler.is_dynamo_compiling()
+            return x + 1 if messages == (True, True, False) else x
 
     assert export(Model(), (tl.ones(1),)).module()(tl.ones(1)).item() == 2
 
@@ -532,17 +532,17 @@ class Net(tl_nn.Module):
 
 def test_compiled_modules_answer_for_the_module():
     model, backend = Net(), Backend()
-    made = compiler.compile(model, backend=backend)
-    assert isinstance(made, dynamo.OptimizedModule) and made._orig_mod is model
-    assert (made.factor, made.other()) == (1.0, "other")
-    made.factor = 3.0
-    assert model.factor == 3.0 and next(iter(made.state_dict())) == "_orig_mod.linear.weight"
+    result = compiler.compile(model, backend=backend)
+    assert isinstance(result, dynamo.OptimizedModule) and result._orig_mod is model
+    assert (result.factor, result.other()) == (1.0, "other")
+    result.factor = 3.0
+    assert model.factor == 3.0 and next(iter(result.state_dict())) == "_orig_mod.linear.weight"
     x = tl.randn(3, 2)
-    assert tl.equal(made(x), model(x)) and len(backend.graphs) == 1
-    made.eval()
+    assert tl.equal(result(x), model(x)) and len(backend.graphs) == 1
+    result.eval()
     assert not model.training
-    assert compiler.compile(made, backend=backend)._orig_mod is model
-    for copied in (copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+    assert compiler.compile(result, backend=backend)._orig_mod is model
+    for copied in (copy.deepcopy(result), pickle.loads(pickle.dumps(result))):
         assert tl.equal(copied(x), model(x))
 
 
@@ -634,14 +634,14 @@ def test_finalizers_of_garbage_do_not_stop_a_capture():
         def __del__(self):
             freed.append(1)
 
-    freed, kept, n = [], None, 20_000
+    freed, value, n = [], None, 20_000
     gc.collect()
     Cyclic()
     with Watch(set(), {}):
         while n:  # enough objects for a collection, without a call
-            kept, n = [kept], n - 1
+            value, n = [value], n - 1
         freed_inside = [*freed]
     assert gc.isenabled() and not freed_inside
-    del kept
+    del value
     gc.collect()
     assert freed

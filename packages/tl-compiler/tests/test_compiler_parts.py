@@ -67,9 +67,9 @@ def test_an_explanation_counts_graphs_and_breaks():
 
 def test_a_stance_is_set_for_a_function():
     forced = stance.Stance("force_eager")
-    seen = []
-    stance.run_in(forced, lambda: seen.append(stance.current()))()
-    assert seen == [forced] and stance.current() == stance.Stance("default", None)
+    records = []
+    stance.run_in(forced, lambda: records.append(stance.current()))()
+    assert records == [forced] and stance.current() == stance.Stance("default", None)
     with pytest.raises(ValueError, match="inside"):
         stance.run_in(forced, lambda: (_ for _ in ()).throw(ValueError("inside")).send(None))()
     assert stance.current().name == "default"
@@ -301,11 +301,11 @@ def test_programs_are_written_read_and_decomposed(tmp_path):
     assert tl.equal(again.module()(x), program.module()(x)) and files["note"] in ("text", b"text")
     plain = decompose_program(program, {})
     assert tl.equal(plain.module()(x), tl.tensor([3.0 + 2, 0.0 + 2]))  # the second call of the same buffer
-    graph, copies, written = functional_graph(program.graph)
+    graph, copies, content = functional_graph(program.graph)
     targets = [n.target for n in graph.nodes if n.op == "call_function"]
     assert not any(schemas.schema_of(t).writes for t in targets if hasattr(t, "_schema"))
-    assert [n.name for n in written] == ["b_count"]
-    assert {*written} <= {*copies}
+    assert [n.name for n in content] == ["b_count"]
+    assert {*content} <= {*copies}
     inlined = without_regions(program.graph_module)
     assert aten.neg.default in [n.target for n in inlined.graph.nodes]
     assert without_regions(inlined) is inlined
@@ -332,16 +332,16 @@ def test_origins_follow_a_second_recording():
         def __init__(self):
             self.inherited = {}
 
-    seen = []
+    records = []
 
     class Run(FollowedRun):
         def call_function(self, target, args, kwargs):
-            seen.append(dict(self.recorder.inherited))
+            records.append(dict(self.recorder.inherited))
             return super().call_function(target, args, kwargs)
 
     recorder = Recorder()
     assert Run(fx.GraphModule(nn.Module(), graph), recorder).run(2) == 3
-    assert seen == [meta] and recorder.inherited == {}
+    assert records == [meta] and recorder.inherited == {}
 
 
 # ---- graph modules
@@ -439,12 +439,12 @@ def test_the_files_of_a_package_are_a_tree(tmp_path):
         "─── package", "    ├── a", "    │   ├── c", "    │   │   └── y.py", "    │   └── x.py", "    └── b.txt",
     ]  # fmt: skip
     with PackageExporter(tmp_path / "p.pt") as exporter:
-        seen = []
-        exporter.register_extern_hook(lambda exporter, name: seen.append(name))
-        exporter.register_extern_hook(lambda exporter, name: seen.append("removed")).remove()
+        records = []
+        exporter.register_extern_hook(lambda exporter, name: records.append(name))
+        exporter.register_extern_hook(lambda exporter, name: records.append("removed")).remove()
         exporter.extern("math")
         exporter.save_source_string("model", "import math\n")
-    assert seen == ["math"] and RemovableDict({1: print}) == {1: print}
+    assert records == ["math"] and RemovableDict({1: print}) == {1: print}
     assert isinstance(PackageImporter(tmp_path / "p.pt").file_structure(), Directory)
     assert repr(PackagingErrorReason.DENIED) == "<PackagingErrorReason.DENIED>"
 

@@ -100,10 +100,10 @@ def test_copies_are_differentiated_and_batched(name):
     packet, overload = name.split(".")
     operator = getattr(getattr(tl.ops.aten, packet), overload)
     (call,) = [n for n in make_fx(copied)(value).graph.nodes if n.target is operator]
-    others = call.args[1:]
+    rest = call.args[1:]
     rows = tl.stack([value, value * 2, value + 1])
-    batch = tl.pytree.tree_leaves(func.vmap(lambda v: operator(v, *others, **call.kwargs))(rows))
-    loop = [tl.pytree.tree_leaves(operator(v, *others, **call.kwargs)) for v in rows]
+    batch = tl.pytree.tree_leaves(func.vmap(lambda v: operator(v, *rest, **call.kwargs))(rows))
+    loop = [tl.pytree.tree_leaves(operator(v, *rest, **call.kwargs)) for v in rows]
     for actual, expected in zip(batch, zip(*loop, strict=True), strict=True):
         assert tl.equal(actual, tl.stack(list(expected)))
 

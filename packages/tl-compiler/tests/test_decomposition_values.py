@@ -66,8 +66,8 @@ def test_norms_of_vectors(order, dim, axis):
     result = reductions.vector_norm(tl.tensor(X), order, dim)
     flat = X.reshape(-1) if axis is None else X
     close(result, np.linalg.norm(flat, order, axis=axis))
-    kept = reductions.vector_norm(tl.tensor(X), order, dim, True)
-    assert kept.ndim == 2
+    value = reductions.vector_norm(tl.tensor(X), order, dim, True)
+    assert value.ndim == 2
     assert reductions.vector_norm(tl.tensor(X), order, dim, dtype=tl.float32) is NotImplemented
 
 

@@ -155,9 +155,9 @@ CASES = [
 @pytest.mark.parametrize("op, args, kwargs", CASES, ids=lambda x: str(x) if "aten" in str(x) else "")
 def test_decompositions_are_the_operators(op, args, kwargs):
     function = decompositions.core_decompositions()[op]
-    expected, found = op(*args, **kwargs), function(*args, **kwargs)
-    assert found is not NotImplemented
-    assert_close(found, expected, equal_nan=True, check_stride=False)
+    expected, result = op(*args, **kwargs), function(*args, **kwargs)
+    assert result is not NotImplemented
+    assert_close(result, expected, equal_nan=True, check_stride=False)
 
 
 UNTESTED = {
@@ -199,19 +199,19 @@ def test_programs_are_in_core_operators(dynamic):
     tl.manual_seed(0)
     x, y = tl.randn(4, 3, 8, 8), tl.randn(7 if dynamic else 4, 3, 8, 8)
     sizes = {"x": {0: export.Dim("batch", min=2, max=64)}} if dynamic else None
-    whole = export.export(Wide().eval(), (x,), dynamic_shapes=sizes)
-    parts = whole.run_decompositions()
+    full = export.export(Wide().eval(), (x,), dynamic_shapes=sizes)
+    parts = full.run_decompositions()
     targets = {n.target for n in parts.graph.nodes if n.op == "call_function"}
     left = {str(t) for t in targets if Tag.core not in getattr(t, "tags", ())}
     assert {t for t in left if not t.startswith("<built-in function")} <= {"aten.sym_size.int"}
-    assert_close(parts.module()(y), whole.module()(y))
+    assert_close(parts.module()(y), full.module()(y))
 
 
 def test_what_is_deleted_from_the_table_stays_whole():
-    whole = export.export(Wide().eval(), (tl.ones(2, 3, 8, 8),))
+    full = export.export(Wide().eval(), (tl.ones(2, 3, 8, 8),))
     table = export.default_decompositions()
     del table[aten.silu.default]
-    targets = {str(n.target) for n in whole.run_decompositions(table).graph.nodes}
+    targets = {str(n.target) for n in full.run_decompositions(table).graph.nodes}
     assert "aten.silu.default" in targets and "aten.layer_norm.default" not in targets
 
 
@@ -241,13 +241,13 @@ def test_batch_norm_is_the_core_operator(training):
     assert f"aten._native_batch_norm_legit_{suffix}.default" in names
     assert not any(name.startswith(("aten.batch_norm", "aten.native_batch_norm")) for name in names)
     other = copy.deepcopy(module)
-    made = program.module()
+    result = program.module()
     for rows in (4, 7):
         x = tl.rand(rows, 3, 5)
-        assert tl.allclose(made(x), other(x))
+        assert tl.allclose(result(x), other(x))
     assert (
-        tl.allclose(made.running_mean, other.running_mean)
-        and made.num_batches_tracked == other.num_batches_tracked
+        tl.allclose(result.running_mean, other.running_mean)
+        and result.num_batches_tracked == other.num_batches_tracked
     )
 
 

@@ -61,12 +61,12 @@ def test_random_programs_compute_the_same_bits(level, threads):
 def test_random_programs_have_the_same_gradients(inside):
     run = compiled(deferral_programs.run_gradients if inside else deferral_programs.run_loss)
     count = int(os.environ.get("TL_DEFERRAL_PROGRAMS", "120"))
-    found = {
+    matches = {
         s: text
         for s in range(10_000, 10_000 + count)
         if (text := deferral_programs.gradient_differences(s, run, inside))
     }
-    assert found == {}
+    assert matches == {}
 
 
 def arithmetic(np_or_tc, x, y, z):
@@ -150,16 +150,16 @@ def test_the_last_elements_of_a_tile_fall_on_no_other_buffer(level):
 
     def program(x, y):  # a condition has smaller elements, and its buffer is free when `root` needs one
         larger, root = tc.where(x > y, x, y), tc.sqrt(x)
-        whole = x.to(tc.int64)
-        return tc.rsqrt(root), root * y, tc.fmod(larger, whole), whole
+        full = x.to(tc.int64)
+        return tc.rsqrt(root), root * y, tc.fmod(larger, full), full
 
     y = np.ones((1, 601), "float32")
-    found = compiled(program)(tc.tensor(a), tc.tensor(y))
+    match = compiled(program)(tc.tensor(a), tc.tensor(y))
     root = np.sqrt(a)
-    whole = a.astype("int64")
+    full = a.astype("int64")
     for result, expected in zip(
-        found,
-        (1 / np.sqrt(root), root, np.fmod(np.maximum(a, 1), whole.astype("float32")), whole),
+        match,
+        (1 / np.sqrt(root), root, np.fmod(np.maximum(a, 1), full.astype("float32")), full),
         strict=True,
     ):
         np.testing.assert_array_equal(result.numpy(), expected)
@@ -180,9 +180,9 @@ def test_norms_and_softmax_of_rows_are_one_pass():
          a.max(-1) * 2 + a.argmax(-1), 5),
     ]  # fmt: skip
     for function, expected, operators in cases:
-        found, counts = counted(function, x)
-        np.testing.assert_allclose(found.numpy(), expected, rtol=3e-5, atol=3e-5)
-        assert tc.equal(found, function(x))
+        result, counts = counted(function, x)
+        np.testing.assert_allclose(result.numpy(), expected, rtol=3e-5, atol=3e-5)
+        assert tc.equal(result, function(x))
         assert (counts["operators"], counts["batches"], counts["groups"]) == (operators, 1, 1)
 
 
@@ -407,35 +407,35 @@ def test_errors_are_raised_at_their_line(x):
 
 def test_errors_that_depend_on_values_are_raised_at_their_line():
     t = tc.arange(4096)
-    seen = []
+    records = []
 
     def program(t):
         try:
             return t // (t * 0)
         except RuntimeError as error:
-            seen.append(str(error))
+            records.append(str(error))
             return t + 1
 
     assert compiled(program)(t)[0] == 1
-    assert seen == ["ZeroDivisionError"]
+    assert records == ["ZeroDivisionError"]
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_what_waits_outlives_an_exception(x, error):
-    held = []
+    values = []
 
     def program(t):
-        held.append(t * 2)
-        held.append(held[0] + 1)
+        values.append(t * 2)
+        values.append(values[0] + 1)
         if error is KeyboardInterrupt:
             signal.raise_signal(signal.SIGINT)
         raise error("stop")
 
     with pytest.raises(error):
         compiled(program)(x)
-    np.testing.assert_array_equal(held[1].numpy(), x.numpy() * 2 + 1)
+    np.testing.assert_array_equal(values[1].numpy(), x.numpy() * 2 + 1)
     assert counted(lambda t: t * 2, x.clone())[1]["operators"] == 1
-    assert tc.equal(x * 2, held[0])
+    assert tc.equal(x * 2, values[0])
 
 
 def test_threads_meet_what_waits(x):
@@ -509,8 +509,8 @@ print(float(held[0][-1]))
 
 
 def test_results_that_do_not_fit_wait_on():
-    done = subprocess.run([sys.executable, "-c", SCARCE], capture_output=True, text=True, timeout=300)
-    assert done.stdout.split() == ["True", "2.0"], done.stderr
+    process = subprocess.run([sys.executable, "-c", SCARCE], capture_output=True, text=True, timeout=300)
+    assert process.stdout.split() == ["True", "2.0"], process.stderr
 
 
 # ---- gradients

@@ -30,10 +30,10 @@ def test_exported_graphs_compute_what_the_module_does(options):
 
 
 def test_operators_are_taken_apart_unless_they_stay_whole():
-    whole, _ = dynamo.export(Net(), aten_graph=True, pre_dispatch=True)(tl.randn(4, 3))
+    full, _ = dynamo.export(Net(), aten_graph=True, pre_dispatch=True)(tl.randn(4, 3))
     apart, _ = dynamo.export(Net(), aten_graph=True, decomposition_table=None)(tl.randn(4, 3))
-    assert tl.ops.aten.linear.default in [n.target for n in whole.graph.nodes]
-    assert get_source_partitions(whole.graph, ["linear"])["linear"][0].nodes
+    assert tl.ops.aten.linear.default in [n.target for n in full.graph.nodes]
+    assert get_source_partitions(full.graph, ["linear"])["linear"][0].nodes
     table = {tl.ops.aten.relu.default: lambda x: x.clamp(min=0)}
     replaced, _ = dynamo.export(Net(), aten_graph=True, decomposition_table=table)(tl.randn(4, 3))
     assert tl.ops.aten.relu.default in [n.target for n in apart.graph.nodes]
@@ -62,9 +62,9 @@ def test_tests_with_attributes_patched():
         def test_on(self):
             return Settings.on
 
-    made = make_test_cls_with_patches(Tests, "Patched", "_on", (Settings, "on", True))
-    assert made.__name__ == "PatchedTests"
-    assert made().test_on_on()
+    result = make_test_cls_with_patches(Tests, "Patched", "_on", (Settings, "on", True))
+    assert result.__name__ == "PatchedTests"
+    assert result().test_on_on()
     assert not Tests().test_on()
 
 
@@ -93,12 +93,12 @@ class _Twice(tl_nn.Module):
 
 def test_nodes_say_which_function_or_layer_they_come_from():
     graph = dynamo.export(_Twice(), aten_graph=True)(tl.ones(2, 3)).graph_module.graph
-    found = get_source_partitions(graph, [tl_nn.Linear, tl_nn.ReLU, functional.linear, functional.relu])
-    assert {source: len(parts) for source, parts in found.items()} == {
+    result = get_source_partitions(graph, [tl_nn.Linear, tl_nn.ReLU, functional.linear, functional.relu])
+    assert {source: len(parts) for source, parts in result.items()} == {
         tl_nn.Linear: 3, tl_nn.ReLU: 1, functional.linear: 1, functional.relu: 1,
     }  # fmt: skip
     names = [node.meta["source_fn_stack"][-1][0] for node in graph.nodes if "source_fn_stack" in node.meta]
     assert list(dict.fromkeys(names)) == ["first", "first_1", "act", "second", "t", "linear", "relu"]
-    last = found[tl_nn.Linear][2]
-    assert check_subgraphs_connected(found[tl_nn.ReLU][0], last)
-    assert not check_subgraphs_connected(found[tl_nn.Linear][0], last)
+    last = result[tl_nn.Linear][2]
+    assert check_subgraphs_connected(result[tl_nn.ReLU][0], last)
+    assert not check_subgraphs_connected(result[tl_nn.Linear][0], last)

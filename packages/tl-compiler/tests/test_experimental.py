@@ -117,14 +117,14 @@ def test_types_are_checked_through_a_model():
     model = nn.Sequential(
         nn.Conv2d(3, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.BatchNorm2d(6), nn.AdaptiveAvgPool2d((2, 3))
     )
-    made = fx.symbolic_trace(lambda x: tl.add(tl.flatten(x, 1), 1))
-    next(iter(made.graph.nodes)).type = TensorType((Dyn, 6, 2, 3))
+    result = fx.symbolic_trace(lambda x: tl.add(tl.flatten(x, 1), 1))
+    next(iter(result.graph.nodes)).type = TensorType((Dyn, 6, 2, 3))
     made2 = fx.symbolic_trace(model)
     next(iter(made2.graph.nodes)).type = TensorType((Dyn, 3, 32, 20))
     assert GraphTypeChecker({}, made2).type_check()
     assert made2.graph.output_node().type == TensorType((Dyn, 6, 2, 3))
-    assert GraphTypeChecker({}, made).type_check()
-    assert made.graph.output_node().type == TensorType((Dyn, 36))
+    assert GraphTypeChecker({}, result).type_check()
+    assert result.graph.output_node().type == TensorType((Dyn, 36))
     next(iter(made2.graph.nodes)).type = TensorType((1, 4, 32, 20))
     with pytest.raises(TypeError, match="Conv2d"):
         GraphTypeChecker({}, made2).type_check()
@@ -134,17 +134,17 @@ def test_types_are_checked_through_a_model():
 
 def test_sizes_that_have_to_be_the_same_get_one_name():
     assert broadcast_types(TensorType((2, 1)), TensorType((3,))) == (TensorType((2, 3)),) * 2
-    made = fx.symbolic_trace(lambda x: tl.flatten(x, 1, 2))
-    next(iter(made.graph.nodes)).type = TensorType((Dyn, 2, 3, Dyn))
-    GraphTypeChecker({}, made).type_check()
-    refine = Refine(made)
+    output = fx.symbolic_trace(lambda x: tl.flatten(x, 1, 2))
+    next(iter(output.graph.nodes)).type = TensorType((Dyn, 2, 3, Dyn))
+    GraphTypeChecker({}, output).type_check()
+    refine = Refine(output)
     refine.refine()
-    found = unify_eq(refine.constraints)
-    assert len(refine.constraints) == len(found) == 2
+    result = unify_eq(refine.constraints)
+    assert len(refine.constraints) == len(result) == 2
     assert Equality(1, 2) != Equality(1, 3)
     sympy = pytest.importorskip("sympy")
-    infer_symbolic_types(made)
-    kinds = [node.type for node in made.graph.nodes]
+    infer_symbolic_types(output)
+    kinds = [node.type for node in output.graph.nodes]
     assert kinds[0].__args__[0] == kinds[1].__args__[0]
     assert isinstance(kinds[0].__args__[0], sympy.Symbol)
 
@@ -161,13 +161,13 @@ class Checked(nn.Module):
 
 def test_asserts_are_recorded():
     tracer = RewritingTracer()
-    made = fx.GraphModule(
+    result = fx.GraphModule(
         tracer.root if hasattr(tracer, "root") and tracer.root else nn.Module(), tracer.trace(Checked())
     )
-    assert made(tl.ones(1, 2)).item() == 2.0
-    assert made.graph.find_nodes(op="call_method", target="sum")[0].type is int
+    assert result(tl.ones(1, 2)).item() == 2.0
+    assert result.graph.find_nodes(op="call_method", target="sum")[0].type is int
     with pytest.raises(AssertionError, match="two dimensions"):
-        made(tl.ones(3))
+        result(tl.ones(3))
     with pytest.raises(RuntimeError, match="already had a type"):
         fx.symbolic_trace(lambda x: annotate(annotate(x.neg(), int), float))
 
@@ -191,8 +191,8 @@ def test_constants_are_folded():
     assert not any(node.target in (operator.add,) and "exp" in str(node.args) for node in folded.graph.nodes)
     assert sum(node.op == "get_attr" for node in folded.graph.nodes) == 2
     assert any(node.target is tl.rand_like for node in folded.graph.nodes)
-    kept = const_fold.split_const_subgraphs(model, skip_folding_node_fn=lambda node: True)
-    assert kept.const_subgraph_module is None
+    value = const_fold.split_const_subgraphs(model, skip_folding_node_fn=lambda node: True)
+    assert value.const_subgraph_module is None
     with pytest.raises(AssertionError, match="already"):
         folded.run_folding()
 
@@ -201,22 +201,22 @@ def test_products_are_merged():
     def f(x, y, w):
         return tl.matmul(x, w).sum() + tl.matmul(y, w).sum()
 
-    made = merge_matmul(f)
+    result = merge_matmul(f)
     x, y, w = tl.rand(2, 3), tl.rand(4, 3), tl.rand(3, 5)
-    assert tl.allclose(made(x, y, w), f(x, y, w))
-    assert sum(node.target is tl.matmul for node in made.graph.nodes) == 1
-    again = fx.symbolic_trace(made)  # the parts of the product are a value as others
+    assert tl.allclose(result(x, y, w), f(x, y, w))
+    assert sum(node.target is tl.matmul for node in result.graph.nodes) == 1
+    again = fx.symbolic_trace(result)  # the parts of the product are a value as others
     assert tl.allclose(again(x, y, w), f(x, y, w))
     chained = merge_matmul(lambda x, w: tl.matmul(tl.matmul(x, w), w))
     assert sum(node.target is tl.matmul for node in chained.graph.nodes) == 2
 
 
 def test_calls_are_normalized():
-    made = fx.symbolic_trace(nn.Sequential(nn.Linear(2, 2), nn.ReLU()))
-    named = NormalizeArgs(made).transform()
+    output = fx.symbolic_trace(nn.Sequential(nn.Linear(2, 2), nn.ReLU()))
+    named = NormalizeArgs(output).transform()
     assert all(not node.args for node in named.graph.find_nodes(op="call_module"))
     x = tl.rand(1, 2)
-    assert named(x).equal(made(x))
+    assert named(x).equal(output(x))
     signs = NormalizeOperators(fx.symbolic_trace(lambda x: tl.div(tl.mul(x, 2), x))).transform()
     assert [node.target for node in signs.graph.find_nodes(op="call_function")] == [
         operator.mul,
@@ -226,8 +226,8 @@ def test_calls_are_normalized():
     assert typed.graph.find_nodes(op="call_function")[0].type is tl.Tensor
     from tl_core.operators import packets as ops
 
-    found = normalize_function(ops.aten.sum.dim_IntList, (x, [0]), normalize_to_only_use_kwargs=True)
-    assert found.kwargs["keepdim"] is False
+    result = normalize_function(ops.aten.sum.dim_IntList, (x, [0]), normalize_to_only_use_kwargs=True)
+    assert result.kwargs["keepdim"] is False
     assert normalize_function(ops.aten.relu.default, (x, 1, 2)) is None
     assert type_matches(list[int], create_type_hint([int, int]))
     assert not type_matches(int, float)
@@ -240,12 +240,12 @@ def test_batch_norms_go_into_convolutions():
     assert not any(isinstance(m, nn.BatchNorm2d) for m in fused.modules())
     x = inputs()[0][0]
     assert tl.allclose(fused(x), model(x), atol=1e-4)
-    made = optimization.optimize_for_inference(nn.Sequential(nn.Dropout(), nn.Linear(2, 2)).eval())
-    assert [node.target for node in made.graph.find_nodes(op="call_module")] == ["1"]
+    result = optimization.optimize_for_inference(nn.Sequential(nn.Dropout(), nn.Linear(2, 2)).eval())
+    assert [node.target for node in result.graph.find_nodes(op="call_module")] == ["1"]
     with pytest.raises(RuntimeError, match="sideways"):
         optimization.optimize_for_inference(model, {"sideways": True})
-    nodes = [n for n in made.graph.nodes if n.op == "call_module"]
-    part = optimization.extract_subgraph(made, nodes, [nodes[0].args[0]], nodes)
+    nodes = [n for n in result.graph.nodes if n.op == "call_module"]
+    part = optimization.extract_subgraph(result, nodes, [nodes[0].args[0]], nodes)
     assert len(part(tl.ones(1, 2))) == 1
 
 
@@ -264,11 +264,11 @@ class ByShape(nn.Module):
 def test_sizes_decide_the_way(n):
     ids = tl.arange(n)
     model = ByShape()
-    made = meta_tracer.symbolic_trace(model, {"ids": ids.to("meta")})
-    assert made(ids).equal(model(ids))
-    assert any(node.target == ("relu" if n == 2 else "sigmoid") for node in made.graph.nodes)
+    result = meta_tracer.symbolic_trace(model, {"ids": ids.to("meta")})
+    assert result(ids).equal(model(ids))
+    assert any(node.target == ("relu" if n == 2 else "sigmoid") for node in result.graph.nodes)
     assert tl.arange is meta_tracer._ORIGINALS["arange"]
-    assert "set_trace" in set_trace(made).code
+    assert "set_trace" in set_trace(result).code
 
 
 # ---- devices
@@ -286,38 +286,38 @@ class Chain(nn.Module):
 
 
 def sized():
-    made = fx.symbolic_trace(Chain())
-    get_size_of_all_nodes(made, [tl.rand(1, 4)])
-    return made
+    result = fx.symbolic_trace(Chain())
+    get_size_of_all_nodes(result, [tl.rand(1, 4)])
+    return result
 
 
 @pytest.mark.parametrize("mode", list(PartitionMode))
 def test_graphs_over_devices(mode):
-    made = sized()
+    output = sized()
     devices = [Device("a", 200, 0), Device("b", 200, 1), Device("c", 200, 2)]
-    times = {n: NodeLatency(1.0, 2.0) for n in made.graph.nodes if n.op in ("call_module", "call_function")}
+    times = {n: NodeLatency(1.0, 2.0) for n in output.graph.nodes if n.op in ("call_module", "call_function")}
     numbers = {n: i // 3 for i, n in enumerate(times)}
     config = PartitionerConfig(devices, mode, 10.0, times, numbers, {0: [0], 1: [1], 2: [2]})
     partitioner = Partitioner()
     if mode is PartitionMode.sparse_nn:
         with pytest.raises(RuntimeError, match="device"):
-            partitioner.partition_graph(made, made, config)
+            partitioner.partition_graph(output, output, config)
         return
-    result = partitioner.partition_graph(made, made, config)
+    result = partitioner.partition_graph(output, output, config)
     x = tl.rand(1, 4)
-    assert result.module_with_submodules(x).equal(made(x))
+    assert result.module_with_submodules(x).equal(output(x))
     assert len(result.dag.nodes) >= 2
     mapping = get_partition_to_latency_mapping(partitioner.partitions, times)
     assert get_latency_of_partitioned_graph(partitioner.partitions, mapping, 10.0) >= 18.0
     with pytest.raises(RuntimeError, match="memory"):
-        Partitioner().partition_graph(made, made, PartitionerConfig([Device("a", 10, 0)]))
+        Partitioner().partition_graph(output, output, PartitionerConfig([Device("a", 10, 0)]))
 
 
 def test_one_device_for_all_and_its_copies():
-    made = sized()
+    result = sized()
     partitioner = Partitioner()
     config = PartitionerConfig([Device("a", 1000, 0), Device("b", 900, 1)], saturate_host=True)
-    partitioner.partition_graph(made, made, config)
+    partitioner.partition_graph(result, result, config)
     assert [p.logical_device_ids for p in partitioner.partitions] == [[0, 1]]
 
 

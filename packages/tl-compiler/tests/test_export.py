@@ -59,10 +59,10 @@ def test_a_dynamic_batch_agrees_with_the_module(size):
     program = exported(net)
     x = tl.randn(size, 4)
     for module in (program.module(), through_a_file(program).module()):
-        got, expected = module(x, flag=False), net(x, flag=False)
-        assert tl.equal(got["twice"], expected["twice"])
-        assert tuple(got["more"][0].shape) == (size,)
-        assert got["more"][1] == 3
+        result, expected = module(x, flag=False), net(x, flag=False)
+        assert tl.equal(result["twice"], expected["twice"])
+        assert tuple(result["more"][0].shape) == (size,)
+        assert result["more"][1] == 3
 
 
 def through_a_file(program):
@@ -236,11 +236,11 @@ def test_decomposed_programs_return_what_they_write(table):
 
 def test_unflattened_programs_have_the_modules():
     net, x = Writes().eval(), tl.randn(2, 3, 8, 8)
-    made = unflatten(export(net, (x,)))
-    assert [n for n, _ in made.named_children()] == ["seq", "out", "twice"]
-    assert set(made.state_dict()) == set(net.state_dict())
+    result = unflatten(export(net, (x,)))
+    assert [n for n, _ in result.named_children()] == ["seq", "out", "twice"]
+    assert set(result.state_dict()) == set(net.state_dict())
     twin = copy.deepcopy(net)
-    assert tl.allclose(made(x), twin(x))
+    assert tl.allclose(result(x), twin(x))
 
 
 def test_dataclasses_are_containers():
@@ -262,17 +262,17 @@ def test_dataclasses_are_containers():
 
 def test_fixes_are_put_into_what_was_said():
     x, y = dims("dx", "dy")
-    said = {"x": {0: x}, "y": {0: y}}
+    texts = {"x": {0: x}, "y": {0: y}}
     with pytest.raises(UserError) as error:
-        export(Sliced(), (tl.ones(4), tl.ones(5)), dynamic_shapes=said)
-    better = refine_dynamic_shapes_from_suggested_fixes(str(error.value), said)
+        export(Sliced(), (tl.ones(4), tl.ones(5)), dynamic_shapes=texts)
+    better = refine_dynamic_shapes_from_suggested_fixes(str(error.value), texts)
     export(Sliced(), (tl.ones(4), tl.ones(5)), dynamic_shapes=better)
     assert str(better["y"][0]) == "Derived dim: dx + 1"
 
 
 def test_what_is_said_of_sizes_is_checked():
     net = Net()
-    for said, words in (
+    for text, words in (
         ({"y": None}, "top-level keys must be the arg names"),
         (({0: Dim("b")},) * 3, "one entry for each argument"),
         ({"x": {7: Dim("b")}, "flag": None}, "Unexpected dimension 7"),
@@ -280,7 +280,7 @@ def test_what_is_said_of_sizes_is_checked():
         ({"x": {0: "b"}, "flag": None}, "Unexpected dimension mapped to index 0"),
     ):
         with pytest.raises(UserError, match=words):
-            export(net, (tl.ones(2, 4),), {"flag": True}, dynamic_shapes=said)
+            export(net, (tl.ones(2, 4),), {"flag": True}, dynamic_shapes=text)
 
 
 class Counted(nn.Module):
@@ -358,8 +358,8 @@ def test_masks_as_indices_and_columns_of_nonzero():
     assert 30 in [r.upper for r in program.range_constraints.values()]
     for rows in (2, 9):
         x = tl.randn(rows, 3)
-        for found, expected in zip(program.module()(x), Masked()(x), strict=True):
-            assert all(tl.equal(a, b) for a, b in zip(found, expected, strict=True))
+        for result, expected in zip(program.module()(x), Masked()(x), strict=True):
+            assert all(tl.equal(a, b) for a, b in zip(result, expected, strict=True))
 
 
 def test_too_many_arguments_are_refused():
@@ -503,8 +503,8 @@ def test_a_graph_with_checks_runs_on_fakes_again():
     program = export(M(), (tl.tensor(4), tl.randn(10)))
     fakes = [node.meta["val"] for node in program.graph.nodes if node.op == "placeholder"]
     with fakes[0].fake_mode:
-        made = fx.Interpreter(program.module()).run(*fakes)
-    assert isinstance(made.shape[0], SymInt)
+        result = fx.Interpreter(program.module()).run(*fakes)
+    assert isinstance(result.shape[0], SymInt)
     with pytest.raises(RuntimeError, match="u0 >= 0"):
         program.module()(tl.tensor(-1), tl.randn(10))
 
@@ -527,10 +527,10 @@ def test_a_pass_that_rebuilds_keeps_names_and_notes():
             return super().call_operator(aten.cos.default, args, kwargs, meta)
 
     program = export(AsModule(lambda x: x.exp().sin() + 1), (tl.zeros(2),))
-    made = program._transform_do_not_use(Cosine())
-    assert [n.name for n in made.graph.nodes] == ["x", "exp", "cos_default", "add", "output"]
-    assert all(n.meta["val"].shape == (2,) for n in made.graph.nodes if n.op == "call_function")
-    assert made.module()(tl.zeros(2)).tolist() == (tl.ones(2).cos() + 1).tolist()
+    result = program._transform_do_not_use(Cosine())
+    assert [n.name for n in result.graph.nodes] == ["x", "exp", "cos_default", "add", "output"]
+    assert all(n.meta["val"].shape == (2,) for n in result.graph.nodes if n.op == "call_function")
+    assert result.module()(tl.zeros(2)).tolist() == (tl.ones(2).cos() + 1).tolist()
 
 
 def test_a_signature_follows_a_node_that_is_renamed():
@@ -554,8 +554,8 @@ def test_a_signature_follows_a_node_that_is_renamed():
 def test_tensors_of_sizes_stay_dynamic(make, wanted):
     program = export(AsModule(make), (tl.zeros(3, 2),), dynamic_shapes={"x": {0: Dim("rows")}})
     for rows in (3, 7):
-        got, expected = program.module()(tl.zeros(rows, 2)), wanted(rows)
-        assert got.dtype == expected.dtype and got.tolist() == expected.tolist()
+        result, expected = program.module()(tl.zeros(rows, 2)), wanted(rows)
+        assert result.dtype == expected.dtype and result.tolist() == expected.tolist()
 
 
 _assert_async = getattr(aten, "_assert_async")  # noqa: B009 - a name that programs call
@@ -638,12 +638,12 @@ class Choice(nn.Module):
 
 @pytest.mark.parametrize("kept", [(), ("inner",)])
 def test_calls_that_follow_each_other_are_two(kept):
-    made = unflatten(export(Twice(), (tl.ones(1),), preserve_module_call_signature=kept))
-    assert [name for name, _ in made.named_children()] == ["inner", "inner@1"]
-    assert made(tl.tensor([3.0])).tolist() == [7.0]
+    result = unflatten(export(Twice(), (tl.ones(1),), preserve_module_call_signature=kept))
+    assert [name for name, _ in result.named_children()] == ["inner", "inner@1"]
+    assert result(tl.tensor([3.0])).tolist() == [7.0]
     if kept:
-        made.set_submodule("inner", Choice())
-        assert made(tl.tensor([3.0])).tolist() == [7.0]
+        result.set_submodule("inner", Choice())
+        assert result(tl.tensor([3.0])).tolist() == [7.0]
 
 
 @pytest.mark.parametrize(
@@ -692,15 +692,15 @@ def test_sizes_that_are_related_stay_dynamic(f, sizes, wanted):
     shapes = tuple(dict.fromkeys(range(len(s)), Dim.AUTO) for s in sizes)
     ep = export(M(), tuple(tl.randn(*s) for s in sizes), dynamic_shapes=shapes)
     inputs = [n.meta["val"] for n in ep.graph.nodes if n.op == "placeholder"]
-    letters, found = {}, []
+    letters, matches = {}, []
     for t in inputs:
         words = []
         for size in map(str, t.shape):
             symbol, plus, number = size.partition(" + ")
             letter = symbol if symbol.isdigit() else letters.setdefault(symbol, "abcdef"[len(letters)])
             words.append(letter + plus.strip() + number)
-        found.append(" ".join(words))
-    assert found == wanted
+        matches.append(" ".join(words))
+    assert matches == wanted
 
 
 def test_a_size_that_is_divided_is_a_multiple():
@@ -734,11 +734,11 @@ def test_related_sizes_are_said_by_the_one_that_is_divided():
 
 
 def test_a_program_is_written_into_a_pipe(tmp_path):
-    path, got = tmp_path / "pipe", []
+    path, results = tmp_path / "pipe", []
     os.mkfifo(path)
-    reader = threading.Thread(target=lambda: got.append(path.read_bytes()))
+    reader = threading.Thread(target=lambda: results.append(path.read_bytes()))
     reader.start()
     save(export(nn.ReLU(), (tl.ones(2),)), path)
     reader.join()
     assert stat.S_ISFIFO(os.stat(path).st_mode)
-    assert load(io.BytesIO(got[0])).module()(tl.tensor([-1.0, 2.0])).tolist() == [0, 2]
+    assert load(io.BytesIO(results[0])).module()(tl.tensor([-1.0, 2.0])).tolist() == [0, 2]

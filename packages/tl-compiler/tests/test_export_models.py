@@ -64,5 +64,5 @@ LENGTHS: dict[str, Any] = {
 def test_a_dynamic_length(name: str) -> None:
     make, inputs, shapes, low, high = LENGTHS[name]
     t = Dim("t", min=low, max=high)
-    said = tuple(None if s is None else dict.fromkeys(s, t) for s in shapes)
-    run(make(), inputs, said, (low, low + 1, 7, high), 8)
+    texts = tuple(None if s is None else dict.fromkeys(s, t) for s in shapes)
+    run(make(), inputs, texts, (low, low + 1, 7, high), 8)

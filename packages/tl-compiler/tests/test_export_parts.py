@@ -207,9 +207,9 @@ def test_lists_of_nodes():
     first = node_lists.nodes_first(graph.nodes, is_method)
     assert first.name == "neg" and node_lists.nodes_first(graph.nodes).name == "x"
     assert node_lists.nodes_first(graph.nodes, lambda n: False) is None
-    seen = []
-    assert [*node_lists.nodes_map(graph.nodes, seen.append)] == [*graph.nodes]
-    assert seen == [*graph.nodes] and node_lists.nodes_count(graph.nodes, is_method) == 2
+    records = []
+    assert [*node_lists.nodes_map(graph.nodes, records.append)] == [*graph.nodes]
+    assert records == [*graph.nodes] and node_lists.nodes_count(graph.nodes, is_method) == 2
 
 
 def test_passes_change_a_copy(program):

@@ -54,8 +54,8 @@ def two_steps():
 
 
 def test_parts_begin_where_the_condition_holds():
-    made = two_steps()
-    parts = sequential_split(made, is_switch)
+    result = two_steps()
+    parts = sequential_split(result, is_switch)
     assert [names(part.graph) for _, part in parts.named_children()] == [
         ["x", "add", "output"],
         ["add", "_set_grad_enabled", "sin", "cos", "output"],
@@ -68,11 +68,11 @@ def test_parts_begin_where_the_condition_holds():
 
 
 def test_parts_that_are_put_back_leave_the_graph_as_it_was():
-    made = two_steps()
-    parts = sequential_split(made, is_switch)
+    result = two_steps()
+    parts = sequential_split(result, is_switch)
     for call in nodes_filter(parts.graph.nodes, lambda n: n.op == "call_module"):
         assert node_inline_(call) is parts
-    assert names(parts.graph) == names(made.graph)
+    assert names(parts.graph) == names(result.graph)
     assert not list(parts.named_children())
 
 
@@ -89,31 +89,31 @@ def test_a_part_with_attributes_of_its_own():
     owner.inner = fx.symbolic_trace(Inner())
     graph = fx.Graph()
     graph.output(graph.call_module("inner", (graph.placeholder("x"),)))
-    made = fx.GraphModule(owner, graph)
-    node_inline_(next(n for n in made.graph.nodes if n.op == "call_module"))
-    assert nodes_count(made.graph.nodes, lambda n: n.op == "call_module") == 0
-    assert made(tl.tensor([2.0])).tolist() == [6.0]
+    result = fx.GraphModule(owner, graph)
+    node_inline_(next(n for n in result.graph.nodes if n.op == "call_module"))
+    assert nodes_count(result.graph.nodes, lambda n: n.op == "call_module") == 0
+    assert result(tl.tensor([2.0])).tolist() == [6.0]
     with pytest.raises(AssertionError, match="calls no graph module"):
-        node_inline_(next(iter(made.graph.nodes)))
+        node_inline_(next(iter(result.graph.nodes)))
 
 
 def test_a_node_replaced_by_a_graph():
-    made = fx.symbolic_trace(lambda x: x.sin() + 1)
-    old = next(n for n in made.graph.nodes if n.target == "sin")
-    with made.graph.inserting_before(old):
-        new = made.graph.call_method("cos", old.args)
+    result = fx.symbolic_trace(lambda x: x.sin() + 1)
+    old = next(n for n in result.graph.nodes if n.target == "sin")
+    with result.graph.inserting_before(old):
+        new = result.graph.call_method("cos", old.args)
     node_replace_(old, new)
-    made.recompile()
-    assert made(tl.zeros(1)).tolist() == [2.0]
+    result.recompile()
+    assert result(tl.zeros(1)).tolist() == [2.0]
 
 
 # ---- switches
 def test_regions_without_derivatives_are_calls():
-    made, _ = replace_set_grad_with_hop_pass(two_steps())
-    assert [n.target for n in made.graph.nodes if n.op == "call_function"] == [
+    result, _ = replace_set_grad_with_hop_pass(two_steps())
+    assert [n.target for n in result.graph.nodes if n.op == "call_function"] == [
         *(operator.add, wrap_with_set_grad_enabled, operator.getitem, operator.getitem, operator.mul)
     ]
-    z, product = made(tl.tensor([0.5], requires_grad=True))
+    z, product = result(tl.tensor([0.5], requires_grad=True))
     assert not z.requires_grad and not product.requires_grad
     assert tl.is_grad_enabled()
 
@@ -125,11 +125,11 @@ def test_a_region_that_only_writes_stays_a_region():
     graph.call_function(aten.copy_.default, (state, x))
     graph.call_function(grad_mode.switch, (True,))
     graph.output((graph.call_function(tl.neg, (x,)),))
-    made, _ = replace_set_grad_with_hop_pass(fx.GraphModule({}, graph))
-    made.graph.eliminate_dead_code()
-    made.recompile()
+    result, _ = replace_set_grad_with_hop_pass(fx.GraphModule({}, graph))
+    result.graph.eliminate_dead_code()
+    result.recompile()
     state = tl.zeros(1)
-    made(tl.tensor([2.0], requires_grad=True), state)
+    result(tl.tensor([2.0], requires_grad=True), state)
     assert state.tolist() == [2.0] and not state.requires_grad
 
 
@@ -199,20 +199,20 @@ def test_programs_learn_what_their_modules_learn(way, sign):
     tl.manual_seed(0)
     model, x = Frozen(), tl.randn(3, 2)
     model.features[1].bias.data += sign
-    made = way(copy.deepcopy(export(model, (x,), dynamic_shapes={"x": {0: Dim("batch")}})), x)
-    wanted = learnt(copy.deepcopy(model), x)
-    assert wanted["scale"] is not None and wanted["features.0.weight"] is None
-    assert_same(learnt(made, x), wanted)
+    clone = way(copy.deepcopy(export(model, (x,), dynamic_shapes={"x": {0: Dim("batch")}})), x)
+    last_copy = learnt(copy.deepcopy(model), x)
+    assert last_copy["scale"] is not None and last_copy["features.0.weight"] is None
+    assert_same(learnt(clone, x), last_copy)
 
 
 def test_a_program_without_writes_has_no_regions():
     model, x = Frozen(), tl.randn(3, 2)
     ep = export(model, (x,))
-    made = ep.run_decompositions()
+    result = ep.run_decompositions()
     assert any(n.target is wrap_with_set_grad_enabled for n in ep.graph.nodes)
-    assert not any(n.target is wrap_with_set_grad_enabled for n in made.graph.nodes)
-    assert set(made.graph_signature.buffers_to_mutate.values()) >= {"count", "features.1.running_mean"}
-    assert tl.allclose(made.module()(x), copy.deepcopy(model)(x))
+    assert not any(n.target is wrap_with_set_grad_enabled for n in result.graph.nodes)
+    assert set(result.graph_signature.buffers_to_mutate.values()) >= {"count", "features.1.running_mean"}
+    assert tl.allclose(result.module()(x), copy.deepcopy(model)(x))
 
 
 def test_modules_of_a_region_are_noted():
@@ -236,13 +236,13 @@ def test_graphs_switch_where_the_function_does():
         with tl.no_grad():
             return y, z, z * 3
 
-    made = make_fx(f, pre_dispatch=True)(tl.ones(2))
-    assert [n.args[0] for n in made.graph.nodes if is_switch(n)] == [False, True, False, True]
-    assert "torch._C._set_grad_enabled(False)" in made.code
+    result = make_fx(f, pre_dispatch=True)(tl.ones(2))
+    assert [n.args[0] for n in result.graph.nodes if is_switch(n)] == [False, True, False, True]
+    assert "torch._C._set_grad_enabled(False)" in result.code
     x = tl.ones(2, requires_grad=True)
-    assert [t.requires_grad for t in made(x)] == [False, True, False]
+    assert [t.requires_grad for t in result(x)] == [False, True, False]
     assert tl.is_grad_enabled()
-    copied = copy.deepcopy(made)
+    copied = copy.deepcopy(result)
     copied.graph.eliminate_dead_code()
     assert sum(map(is_switch, copied.graph.nodes)) == 4
     assert not any(map(is_switch, make_fx(f)(tl.ones(2)).graph.nodes))  # below autograd nothing is recorded
@@ -316,11 +316,11 @@ def test_an_operator_that_writes_becomes_one_that_returns_copies(mutator):
 
 def test_copies_are_given_up(mutator):
     ep = export(State(mutator.mutator, 2.0), (tl.ones(2),)).run_decompositions({})
-    made = unsafe_remove_auto_functionalized_pass(ep)
-    (call,) = [n for n in made.graph.nodes if n.target is mutator.mutator.default]
+    result = unsafe_remove_auto_functionalized_pass(ep)
+    (call,) = [n for n in result.graph.nodes if n.target is mutator.mutator.default]
     assert [getattr(a, "name", a) for a in call.args] == ["x", "b_state"] and call.kwargs == {"by": 2.0}
-    assert not any(n.target is auto_functionalized for n in made.graph.nodes)
-    module = made.module()
+    assert not any(n.target is auto_functionalized for n in result.graph.nodes)
+    module = result.module()
     assert module(tl.full((2,), 3.0)).tolist() == [-1.0, -1.0]
     assert module.state.tolist() == [2.0, 2.0]
     assert any(n.target is auto_functionalized for n in ep.graph.nodes)  # the other is as it was
@@ -358,9 +358,9 @@ def with_tokens(ep):
         token = graph.placeholder("token")
     for call in calls:
         with graph.inserting_before(call):
-            made = graph.call_function(with_effects, (token, call.target, *call.args), dict(call.kwargs))
-            made.meta["val"] = (None, call.meta["val"])
-            token, out = (graph.call_function(operator.getitem, (made, i)) for i in range(2))
+            result = graph.call_function(with_effects, (token, call.target, *call.args), dict(call.kwargs))
+            result.meta["val"] = (None, call.meta["val"])
+            token, out = (graph.call_function(operator.getitem, (result, i)) for i in range(2))
             out.meta["val"] = call.meta["val"]
         node_replace_(call, out)
     output = graph.output_node()
@@ -382,12 +382,12 @@ def test_tokens_are_removed():
     plain = export(Steps(), (x,))
     ep = with_tokens(export(Steps(), (x,)))
     ep.validate()
-    made = _remove_effect_tokens(ep)
-    assert [n.target for n in made.graph.nodes if n.op == "call_function"] == [
+    result = _remove_effect_tokens(ep)
+    assert [n.target for n in result.graph.nodes if n.op == "call_function"] == [
         n.target for n in plain.graph.nodes if n.op == "call_function"
     ]
-    assert not made.graph_signature.input_tokens and not made.graph_signature.output_tokens
-    assert tl.equal(made.module()(x), x.sin() * 2)
+    assert not result.graph_signature.input_tokens and not result.graph_signature.output_tokens
+    assert tl.equal(result.module()(x), x.sin() * 2)
     assert _remove_effect_tokens(plain) is plain
 
 
@@ -397,12 +397,12 @@ def test_constants_by_identity():
     model = nn.Module()
     model.inner = nn.Linear(1, 1)
     model.a, model.inner.b, model.other = shared, shared, tl.ones(1)
-    found = gather_constants(model)
-    assert found[shared] == ["a", "inner.b"] and len(found) == 2
-    assert tl.ones(1) not in found and model.inner.weight not in found
-    del found[shared]
-    assert list(found.values()) == [["other"]]
+    result = gather_constants(model)
+    assert result[shared] == ["a", "inner.b"] and len(result) == 2
+    assert tl.ones(1) not in result and model.inner.weight not in result
+    del result[shared]
+    assert list(result.values()) == [["other"]]
     with pytest.raises(KeyError):
-        found[shared]
+        result[shared]
     with pytest.raises(TypeError):
         ConstantAttrMap()[shared] = "a"

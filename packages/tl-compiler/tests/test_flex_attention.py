@@ -68,9 +68,9 @@ def test_a_trace_keeps_the_call_and_what_functions_read(tracing_mode):
     def sloped(score, b, h, i, j):
         return score - (i - j).abs() * scales[h]
 
-    seen = mask()
+    record = mask()
     graph = make_fx(
-        lambda q, k, v: flex_attention(q, k, v, sloped, seen, SCALE, {}),
+        lambda q, k, v: flex_attention(q, k, v, sloped, record, SCALE, {}),
         tracing_mode=tracing_mode,
         _allow_non_fake_inputs=True,
     )(q, k, v)

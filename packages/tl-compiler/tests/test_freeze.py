@@ -101,11 +101,11 @@ def test_batch_norms_go_into_convolutions(net):
 
 
 def test_tensors_that_the_graph_writes_are_no_constants():
-    held = tl.zeros(3)
+    value = tl.zeros(3)
 
     def f(x):
-        held.add_(1)
-        return x + held * 2
+        value.add_(1)
+        return x + value * 2
 
     frozen = compiler.freeze(f, (tl.ones(3),))
     assert frozen(tl.ones(3)).tolist() == [5.0] * 3
@@ -176,14 +176,14 @@ def test_weights_are_packed_and_calls_replayed():
 
 
 def test_a_function_that_counts_is_called_as_often_as_its_caller_says():
-    calls, held = [], tl.zeros(())
+    calls, value = [], tl.zeros(())
 
     def count(x):
-        held.add_(1)
+        value.add_(1)
         return x * 2
 
     compiler.freeze(count, (tl.ones(3),))
-    assert held.item() == 1
+    assert value.item() == 1
     frozen = compiler.freeze(lambda x: x * 2 if calls is not None else x, (tl.ones(3),))
     assert frozen(tl.ones(3)).tolist() == [2.0] * 3 and frozen.__name__ == "<lambda>"
 

@@ -36,14 +36,14 @@ class Block(nn.Module):
 
 def test_a_traced_module_does_the_same():
     block = Block()
-    made = fx.symbolic_trace(block)
+    result = fx.symbolic_trace(block)
     x = tl.randn(4, 3)
-    ours, expected = made(x), block(x)
-    assert ours["out"].equal(expected["out"])
-    assert ours["both"][1].equal(expected["both"][1])
-    made.graph.lint()
-    assert dict(made.named_parameters()).keys() == dict(block.named_parameters()).keys()
-    assert [n.op for n in made.graph.nodes] == [
+    own, expected = result(x), block(x)
+    assert own["out"].equal(expected["out"])
+    assert own["both"][1].equal(expected["both"][1])
+    result.graph.lint()
+    assert dict(result.named_parameters()).keys() == dict(block.named_parameters()).keys()
+    assert [n.op for n in result.graph.nodes] == [
         *("placeholder", "placeholder", "get_attr", "call_function", "get_attr", "call_function"),
         *("call_module", "call_module", "call_method", "call_function", "output"),
     ]
@@ -71,10 +71,10 @@ def test_the_code():
 
 
 def test_functions_of_layers_are_recorded_under_their_names():
-    made = fx.symbolic_trace(lambda x: nn.functional.gelu(nn.functional.relu(x, inplace=False)))
-    targets = [node.target for node in made.graph.find_nodes(op="call_function")]
+    result = fx.symbolic_trace(lambda x: nn.functional.gelu(nn.functional.relu(x, inplace=False)))
+    targets = [node.target for node in result.graph.find_nodes(op="call_function")]
     assert targets == [nn.functional.relu, nn.functional.gelu]
-    assert made(tl.tensor([-1.0, 0.0])).tolist() == [0.0, 0.0]
+    assert result(tl.tensor([-1.0, 0.0])).tolist() == [0.0, 0.0]
 
 
 class Kind(enum.Enum):
@@ -90,10 +90,10 @@ def test_constants_in_arguments():
             use(x, Kind.ONE),
         )
 
-    made = fx.symbolic_trace(f)
-    out = made(tl.ones(2))
+    result = fx.symbolic_trace(f)
+    out = result(tl.ones(2))
     assert [out[0].dtype, out[1].tolist(), out[2].shape, out[3]] == [tl.float64, [1.0, 1.0], (1, 1), Kind.ONE]
-    assert any(name.startswith("_tensor_constant") for name, _ in made.named_buffers())
+    assert any(name.startswith("_tensor_constant") for name, _ in result.named_buffers())
 
 
 @fx.wrap
@@ -136,10 +136,10 @@ def test_concrete_arguments():
     def f(x, double):
         return x * 2 if double else x
 
-    made = fx.symbolic_trace(f, {"double": True})
-    assert made(3, True) == 6
+    result = fx.symbolic_trace(f, {"double": True})
+    assert result(3, True) == 6
     with pytest.raises(AssertionError, match="specialized to have value True"):
-        made(3, False)
+        result(3, False)
 
 
 def test_nodes_keep_their_users():
@@ -184,8 +184,8 @@ def test_an_output_that_may_be_left_out_is_traced():
     def ratio(x, y, out=None):
         return tl.div(x, y, out=out)
 
-    made = fx.GraphModule(nn.Module(), Strict().trace(ratio))
-    assert made(tl.ones(2), tl.full((2,), 2.0)).tolist() == [0.5, 0.5]
+    result = fx.GraphModule(nn.Module(), Strict().trace(ratio))
+    assert result(tl.ones(2), tl.full((2,), 2.0)).tolist() == [0.5, 0.5]
     with pytest.raises(RuntimeError, match=r"mutable operation aten::div\.out"):
         Strict().trace(lambda x, y, out: tl.div(x, y, out=out))
 
@@ -206,15 +206,15 @@ def test_dead_code_goes_and_effects_stay():
         _assert_holds(x)
         return x
 
-    made = fx.symbolic_trace(f)
-    assert made.graph.eliminate_dead_code()
-    assert [n.name for n in made.graph.nodes] == ["x", "add_", "_assert_holds", "output"]
+    result = fx.symbolic_trace(f)
+    assert result.graph.eliminate_dead_code()
+    assert [n.name for n in result.graph.nodes] == ["x", "add_", "_assert_holds", "output"]
 
 
 @pytest.mark.parametrize("broken", ["foreign", "order", "attribute"])
 def test_lint(broken):
-    made = fx.symbolic_trace(Block())
-    graph = made.graph
+    result = fx.symbolic_trace(Block())
+    graph = result.graph
     if broken == "foreign":
         other = fx.Graph().placeholder("x")
         graph.find_nodes(op="call_method")[0].args = (other,)
@@ -252,29 +252,29 @@ def test_targets_are_attributes_of_the_owning_module(op, target, message):
 
 
 def test_copies_and_pickles_are_apart():
-    made = fx.symbolic_trace(Block())
+    result = fx.symbolic_trace(Block())
     x = tl.randn(2, 3)
-    for again in (copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
-        assert again.code == made.code
-        assert again(x)["out"].equal(made(x)["out"])
+    for again in (copy.deepcopy(result), pickle.loads(pickle.dumps(result))):
+        assert again.code == result.code
+        assert again(x)["out"].equal(result(x)["out"])
         with tl.no_grad():
             again.scale.zero_()
-        assert made.scale[0] == 2
+        assert result.scale[0] == 2
 
 
 def test_interpreter_and_transformer():
-    made = fx.symbolic_trace(Block())
+    result = fx.symbolic_trace(Block())
     x = tl.randn(2, 3)
-    assert fx.Interpreter(made).run(x)["out"].equal(made(x)["out"])
+    assert fx.Interpreter(result).run(x)["out"].equal(result(x)["out"])
 
     class Negated(fx.Transformer):
         def call_method(self, target, args, kwargs):
             return -super().call_method(target, args, kwargs)
 
-    changed = Negated(made).transform()
-    assert changed(x)["out"].equal(-made(x)["out"])
+    changed = Negated(result).transform()
+    assert changed(x)["out"].equal(-result(x)["out"])
     with pytest.raises(RuntimeError, match="one was not passed in") as caught:
-        fx.Interpreter(made).run()
+        fx.Interpreter(result).run()
     assert "placeholder[target=x]" in caught.value.__notes__[0]
 
 
@@ -283,13 +283,13 @@ def test_patterns():
         a = (x + y).relu()
         return (a + y).relu() + (x - y).relu()
 
-    made = fx.symbolic_trace(f)
-    found = fx.replace_pattern(made, lambda p, q: (p + q).relu(), lambda p, q: tl.maximum(p, -q) + q)
-    assert len(found) == 2
+    output = fx.symbolic_trace(f)
+    result = fx.replace_pattern(output, lambda p, q: (p + q).relu(), lambda p, q: tl.maximum(p, -q) + q)
+    assert len(result) == 2
     x, y = tl.randn(5), tl.randn(5)
-    assert tl.allclose(made(x, y), f(x, y))
-    assert made.code.count("maximum") >= 2
-    assert not fx.replace_pattern(made, lambda p: p.tanh(), lambda p: p)
+    assert tl.allclose(output(x, y), f(x, y))
+    assert output.code.count("maximum") >= 2
+    assert not fx.replace_pattern(output, lambda p: p.tanh(), lambda p: p)
 
 
 def test_patterns_with_outside_users_stay():
@@ -297,26 +297,26 @@ def test_patterns_with_outside_users_stay():
         a = x + 1
         return a.relu() + a
 
-    made = fx.symbolic_trace(f)
-    assert not fx.replace_pattern(made, lambda p: (p + 1).relu(), lambda p: p)
+    result = fx.symbolic_trace(f)
+    assert not fx.replace_pattern(result, lambda p: (p + 1).relu(), lambda p: p)
 
 
 def test_pattern_filters():
-    made = fx.symbolic_trace(lambda x: x.relu() + x.relu())
-    found = replace_pattern_with_filters(
-        made,
+    output = fx.symbolic_trace(lambda x: x.relu() + x.relu())
+    result = replace_pattern_with_filters(
+        output,
         lambda p: p.relu(),
         lambda p: p.tanh(),
         [lambda match, graph, pattern: match.anchors[0].name == "relu"],
     )
-    assert [node.name for node in found[0].replacements] == ["tanh"]
-    assert made.code.count("relu") > 0
+    assert [node.name for node in result[0].replacements] == ["tanh"]
+    assert output.code.count("relu") > 0
 
 
 def test_shapes():
-    made = fx.symbolic_trace(Block())
-    ShapeProp(made).propagate(tl.ones(4, 3))
-    metadata = {n.name: n.meta.get("tensor_meta") for n in made.graph.nodes}
+    result = fx.symbolic_trace(Block())
+    ShapeProp(result).propagate(tl.ones(4, 3))
+    metadata = {n.name: n.meta.get("tensor_meta") for n in result.graph.nodes}
     assert metadata["clamp"].shape == (4, 3)
     assert metadata["mul"].requires_grad
     assert metadata["output"]["both"][1].shape == (4, 2)
@@ -326,27 +326,27 @@ def test_module_from_a_dictionary():
     graph = fx.Graph()
     x = graph.placeholder("x")
     graph.output(graph.call_module("inner.layer", (x,)))
-    made = GraphModule({"inner.layer": nn.ReLU()}, graph)
-    assert made(tl.tensor(-1.0)) == 0
+    result = GraphModule({"inner.layer": nn.ReLU()}, graph)
+    assert result(tl.tensor(-1.0)) == 0
     with pytest.raises(RuntimeError, match="was not provided"):
         GraphModule({}, graph)
 
 
 def test_submodules():
-    made = fx.symbolic_trace(Block())
-    assert made.add_submodule("new.inner", nn.ReLU())
-    assert made.get_submodule("new.inner")
-    made.delete_all_unused_submodules()
+    result = fx.symbolic_trace(Block())
+    assert result.add_submodule("new.inner", nn.ReLU())
+    assert result.get_submodule("new.inner")
+    result.delete_all_unused_submodules()
     with pytest.raises(AttributeError):
-        made.get_submodule("new")
-    assert made.get_submodule("layers.0")
-    assert not made.delete_submodule("nowhere")
+        result.get_submodule("new")
+    assert result.get_submodule("layers.0")
+    assert not result.delete_submodule("nowhere")
 
 
 def test_an_error_shows_the_generated_code():
-    made = fx.symbolic_trace(lambda x, y: tl.add(x, y))
+    result = fx.symbolic_trace(lambda x, y: tl.add(x, y))
     with pytest.raises(RuntimeError) as caught:
-        made(tl.ones(2), tl.ones(3))
+        result(tl.ones(2), tl.ones(3))
     assert "add = torch.add(x, y)" in caught.value.__notes__[-1]
 
 
@@ -373,14 +373,14 @@ def test_functions_of_layers_that_are_operators_have_nothing_to_trace():
     for function in (functional.conv_tbc, functional.relu_, functional.linear, functional.pdist):
         with pytest.raises(AssertionError, match="nothing to trace"):
             fx.symbolic_trace(function)
-    made = fx.symbolic_trace(lambda x: functional.conv_tbc(x, x, x))
-    assert made.graph.find_nodes(op="call_function", target=functional.conv_tbc)
+    result = fx.symbolic_trace(lambda x: functional.conv_tbc(x, x, x))
+    assert result.graph.find_nodes(op="call_function", target=functional.conv_tbc)
     assert inspect.signature(functional.relu).parameters["input"].annotation is tl.Tensor
 
 
 def test_what_a_function_of_layers_is_made_of(monkeypatch):
-    whole = fx.symbolic_trace(functional.relu6)
-    assert [node.target for node in whole.graph.nodes if node.op == "call_function"] == [functional.relu6]
+    full = fx.symbolic_trace(functional.relu6)
+    assert [node.target for node in full.graph.nodes if node.op == "call_function"] == [functional.relu6]
     monkeypatch.setattr(functional, "has_torch_function", lambda relevant_args: False)
     with pytest.raises(TraceError, match="inplace"):
         fx.symbolic_trace(functional.relu6)
@@ -397,8 +397,8 @@ def test_a_choice_by_an_argument_without_a_value_is_refused(monkeypatch, name):
 
 
 def test_older_names_of_interpolate_are_one_node():
-    made = fx.symbolic_trace(lambda x: functional.upsample(x, scale_factor=2))
-    assert [n.target for n in made.graph.nodes if n.op == "call_function"] == [functional.upsample]
+    result = fx.symbolic_trace(lambda x: functional.upsample(x, scale_factor=2))
+    assert [n.target for n in result.graph.nodes if n.op == "call_function"] == [functional.upsample]
 
 
 def test_indices_without_a_value():

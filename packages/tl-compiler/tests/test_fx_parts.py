@@ -127,15 +127,18 @@ def test_graphs_with_functions_of_namespaces_pickle():
 
 def test_a_namespace_gives_each_name_once():
     space = names.Namespace()
-    given = [
+    arguments = [
         space.create_name(candidate, None) for candidate in ("x", "x", "x_1", "x_7", "x", "1a", "a-b", "for")
     ]
-    assert len({*given}) == len(given) and all(name.isidentifier() for name in given)
+    assert len({*arguments}) == len(arguments) and all(name.isidentifier() for name in arguments)
     assert (
-        given[:2] == ["x", "x_1"] and given[2] not in ("x", "x_1") and given[5] == "_1a" and given[6] == "a_b"
+        arguments[:2] == ["x", "x_1"]
+        and arguments[2] not in ("x", "x_1")
+        and arguments[5] == "_1a"
+        and arguments[6] == "a_b"
     )
     assert (
-        given[7] != "for"
+        arguments[7] != "for"
         and space.create_name("inf", None) != "inf"
         and space.create_name("len", len) == "len"
     )
@@ -381,8 +384,8 @@ def test_matchers_have_settings():
     first = find(ignore_literals=True)[0]
     assert isinstance(first, matcher_utils.InternalMatch) and len(first.placeholder_nodes) == 1
     assert len(find(ignore_literals=True, match_placeholder=True)) == 1
-    whole = fx.symbolic_trace(lambda x: (x + 1) + 2).graph
-    assert len(matcher_utils.SubgraphMatcher(whole, match_output=True).match(module.graph)) == 1
+    full = fx.symbolic_trace(lambda x: (x + 1) + 2).graph
+    assert len(matcher_utils.SubgraphMatcher(full, match_output=True).match(module.graph)) == 1
     twice = fx.symbolic_trace(lambda x: (x + 1) + 1).graph
     long = fx.symbolic_trace(lambda x: ((x + 1) + 1) + 1).graph
     counts = [

@@ -31,10 +31,10 @@ from tl_compiler.fx.tensor_type import Dyn, TensorType
 
 
 def traced(root, *types):
-    made = fx.symbolic_trace(root)
-    for node, kind in zip(made.graph.find_nodes(op="placeholder"), types, strict=True):
+    result = fx.symbolic_trace(root)
+    for node, kind in zip(result.graph.find_nodes(op="placeholder"), types, strict=True):
         node.type = kind
-    return made
+    return result
 
 
 NET = nn.Sequential(nn.Conv2d(3, 6, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.BatchNorm2d(6))
@@ -53,9 +53,9 @@ def test_variables_and_constraints():
     assert [is_dim(x) for x in (1, Dyn, DVar(2), "a")] == [True, True, True, False]
     assert Conj([total]) == Conj([BinConstraintD(DVar(1), 2, op_add)])
     assert str(total) == "(DV(1) + 2)"
-    made, last = ConstraintGenerator(traced(NET, Dyn)).generate_constraints()
-    again, _ = transform_constraint(made, last)
-    assert again != made
+    result, last = ConstraintGenerator(traced(NET, Dyn)).generate_constraints()
+    again, _ = transform_constraint(result, last)
+    assert again != result
     with pytest.raises(RuntimeError, match="No inference rule"):
         ConstraintGenerator(fx.symbolic_trace(lambda x: tl.sin(x))).generate_constraints()
 
@@ -101,9 +101,9 @@ def test_types_of_values_are_constants_by_their_numbers():
 
     solver = z3.Solver()
     solver.add(transform_all_constraints(traced(nn.Sequential(nn.Linear(4, 7)), TensorType((3, Dyn)))))
-    given, made = z3.Const(1, tensor_type), z3.Const(2, tensor_type)
+    argument, result = z3.Const(1, tensor_type), z3.Const(2, tensor_type)
     assert solver.check() == z3.sat
-    solver.add(given == tensor_type.tensor2(D(1, 3), D(1, 4)))
+    solver.add(argument == tensor_type.tensor2(D(1, 3), D(1, 4)))
     assert solver.check() == z3.sat
-    solver.add(made != tensor_type.tensor2(D(1, 3), D(1, 7)))
+    solver.add(result != tensor_type.tensor2(D(1, 3), D(1, 7)))
     assert solver.check() == z3.unsat

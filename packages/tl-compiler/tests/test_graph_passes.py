@@ -76,11 +76,11 @@ def test_the_pass_runs_again_after_a_change():
 
 def test_a_module_with_hooks_runs_itself():
     module, x = model(), tl.ones(2)
-    fast, seen = compile(module), []
-    module.register_forward_hook(lambda *args: seen.append(args))
+    fast, records = compile(module), []
+    module.register_forward_hook(lambda *args: records.append(args))
     with tl.no_grad():
         assert fast(x).tolist() == [3.0, 3.0]
-    assert len(seen) == 1
+    assert len(records) == 1
 
 
 def test_other_functions_have_no_pass():

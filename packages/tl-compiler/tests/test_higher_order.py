@@ -63,11 +63,11 @@ def test_in_exported_programs_and_files(sign):
     file = io.BytesIO()
     save(program, file)
     file.seek(0)
-    for made in (program.module(), load(file).module()):
+    for output in (program.module(), load(file).module()):
         for rows in (2, 5):
             x = tl.randn(rows, 3) * 0.1 + sign
-            for got, expected in zip(made(x), module(x), strict=True):
-                assert tl.equal(got, expected)
+            for result, expected in zip(output(x), module(x), strict=True):
+                assert tl.equal(result, expected)
 
 
 def test_scans():
@@ -99,10 +99,10 @@ def test_the_results_of_scan_lie_along_its_dimension():
 )
 def test_graphs_tell_operands_of_one_value_apart(call):
     x = tl.arange(1.0, 7.0).reshape(3, 2)
-    for got, expected in zip(
+    for result, expected in zip(
         pytree.tree_leaves(make_fx(call)(x)(x)), pytree.tree_leaves(call(x)), strict=True
     ):
-        assert tl.equal(got, expected)
+        assert tl.equal(result, expected)
 
 
 def test_graphs_are_retraced():

@@ -84,16 +84,16 @@ def test_whole_operators_above_autograd():
 @pytest.mark.parametrize("mode", ["real", "fake"])
 def test_pools_are_the_operators_that_others_know(mode, f, target, rest):
     x = tl.randn(2, 3, 4, 6)
-    made = make_fx(f, tracing_mode=mode)(x)
-    (node,) = (n for n in made.graph.nodes if str(n.target) == f"aten.{target}.default")
+    result = make_fx(f, tracing_mode=mode)(x)
+    (node,) = (n for n in result.graph.nodes if str(n.target) == f"aten.{target}.default")
     assert node.args[1:] == rest
-    assert tl.equal(made(x), f(x))
+    assert tl.equal(result(x), f(x))
 
 
 def test_a_table_replaces_operators_that_others_know():
     table = {aten.avg_pool2d.default: lambda x, *rest: x.sin()}
-    made = make_fx(lambda x: functional.avg_pool2d(x, 2), decomposition_table=table)(tl.randn(1, 4, 4))
-    assert targets(made) == ["aten.sin.default"]
+    result = make_fx(lambda x: functional.avg_pool2d(x, 2), decomposition_table=table)(tl.randn(1, 4, 4))
+    assert targets(result) == ["aten.sin.default"]
 
 
 class Pair(tl.Tensor):
@@ -120,9 +120,9 @@ def test_tensors_that_stand_for_others_are_taken_apart(mode):
         return (Pair(a, b) * y).parts
 
     a, b, y = tl.randn(3), tl.randn(3), tl.randn(3)
-    made = make_fx(f, tracing_mode=mode)(a, b, y)
-    assert targets(made) == ["aten.mul.Tensor", "aten.mul.Tensor"]
-    assert all(map(tl.equal, made(y, a, b), (y * b, a * b)))
+    result = make_fx(f, tracing_mode=mode)(a, b, y)
+    assert targets(result) == ["aten.mul.Tensor", "aten.mul.Tensor"]
+    assert all(map(tl.equal, result(y, a, b), (y * b, a * b)))
 
 
 def test_values_of_traced_tensors():

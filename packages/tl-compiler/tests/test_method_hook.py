@@ -55,26 +55,26 @@ def test_an_error_ends_the_region():
 
 def test_other_threads_call_the_method_itself():
     hook, results = MethodHook(Derived, "call"), []
-    inside, seen = threading.Barrier(2), threading.Barrier(2)
+    inside, record = threading.Barrier(2), threading.Barrier(2)
 
     def other():
         with hook.handle(lambda method, self, value: -value):
             inside.wait()
             results.append(Derived().call(1))
-            seen.wait()
+            record.wait()
 
     thread = threading.Thread(target=other)
     thread.start()
     inside.wait()
     assert Derived().call(1) == (1,)
-    seen.wait()
+    record.wait()
     thread.join()
     assert results == [-1] and "call" not in vars(Derived)
 
 
 def test_an_export_does_not_see_the_modules_of_another_thread():
     shared, results = nn.Linear(2, 2), []
-    started, done = threading.Event(), threading.Event()
+    started, finish = threading.Event(), threading.Event()
 
     class Net(nn.Module):
         def __init__(self):
@@ -83,13 +83,13 @@ def test_an_export_does_not_see_the_modules_of_another_thread():
 
         def forward(self, x):
             started.set()
-            assert done.wait(30)
+            assert finish.wait(30)
             return self.layer(x)
 
     def other():
         assert started.wait(30)
         results.append(shared(tl.ones(1, 2)))
-        done.set()
+        finish.set()
 
     thread = threading.Thread(target=other)
     thread.start()

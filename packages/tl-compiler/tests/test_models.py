@@ -23,12 +23,12 @@ def test_the_trace_gives_the_bits_of_eager(name):
     tl.manual_seed(0)
     make, inputs = models.MODELS[name]
     model = make().eval()
-    made = fx.symbolic_trace(model)
-    made.graph.lint()
-    runs = (made, copy.deepcopy(made), pickle.loads(pickle.dumps(made)), fx.Interpreter(made).run)
-    for given in inputs():
-        expected = model(*given)
-        assert all(same(run(*(x.clone() for x in given)), expected) for run in runs)
+    result = fx.symbolic_trace(model)
+    result.graph.lint()
+    runs = (result, copy.deepcopy(result), pickle.loads(pickle.dumps(result)), fx.Interpreter(result).run)
+    for argument in inputs():
+        expected = model(*argument)
+        assert all(same(run(*(x.clone() for x in argument)), expected) for run in runs)
 
 
 @pytest.mark.parametrize("name", ["resnet18", "gpt", "mobilenet_v3", "lstm"])
@@ -36,16 +36,16 @@ def test_training_goes_through_a_trace(name):
     tl.manual_seed(0)
     make, inputs = models.MODELS[name]
     model = make().train()
-    made = fx.symbolic_trace(model)
-    given = inputs()[2]
+    result = fx.symbolic_trace(model)
+    argument = inputs()[2]
     before = {key: value.clone() for key, value in model.state_dict().items()}
-    model(*given).sum().backward()
+    model(*argument).sum().backward()
     expected = {key: p.grad for key, p in model.named_parameters()}
     model.zero_grad()
     model.load_state_dict(before)
-    made(*given).sum().backward()
+    result(*argument).sum().backward()
     assert expected
-    assert all(p.grad.equal(expected[key]) for key, p in made.named_parameters())
+    assert all(p.grad.equal(expected[key]) for key, p in result.named_parameters())
 
 
 def test_there_are_thirty():

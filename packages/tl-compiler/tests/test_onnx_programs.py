@@ -29,9 +29,9 @@ def check(program, function, args):
         expected = [value for value in tree_leaves(function(*args)) if isinstance(value, tl.Tensor)]
     actual = program(*args) if HAS_RUNTIME else program.call_reference(*args)
     assert len(actual) == len(expected)
-    for result, wanted in zip(actual, expected, strict=True):
-        rtol = 2e-3 if wanted.dtype == tl.float16 else 1e-4
-        tl.testing.assert_close(result, wanted.detach(), rtol=rtol, atol=1e-5, equal_nan=True)
+    for result, target in zip(actual, expected, strict=True):
+        rtol = 2e-3 if target.dtype == tl.float16 else 1e-4
+        tl.testing.assert_close(result, target.detach(), rtol=rtol, atol=1e-5, equal_nan=True)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -46,11 +46,11 @@ def test_models_compute_what_programs_compute(name):
 
 @pytest.mark.parametrize("name", DYNAMIC)
 def test_models_take_other_sizes(name):
-    function, args, others = DYNAMIC[name]
+    function, args, rest = DYNAMIC[name]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         program = export(function, args, dynamic_shapes=tuple({0: "n"} if a.dim() else None for a in args))
     onnx.checker.check_model(program.model_proto, full_check=True)
     assert "n" in [str(n) for n in program.model.graph.inputs[0].shape]
     check(program, function, args)
-    check(program, function, others)
+    check(program, function, rest)

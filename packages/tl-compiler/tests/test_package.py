@@ -110,11 +110,11 @@ def test_modules_of_the_library_need_no_pattern():
 
 
 def test_a_graph_module_is_packaged_as_code():
-    made = fx.symbolic_trace(nn.Sequential(nn.Linear(2, 2), nn.ReLU()))
-    importer = PackageImporter(written(lambda e: e.save_pickle("data", "graph.pkl", made)))
+    result = fx.symbolic_trace(nn.Sequential(nn.Linear(2, 2), nn.ReLU()))
+    importer = PackageImporter(written(lambda e: e.save_pickle("data", "graph.pkl", result)))
     loaded = importer.load_pickle("data", "graph.pkl")
     x = tl.randn(3, 2)
-    assert loaded(x).equal(made(x))
+    assert loaded(x).equal(result(x))
     assert "def forward" in importer.load_text("fx-generated", "_0.py")
 
 
@@ -221,9 +221,9 @@ class Counted:
 
 
 def loaded_counted(importer, name):
-    made = Counted()
-    made.text = importer.load_text(name, "state.txt")
-    return made
+    result = Counted()
+    result.text = importer.load_text(name, "state.txt")
+    return result
 
 
 def test_reduce_package():
@@ -241,11 +241,11 @@ def test_reduce_package():
 
 
 def test_hooks_and_questions(model):
-    seen = []
+    records = []
 
     def fill(exporter):
-        exporter.register_intern_hook(lambda e, name: seen.append(("intern", name)))
-        handle = exporter.register_extern_hook(lambda e, name: seen.append(("extern", name)))
+        exporter.register_intern_hook(lambda e, name: records.append(("intern", name)))
+        handle = exporter.register_extern_hook(lambda e, name: records.append(("extern", name)))
         handle.remove()
         exporter.intern("**")
         exporter.save_module("model_code")
@@ -257,7 +257,7 @@ def test_hooks_and_questions(model):
         assert exporter.mocked_modules() == exporter.denied_modules() == []
 
     written(fill)
-    assert seen == [("intern", "model_code"), ("intern", "part.scale")]
+    assert records == [("intern", "model_code"), ("intern", "part.scale")]
 
 
 def test_a_folder_serves_as_the_file_did(model, tmp_path):

@@ -151,26 +151,26 @@ def test_fullgraph_still_raises():
 
 
 def test_modules_are_as_before_outside_of_the_call():
-    plain, seen = nn.Module.__call__, []
+    plain, records = nn.Module.__call__, []
 
     class Looks(nn.Module):
         def forward(self, x):
-            seen.append(nn.Module.__call__ is plain)
+            records.append(nn.Module.__call__ is plain)
             raise ValueError("stop")
 
     compiled = compiler.compile(nn.Sequential(Looks()), backend=Backend())
     with pytest.raises(ValueError, match="stop"):
         compiled(tl.rand(2, 3))
-    assert seen == [False]
+    assert records == [False]
     assert nn.Module.__call__ is plain
 
 
 def test_other_threads_run_as_they_are():
-    backend, entered, done = Backend(), threading.Event(), threading.Event()
+    backend, entered, finish = Backend(), threading.Event(), threading.Event()
 
     def between(x):
         entered.set()
-        done.wait(30)
+        finish.wait(30)
         return decided(x)
 
     compiled = compiler.compile(Parts(between), backend=backend)
@@ -180,7 +180,7 @@ def test_other_threads_run_as_they_are():
     count = len(backend.graphs)
     Block()(tl.rand(2, 3))
     assert len(backend.graphs) == count
-    done.set()
+    finish.set()
     thread.join()
 
 

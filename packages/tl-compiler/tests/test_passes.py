@@ -76,31 +76,31 @@ def same(a, b):
 
 
 def test_split_module_makes_parts_that_compute_the_same():
-    made = traced()
+    result = traced()
     names = {}
     parts = split_module(
-        made, made, lambda n: 0 if n.name in ("add", "relu") else 1, names, keep_original_order=True
+        result, result, lambda n: 0 if n.name in ("add", "relu") else 1, names, keep_original_order=True
     )
-    assert same(parts(X, Y), made(X, Y))
+    assert same(parts(X, Y), result(X, Y))
     assert [name for name, _ in parts.named_children()] == ["submod_0", "submod_1"]
     assert names == {"submod_1.linear": "linear"}
     with pytest.raises(RuntimeError, match="cycle"):
-        split_module(made, made, lambda n: 0 if n.name in ("add", "mul") else 1)
+        split_module(result, result, lambda n: 0 if n.name in ("add", "mul") else 1)
 
 
 def test_split_by_tags_makes_parts_in_order():
-    made = traced()
-    for node in made.graph.nodes:
+    result = traced()
+    for node in result.graph.nodes:
         if node.op in tools_common.CALLABLE_NODE_OPS:
             node.tag = "early" if node.name in ("add", "linear", "relu") else "late"
-    parts, paths = split_by_tags(made, ["early", "late"], return_fqn_mapping=True)
-    assert same(parts(X, Y), made(X, Y))
+    parts, paths = split_by_tags(result, ["early", "late"], return_fqn_mapping=True)
+    assert same(parts(X, Y), result(X, Y))
     assert paths == {"linear": "early.linear", "scale": "late.scale"}
-    for node in made.graph.nodes:
+    for node in result.graph.nodes:
         if hasattr(node, "tag"):
             node.tag = {"early": "late", "late": "early"}[node.tag]
     with pytest.raises(AssertionError, match="order"):
-        split_by_tags(made, ["early", "late"])
+        split_by_tags(result, ["early", "late"])
     holder = nn.Module()
     holder.inner = nn.Module()
     setattr_recursive(holder, "inner.value", 3)
@@ -112,10 +112,10 @@ ADDS = create_op_support(lambda modules, node: node.target in (operator.add, ope
 
 
 def test_a_splitter_gives_the_accelerator_what_it_supports():
-    made = traced()
-    splitter = splitter_base._SplitterBase(made, (X, Y), ADDS, splitter_base._SplitterSettingBase())
+    output = traced()
+    splitter = splitter_base._SplitterBase(output, (X, Y), ADDS, splitter_base._SplitterSettingBase())
     result = splitter.generate_split_results()
-    assert same(result.split_module(X, Y), made(X, Y))
+    assert same(result.split_module(X, Y), output(X, Y))
     names = [name for name, _ in result.split_module.named_children()]
     assert any(name.startswith("_run_on_acc_") for name in names)
     assert any(name.startswith(result.non_acc_submodule_prefix) for name in names)
@@ -123,8 +123,8 @@ def test_a_splitter_gives_the_accelerator_what_it_supports():
     assert splitter.get_node_submodule_map()["add"].startswith("_run_on_acc_")
     assert "operator.add" in splitter.node_support_preview()
     few = splitter_base._SplitterSettingBase(min_acc_module_size=10)
-    whole = splitter_base._SplitterBase(traced(), (X, Y), ADDS, few)()
-    assert [name for name, _ in whole.named_children()] == ["_run_on_cpu_0"]
+    full = splitter_base._SplitterBase(traced(), (X, Y), ADDS, few)()
+    assert [name for name, _ in full.named_children()] == ["_run_on_cpu_0"]
     one = splitter_base._SplitterSettingBase(max_acc_splits=0)
     with pytest.raises(ValueError, match="max_acc_splits"):
         splitter_base._SplitterBase(traced(), (X, Y), ADDS, one)()
@@ -137,27 +137,27 @@ def test_a_splitter_gives_the_accelerator_what_it_supports():
 def test_partitions_of_models_compute_the_same(name):
     make, inputs = models.MODELS[name]
     model = make().eval()
-    made = fx.symbolic_trace(model)
+    result = fx.symbolic_trace(model)
     supported = create_op_support(
         lambda modules, node: node.op != "call_module" and node.op in tools_common.CALLABLE_NODE_OPS
     )
-    partitioner = CapabilityBasedPartitioner(made, supported, allows_single_node_partition=True)
+    partitioner = CapabilityBasedPartitioner(result, supported, allows_single_node_partition=True)
     partitions = partitioner.propose_partitions()
     assert partitions
     fused = partitioner.fuse_partitions(partitions)
     fused.graph.lint()
-    given = inputs()[1]
-    assert fused(*given).equal(model(*given))
+    argument = inputs()[1]
+    assert fused(*argument).equal(model(*argument))
 
 
 def test_partitions_have_no_cycles():
-    made = fx.symbolic_trace(lambda x: (x + 1).neg() + (x + 1))
-    groups = CapabilityBasedPartitioner(made, ADDS, allows_single_node_partition=True).propose_partitions()
+    result = fx.symbolic_trace(lambda x: (x + 1).neg() + (x + 1))
+    groups = CapabilityBasedPartitioner(result, ADDS, allows_single_node_partition=True).propose_partitions()
     names = [sorted(node.name for node in group.nodes) for group in groups]
     assert sorted(name for group in names for name in group) == ["add", "add_1", "add_2"]
-    nodes = {node.name: node for node in made.graph.nodes}
+    nodes = {node.name: node for node in result.graph.nodes}
     with pytest.raises(AssertionError, match="cycle"):
-        fuse_by_partitions(made, [dict.fromkeys([nodes["add"], nodes["add_2"]])])
+        fuse_by_partitions(result, [dict.fromkeys([nodes["add"], nodes["add_2"]])])
     part = Partition(0, [nodes["add"]])
     part.add_node(nodes["neg"])
     part.remove_node(nodes["add"])
@@ -165,11 +165,11 @@ def test_partitions_have_no_cycles():
 
 
 def test_what_a_backend_supports():
-    made = traced()
-    shape_prop.ShapeProp(made).propagate(X, Y)
-    nodes = {node.name: node for node in made.graph.nodes}
+    result = traced()
+    shape_prop.ShapeProp(result).propagate(X, Y)
+    nodes = {node.name: node for node in result.graph.nodes}
     table = OperatorSupport({"_operator.add": (((tl.float32,), (tl.float32,)), {}), "torch.relu": None})
-    modules = dict(made.named_modules())
+    modules = dict(result.named_modules())
     assert table.is_node_supported(modules, nodes["add"])
     assert table.is_node_supported(modules, nodes["relu"])
     assert not table.is_node_supported(modules, nodes["linear"])
@@ -192,9 +192,9 @@ def test_orders_are_mended(repair):
     first.prepend(second)
     with pytest.raises(RuntimeError, match="used before"):
         graph.lint()
-    made = repair(fx.GraphModule({}, graph))
-    made.graph.lint()
-    assert made(tl.tensor(-2.0)).item() == 2.0
+    result = repair(fx.GraphModule({}, graph))
+    result.graph.lint()
+    assert result(tl.tensor(-2.0)).item() == 2.0
 
 
 # ---- one graph made another
@@ -209,15 +209,15 @@ def test_equal_things_are_computed_once():
         d.add_(1)
         return a + b + c.sum() + d.sum() + tl.rand(1) * 0 + tl.rand(1) * 0 + (x * 2).sum() + (x * 2.0).sum()
 
-    made = fx.symbolic_trace(f)
-    result = CSEPass(get_CSE_banned_ops())(made)
+    output = fx.symbolic_trace(f)
+    result = CSEPass(get_CSE_banned_ops())(output)
     targets = [str(node.target) for node in result.graph_module.graph.nodes]
     assert result.modified
     assert targets.count("clone") == 2  # one of them is written to
     assert (
         sum(node.target is operator.mul for node in result.graph_module.graph.nodes) >= 2
     )  # 2 and 2.0 differ
-    assert result.graph_module(X).equal(made(X))
+    assert result.graph_module(X).equal(output(X))
     assert not CSEPass(get_CSE_banned_ops())(result.graph_module).modified
 
 
@@ -228,29 +228,31 @@ def test_reinplace_writes_where_nobody_looks():
         c = b.exp()
         return c + b.sum(), x.abs()
 
-    made = fx.symbolic_trace(f)
-    expected = made(X)
-    changed = reinplace(made, X)
+    result = fx.symbolic_trace(f)
+    expected = result(X)
+    changed = reinplace(result, X)
     targets = [node.target for node in changed.graph.nodes if node.op == "call_method"]
     assert targets == ["clone", "neg_", "exp", "sum", "abs"]
-    given = X.clone()
-    assert same(changed(given), expected)
-    assert given.equal(X)
+    copy = X.clone()
+    assert same(changed(copy), expected)
+    assert copy.equal(X)
 
 
 def test_targets_and_sizes():
-    made = traced()
-    graph_manipulation.replace_target_nodes_with(made, "call_function", tl.relu, "call_function", tl.sigmoid)
-    assert any(node.target is tl.sigmoid for node in made.graph.nodes)
-    graph_manipulation.get_size_of_all_nodes(made, [X, Y])
-    sizes = {node.name: node.size_bytes for node in made.graph.nodes if node.op != "output"}
+    result = traced()
+    graph_manipulation.replace_target_nodes_with(
+        result, "call_function", tl.relu, "call_function", tl.sigmoid
+    )
+    assert any(node.target is tl.sigmoid for node in result.graph.nodes)
+    graph_manipulation.get_size_of_all_nodes(result, [X, Y])
+    sizes = {node.name: node.size_bytes for node in result.graph.nodes if node.op != "output"}
     assert sizes["add"] == (24, 24)
     assert sizes["linear"] == (24, 24 + 12 * 4)
     with pytest.raises(RuntimeError, match="shape propagation"):
-        graph_manipulation.get_size_of_node(made, next(iter(traced().graph.nodes)))
-    param_fetch.lift_lowering_attrs_to_nodes(made)
+        graph_manipulation.get_size_of_node(result, next(iter(traced().graph.nodes)))
+    param_fetch.lift_lowering_attrs_to_nodes(result)
     assert (
-        made.graph.find_nodes(op="call_module")[0].attrs_for_lowering["name"]
+        result.graph.find_nodes(op="call_module")[0].attrs_for_lowering["name"]
         == "torch.nn.modules.linear.Linear"
     )
     with pytest.raises(RuntimeError, match="module_fetch_book"):
@@ -258,23 +260,23 @@ def test_targets_and_sizes():
 
 
 def test_fakes_go_through_a_graph():
-    made = traced()
-    FakeTensorProp(made).propagate(X, Y)
-    seen = {node.name: node.meta["val"] for node in made.graph.nodes if node.op != "output"}
-    assert isinstance(seen["linear"], FakeTensor)
-    assert seen["linear"].device.type == "cpu"
-    assert tuple(seen["mul"].shape) == (2, 3)
+    result = traced()
+    FakeTensorProp(result).propagate(X, Y)
+    records = {node.name: node.meta["val"] for node in result.graph.nodes if node.op != "output"}
+    assert isinstance(records["linear"], FakeTensor)
+    assert records["linear"].device.type == "cpu"
+    assert tuple(records["mul"].shape) == (2, 3)
 
 
 def test_a_graph_of_fakes_runs_in_their_mode():
-    made = fx.symbolic_trace(nn.Linear(4, 3))
+    result = fx.symbolic_trace(nn.Linear(4, 3))
     mode = FakeTensorMode()
-    for path, value in list(made.named_parameters()):
+    for path, value in list(result.named_parameters()):
         owner, _, name = path.rpartition(".")
-        setattr(made.get_submodule(owner), name, nn.Parameter(mode.from_tensor(value)))
-    assert FakeTensorProp(made, mode).propagate(tl.ones(5, 4)).shape == (5, 3)
+        setattr(result.get_submodule(owner), name, nn.Parameter(mode.from_tensor(value)))
+    assert FakeTensorProp(result, mode).propagate(tl.ones(5, 4)).shape == (5, 3)
     with pytest.raises(AssertionError, match="Mixing fake modes"):
-        FakeTensorProp(made).propagate(tl.ones(5, 4))
+        FakeTensorProp(result).propagate(tl.ones(5, 4))
 
 
 def test_sizes_that_data_decide_keep_their_symbols():
@@ -282,12 +284,12 @@ def test_sizes_that_data_decide_keep_their_symbols():
     mode = FakeTensorMode(shape_env=env)
     with mode:
         value = tl.randn(5)
-        made = make_fx(lambda x: x.nonzero())(value)
-    (node,) = made.graph.find_nodes(op="call_function", target=tl.ops.aten.nonzero.default)
+        result = make_fx(lambda x: x.nonzero())(value)
+    (node,) = result.graph.find_nodes(op="call_function", target=tl.ops.aten.nonzero.default)
     first = node.meta["val"].shape[0]
     assert [str(path[0]) for path in node.meta["unbacked_bindings"].values()] == [".size()[0]"]
     assert list(node.meta["unbacked_bindings"]) == [first.node.expr]
-    FakeTensorProp(made, mode).propagate(value)
+    FakeTensorProp(result, mode).propagate(value)
     again = node.meta["val"].shape[0]
     assert again is not first and statically_known_true(again == first)
     assert not env.pending_fresh_unbacked_symbols
@@ -319,9 +321,9 @@ def test_the_part_that_differs_is_found(method):
         pairs = zip(a, b, strict=True) if isinstance(a, tuple) else [(a, b)]
         return 0.0, all(p.equal(q) for p, q in pairs)
 
-    made = fx.symbolic_trace(lambda x: tl.relu((x + 1).exp()).neg() * 2)
+    result = fx.symbolic_trace(lambda x: tl.relu((x + 1).exp()).neg() * 2)
     settings = net_min_base._MinimizerSettingBase(traverse_method=method)
-    minimizer = _Minimizer(made, (X,), compare, settings)
+    minimizer = _Minimizer(result, (X,), compare, settings)
     assert [node.name for node in minimizer.minimize()] == ["relu"]
     assert minimizer.reports
     with pytest.raises(net_min_base.FxNetMinimizerResultMismatchError):
@@ -339,16 +341,16 @@ def test_annotations_of_items():
     graph = fx.Graph()
     pair = graph.placeholder("pair", type_expr=tuple[int, tl.Tensor])
     items = graph.placeholder("items", type_expr=list[float])
-    made = [
+    results = [
         graph.call_function(operator.getitem, (pair, 1)),
         graph.call_function(operator.getitem, (items, 0)),
     ]
     annotate_getitem_nodes(graph)
-    assert [node.type for node in made] == [tl.Tensor, float]
+    assert [node.type for node in results] == [tl.Tensor, float]
 
 
 def test_an_observer_sees_what_a_pass_does():
-    made = fx.symbolic_trace(lambda x: x.neg().abs())
+    result = fx.symbolic_trace(lambda x: x.neg().abs())
 
     def replace(gm):
         old = gm.graph.find_nodes(op="call_method", target="neg")[0]
@@ -357,21 +359,21 @@ def test_an_observer_sees_what_a_pass_does():
         old.replace_all_uses_with(new)
         gm.graph.erase_node(old)
 
-    observer = GraphTransformObserver(made, "swap")
+    observer = GraphTransformObserver(result, "swap")
     observer.apply_gm_pass(replace)
     assert (observer.created_nodes, observer.erased_nodes) == ({"exp"}, {"neg"})
-    origin = made.graph.find_nodes(op="call_method", target="exp")[0].meta["from_node"][-1]
+    origin = result.graph.find_nodes(op="call_method", target="exp")[0].meta["from_node"][-1]
     assert (origin.name, origin.pass_name, origin._get_action_string()) == ("neg", "swap", "replace+create")
-    assert not made._create_node_hooks
-    assert not made._replace_hooks
+    assert not result._create_node_hooks
+    assert not result._replace_hooks
 
 
 def test_nodes_by_where_they_come_from():
-    made = traced()
-    for node in made.graph.nodes:
+    result = traced()
+    for node in result.graph.nodes:
         if node.name in ("add", "linear"):
             node.meta["source_fn_stack"] = [(node.name, nn.Linear if node.name == "linear" else operator.add)]
-    parts = get_source_partitions(made.graph, [nn.Linear, operator.add])
+    parts = get_source_partitions(result.graph, [nn.Linear, operator.add])
     (linear,), (add,) = parts[nn.Linear], parts[operator.add]
     assert check_subgraphs_connected(add, linear)
     assert not check_subgraphs_connected(linear, add)
@@ -394,16 +396,16 @@ class _Size(int):
 
 
 def test_checks_of_sizes_that_wait():
-    made = fx.symbolic_trace(lambda n: n + 1)
-    next(iter(made.graph.nodes)).meta["val"] = _Size(3)
+    result = fx.symbolic_trace(lambda n: n + 1)
+    next(iter(result.graph.nodes)).meta["val"] = _Size(3)
 
     class Environment:
         deferred_runtime_asserts = {"s0": [_Check(_Expression("s0 > 2"), "")]}  # noqa: RUF012
 
-    insert_deferred_runtime_asserts(made, Environment(), "graph")
-    assert made(3) == 4
+    insert_deferred_runtime_asserts(result, Environment(), "graph")
+    assert result(3) == 4
     with pytest.raises(AssertionError, match="s0 > 2"):
-        made(1)
+        result(1)
 
 
 # ---- orders of passes
@@ -419,11 +421,11 @@ class _Swap(PassBase):
 
 
 def test_managers_run_passes_until_nothing_changes():
-    made = fx.symbolic_trace(lambda x: x + 1)
+    result = fx.symbolic_trace(lambda x: x + 1)
     manager = PassManager([_Swap()], steps=5)
-    assert manager(made).modified
-    assert made(3) == 2
-    assert not manager(made).modified
+    assert manager(result).modified
+    assert result(3) == 2
+    assert not manager(result).modified
 
     def fails(gm):
         raise ValueError("broken")
@@ -432,7 +434,7 @@ def test_managers_run_passes_until_nothing_changes():
         return None
 
     with pytest.raises(Exception, match=r"'fails' pass after the following passes: .*plain"):
-        PassManager([pass_result_wrapper(plain), pass_result_wrapper(fails)])(made)
+        PassManager([pass_result_wrapper(plain), pass_result_wrapper(fails)])(result)
     first, second = pass_result_wrapper(plain), pass_result_wrapper(fails)
     manager = PassManager([second, first], [this_before_that_pass_constraint(first, second)])
     with pytest.raises(RuntimeError, match="constraint violated"):
@@ -461,18 +463,18 @@ def test_drawings():
     pydot = pytest.importorskip("pydot")
     from tl_compiler.fx.passes.graph_drawer import FxGraphDrawer
 
-    made = traced()
-    shape_prop.ShapeProp(made).propagate(X, Y)
-    drawing = FxGraphDrawer(made, "net").get_dot_graph()
+    result = traced()
+    shape_prop.ShapeProp(result).propagate(X, Y)
+    drawing = FxGraphDrawer(result, "net").get_dot_graph()
     assert isinstance(drawing, pydot.Dot)
     assert {"add", "linear", "linear.weight"} <= {node.get_name().strip('"') for node in drawing.get_nodes()}
 
 
 def test_parts_by_the_functions_that_they_were():
     net = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 2))
-    made = export.export(net, (tl.ones(1, 3),)).module()
-    found = get_source_partitions(made.graph, ["linear", "relu"])
-    assert [len(found[name]) for name in ("linear", "relu")] == [2, 1]
-    first, second = found["linear"]
-    assert check_subgraphs_connected(first, found["relu"][0])
+    output = export.export(net, (tl.ones(1, 3),)).module()
+    result = get_source_partitions(output.graph, ["linear", "relu"])
+    assert [len(result[name]) for name in ("linear", "relu")] == [2, 1]
+    first, second = result["linear"]
+    assert check_subgraphs_connected(first, result["relu"][0])
     assert not check_subgraphs_connected(first, second)

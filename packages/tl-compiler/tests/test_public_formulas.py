@@ -144,8 +144,8 @@ def test_gradients_are_operators_that_others_know(f, sizes, wanted, mode):
     assert not names(gm) & set(PRIVATE.split())
     # Other elements than those of the trace: nothing of these may stay in the graph.
     args = [tl.randn(*s) for s in sizes]
-    for found, expected in zip(gm(*args), step(*args), strict=True):
-        assert tl.allclose(found, expected, rtol=1e-4, atol=1e-5)
+    for result, expected in zip(gm(*args), step(*args), strict=True):
+        assert tl.allclose(result, expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -177,9 +177,9 @@ def test_exported_losses_are_the_operators_of_that_name(loss):
     ep = export(Loss(), (tl.ones(3), tl.zeros(3)))
     assert names(ep.graph_module) == {loss.__name__}
     x, y = tl.randn(3), tl.randn(3) * 3
-    for made in (ep, ep.run_decompositions()):
-        assert tl.allclose(made.module()(x, y), loss(x, y))
-    assert loss.__name__ not in names(made.graph_module)
+    for result in (ep, ep.run_decompositions()):
+        assert tl.allclose(result.module()(x, y), loss(x, y))
+    assert loss.__name__ not in names(result.graph_module)
 
 
 def test_a_table_has_the_last_word():

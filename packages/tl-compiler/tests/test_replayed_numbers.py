@@ -130,9 +130,9 @@ def test_settings_that_keep_recorded_calls_from_running(kind: str) -> None:
         assert hits() == 0
     assert hits() == 1
     if kind == "module":
-        seen: list[int] = []
-        handle = fast.register_forward_hook(lambda *_: seen.append(1))
-        assert hits() == 1 and seen
+        records: list[int] = []
+        handle = fast.register_forward_hook(lambda *_: records.append(1))
+        assert hits() == 1 and records
         handle.remove()
         with pytest.raises(RuntimeError):
             fast(tl_core.ones(2, 4))

@@ -195,8 +195,8 @@ def test_what_a_method_writes_stays_an_attribute():
     x = tl_core.ones(2)
     first = frozen(x)
     assert tl_core.equal(frozen(x), first * 2)
-    kept = jit.freeze(jit.script(Counting().eval()), ["plain", "counted.step"])
-    assert kept._c.hasattr("plain") and kept._c.plain.hasattr("weight") and kept._c.counted.hasattr("step")
+    value = jit.freeze(jit.script(Counting().eval()), ["plain", "counted.step"])
+    assert value._c.hasattr("plain") and value._c.plain.hasattr("weight") and value._c.counted.hasattr("step")
 
 
 def test_former_meanings_survive_a_freeze():

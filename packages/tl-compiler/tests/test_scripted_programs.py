@@ -371,9 +371,9 @@ def test_archives_have_the_files_and_opcodes_that_pytorch_reads():
         for name in ("data.pkl", "constants.pkl"):
             used = {op.name for op, _, _ in pickletools.genops(archive.read(f"archive/{name}"))}
             assert used <= OPCODES
-    found = {"notes.txt": ""}
-    assert jit.load(io.BytesIO(buffer.getvalue()), _extra_files=found).counts == {"a": 1, "bc": 2}
-    assert found == {"notes.txt": b"a note"}
+    matches = {"notes.txt": ""}
+    assert jit.load(io.BytesIO(buffer.getvalue()), _extra_files=matches).counts == {"a": 1, "bc": 2}
+    assert matches == {"notes.txt": b"a note"}
 
 
 def test_archives_of_archives_stay_the_same(tmp_path):

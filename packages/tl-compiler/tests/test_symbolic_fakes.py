@@ -99,16 +99,16 @@ def test_opcheck_of_sizes_that_elements_decide():
 
 
 def test_opcheck_runs_graphs_of_the_call():
-    seen = []
+    records = []
 
     class Seen(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            seen.append(type(args[0]) if args else None)
+            records.append(type(args[0]) if args else None)
             return func(*args, **(kwargs or {}))
 
     with Seen():
         library.opcheck(doubled, (tl.ones(3),), test_utils="test_aot_dispatch_dynamic")
-    assert FakeTensor in seen and tl.Tensor in seen
+    assert FakeTensor in records and tl.Tensor in records
 
 
 def test_opcheck_finds_a_fake_that_holds_for_some_sizes_only():
@@ -205,8 +205,8 @@ class Outer(tl_nn.Module):
 
 def test_preserved_signatures_are_those_of_the_modules():
     x, y = tl.randn(3), tl.randn(3)
-    made = export.export(Outer(), (x, y), preserve_module_call_signature=("inner",))
-    module = export.unflatten(made)
+    result = export.export(Outer(), (x, y), preserve_module_call_signature=("inner",))
+    module = export.unflatten(result)
     assert_close(module(x, y), Outer()(x, y))
     assert_close(module.inner((x, y), shift=x, scale=2.0), Inner()((x, y), scale=2.0, shift=x))
     with pytest.raises(TypeError, match="exported with arguments of the structure"):

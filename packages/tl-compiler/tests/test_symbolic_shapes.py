@@ -454,11 +454,11 @@ def test_infinities_of_integers():
         pickle.loads(pickle.dumps(infinity)) == infinity
         and pickle.loads(pickle.dumps(-infinity)) == -infinity
     )
-    whole = ranges.ValueRanges.unknown_int()
+    full = ranges.ValueRanges.unknown_int()
     assert (
-        10**40 in whole
-        and ranges.ValueRanges(2, 3).issubset(whole)
-        and not whole.issubset(ranges.ValueRanges(2, 3))
+        10**40 in full
+        and ranges.ValueRanges(2, 3).issubset(full)
+        and not full.issubset(ranges.ValueRanges(2, 3))
     )
     joined = ranges.ValueRanges(2, 5) | ranges.ValueRanges(7, 9)
     assert (joined.lower, joined.upper) == (2, 9)

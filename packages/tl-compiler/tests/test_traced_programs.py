@@ -107,9 +107,9 @@ def signed(x):
 
 
 def test_values_that_python_reads_become_constants_with_a_warning():
-    with pytest.warns(jit.TracerWarning, match="Converting a tensor to a Python boolean") as said:
+    with pytest.warns(jit.TracerWarning, match="Converting a tensor to a Python boolean") as text:
         program = jit.trace(signed, tl.ones(2))
-    assert said[0].filename == __file__ and len(said) == 1
+    assert text[0].filename == __file__ and len(text) == 1
     assert program(-tl.ones(2)).tolist() == [0, 0]
 
 
@@ -164,9 +164,9 @@ def test_checks_of_traces():
 
     with pytest.raises(jit.TracingCheckError, match="ERROR: Graphs differed across invocations!"):
         jit.trace(differs, tl.ones(2))
-    with pytest.warns(jit.TracerWarning) as said:
+    with pytest.warns(jit.TracerWarning) as text:
         jit.trace(lambda x: F.dropout(x, 0.5, True), tl.ones(100))
-    texts = [str(w.message) for w in said]
+    texts = [str(w.message) for w in text]
     assert any(
         "Trace had nondeterministic nodes. Did you forget call .eval() on your model?" in t for t in texts
     )
@@ -196,14 +196,14 @@ def test_buffers_change_as_in_the_module():
 
 
 def test_is_tracing_tells():
-    seen = []
+    records = []
 
     def function(x):
-        seen.append(jit.is_tracing())
+        records.append(jit.is_tracing())
         return x * 1
 
     jit.trace(function, tl.ones(1), check_trace=False)
-    assert seen == [True] and jit.is_tracing() is False
+    assert records == [True] and jit.is_tracing() is False
     with pytest.warns(UserWarning, match="already a ScriptModule, tracing it is a no-op"):
         assert jit.trace(jit.script(signed), tl.ones(1)).name == "signed"
 

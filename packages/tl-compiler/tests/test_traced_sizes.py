@@ -101,8 +101,8 @@ def test_hints(name: str, hint: str) -> None:
     module = Program(lambda x: used(of(x)))
     try:
         module(*inputs(8))
-        said = ({(2 if inputs is image else 0): getattr(Dim, hint)},)
-        program = export(module, inputs(8), dynamic_shapes={"args": said})
+        texts = ({(2 if inputs is image else 0): getattr(Dim, hint)},)
+        program = export(module, inputs(8), dynamic_shapes={"args": texts})
     except RuntimeError:
         pytest.skip("raises at the example's size")
     except UserError as error:
@@ -167,8 +167,8 @@ def test_two_dimensions() -> None:
         program = export(module, (tl.ones(5, 4), tl.ones(7, 4)), dynamic_shapes={"args": ({0: a}, {0: b})})
         run = program.module()
         for n, m in ((2, 2), (2, 9), (9, 2), (3, 4), (7, 5), (12, 12)):
-            given = tl.arange(n * 4.0).reshape(n, 4), tl.arange(m * 4.0).reshape(m, 4)
-            same(run(*given), module(*given), f"at {n}, {m}")
+            arguments = tl.arange(n * 4.0).reshape(n, 4), tl.arange(m * 4.0).reshape(m, 4)
+            same(run(*arguments), module(*arguments), f"at {n}, {m}")
 
 
 @pytest.mark.filterwarnings("ignore:Pred is a Python constant")
@@ -199,8 +199,8 @@ def test_branches_and_loops() -> None:
             inputs = (tl.ones(8, 4) * sign,)
             run = export(module, inputs, dynamic_shapes={"args": ({0: Dim("b", min=2)},)}).module()
             for size in SIZES:
-                given = (tl.arange(size * 4.0).reshape(size, 4) * sign,)
-                same(run(*given), module(*given), f"{function.__name__} at {size}")
+                arguments = (tl.arange(size * 4.0).reshape(size, 4) * sign,)
+                same(run(*arguments), module(*arguments), f"{function.__name__} at {size}")
 
 
 def test_sizes_below_two() -> None:

@@ -113,13 +113,13 @@ def outcomes(name: str, example: tuple[int, int]) -> str | dict[tuple[int, int],
         return f"refused: {error}"
     run, result = exported.module(), {}
     for sizes in PAIRS:
-        given = pair(*sizes)
+        argument = pair(*sizes)
         try:
-            want = program(*given)
+            want = program(*argument)
         except RuntimeError:
             want = None
         try:
-            actual = run(*given)
+            actual = run(*argument)
         except RuntimeError:
             actual = None
         assert actual is None or want is not None, f"{sizes}: runs, where the program itself raises"

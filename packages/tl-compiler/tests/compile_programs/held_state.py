@@ -38,23 +38,23 @@ def closure(compile):
 
 @program(graphs=1)
 def closure_tensor_is_written(compile):
-    held = x3()
-    f = compile(lambda x: x * held)
+    value = x3()
+    f = compile(lambda x: x * value)
     yield f(x3())
-    held.add_(1)
+    value.add_(1)
     yield f(x3())
 
 
 @program(graphs=1)
 def closure_tensor_is_replaced(compile):
-    held = x3()
+    value = x3()
 
     def f(x):
-        return x * held
+        return x * value
 
     f = compile(f)
     yield f(x3())
-    held = x3() * 5
+    value = x3() * 5
     yield f(x3())
 
 
@@ -341,24 +341,24 @@ def context_managers_of_the_program(compile):
 
 @program()
 def sorted_by_a_function(compile):
-    seen = []
+    records = []
 
     def key(n):
-        seen.append(n)
+        records.append(n)
         return -n
 
     f = compile(lambda x: x * sorted([1, 2, 3], key=key)[0])
     yield f(x3())
     yield f(x3())
-    yield len(seen)
+    yield len(records)
 
 
 @program(graphs=2)
 def set_and_deque(compile):
-    chosen, recent = {"a"}, collections.deque([1, 2])
-    f = compile(lambda x: x * len(chosen) + sum(recent))
+    choices, recent = {"a"}, collections.deque([1, 2])
+    f = compile(lambda x: x * len(choices) + sum(recent))
     yield f(x3())
-    chosen.add("b")
+    choices.add("b")
     recent.append(3)
     yield f(x3())
 

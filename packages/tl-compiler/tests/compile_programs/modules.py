@@ -105,16 +105,16 @@ def dropout(compile):
 
 @program()
 def hooks(compile):
-    model, seen = Net(), []
+    model, records = Net(), []
     f = compile(model)
     yield f(tl.ones(1, 3))
     handle = model.first.register_forward_hook(lambda module, args, out: out * 2)
     yield f(tl.ones(1, 3))
     handle.remove()
-    model.register_forward_pre_hook(lambda module, args: seen.append(1))
+    model.register_forward_pre_hook(lambda module, args: records.append(1))
     yield f(tl.ones(1, 3))
     yield f(tl.ones(1, 3))
-    yield len(seen)
+    yield len(records)
 
 
 @program()

@@ -94,8 +94,8 @@ def a_value_of_what_is_held(compile):
 @program(graphs=0)
 def sizes_that_values_decide(compile):
     def f(x):
-        kept = x[x > 0]
-        return kept[:2].sum() / kept.shape[0], kept.view(-1, 1), x.nonzero()[-1:]
+        value = x[x > 0]
+        return value[:2].sum() / value.shape[0], value.view(-1, 1), x.nonzero()[-1:]
 
     f = compile(f)
     for x in (x3(), tl.ones(5), tl.arange(4.0)):
