@@ -169,6 +169,7 @@ def check(session: nox.Session) -> None:
         ["python", "-m", "tools.layers"],
         ["python", "-m", "tools.prose"],
         ["python", "-m", "tools.names"],
+        ["python", "-m", "tools.untested_names"],
         ["python", "-m", "tools.argument_entries"],
         ["python", "-m", "tools.kernel_rules"],
         ["python", "-m", "tools.cpp_functions"],

@@ -1,5 +1,7 @@
 """`python -m tools.names [--files]`: variables and functions with a participle or pronoun for a name, by `names.toml`.
 
+The variables of a package's tests have a limit of their own.
+
 A name is a noun or a verb of the field: `result`, `node`, `expr`, `sizes`, `lower_call`. A participle such as `found`
 or `given` hides what the value is.
 """
@@ -11,7 +13,7 @@ import re
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tools.packages import ROOT, packages
@@ -100,21 +102,30 @@ def rates(total: Counter[str]) -> dict[str, float]:
     }
 
 
+def counts_of_files(folders: Iterable[Path]) -> dict[Path, Counter[str]]:
+    """The counts of each Python file in some folders.
+
+    Args:
+        folders: the folders.
+    """
+    return {file: counts(file.read_text()) for folder in folders for file in sorted(folder.rglob("*.py"))}
+
+
 def main() -> int:
     """Prints the rates of each package; the exit status is 1 where one is above its limit."""
     limits = tomllib.loads(LIMITS.read_text())
     bad = []
     for package in packages().values():
-        by_file = {
-            file: counts(file.read_text())
-            for folder in package.sources
-            for file in sorted(folder.rglob("*.py"))
-        }
+        by_file = counts_of_files(package.sources)
+        tests = counts_of_files([package.folder / "tests"])
         if "--files" in sys.argv:
-            for file, counted in by_file.items():
-                if number := counted["participles of variables"] + counted["participles of functions"]:
+            for file, counted in (by_file | tests).items():
+                number = counted["participles of variables"]
+                if number := number + (counted["participles of functions"] if file in by_file else 0):
                     print(f"{file.relative_to(ROOT)}: {number}")
-        for kind, rate in rates(sum(by_file.values(), Counter())).items():
+        total = rates(sum(by_file.values(), Counter()))
+        total["tests"] = rates(sum(tests.values(), Counter()))["variables"]
+        for kind, rate in total.items():
             limit = limits[package.dist][kind]
             print(f"{package.dist:18} {kind}: {rate:6.1f} of at most {limit:.1f} per 1,000")
             bad += [package.dist] if rate > limit else []

@@ -51,10 +51,7 @@ def problem_of(function):
     except ValueError:
         return "signature"
     inner = inspect.unwrap(function)
-    if (
-        isinstance(inner, types.FunctionType)
-        and inspect.getsourcefile(inner) != inner.__code__.co_filename
-    ):
+    if isinstance(inner, types.FunctionType) and inspect.getsourcefile(inner) != inner.__code__.co_filename:
         return "source"
     return None
 

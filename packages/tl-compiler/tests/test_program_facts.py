@@ -234,7 +234,7 @@ def test_nodes_may_go_while_a_loop_runs():
     assert order == chain[:3] and len(nodes) == 3
 
 
-def test_places_of_nodes():
+def test_nodes_before_others():
     graph = Graph()
     x = graph.placeholder("x")
     y = graph.call_function(tl_core.neg, (x,))
