@@ -680,7 +680,8 @@ class CallParser {
   }
 
   bool special(PyObject* keyword, PyObject* o) {
-    const bool writes_self = op_.written_mask & 1;  // in-place operators take no second place for their result
+    const bool writes_self =
+        op_.written_mask & 1;  // in-place operators take no second place for their result
     if (same_name(keyword, "out") && !writes_self && (op_.out || o == Py_None)) {
       out_.out = o == Py_None ? nullptr : o;
       return true;
