@@ -375,8 +375,6 @@ def test_a_lowered_model_computes_the_same():
     step = float((expected[expected > 0]).min()) if bool((expected > 0).any()) else 1.0
     assert float((lowered(x) - expected).abs().max()) <= step * 1.01
     assert ATEN.linear.default not in targets(lowered)
-    with pytest.raises(NotImplementedError, match="use_reference_representation=True"):
-        use_integer_arithmetic(model)
 
 
 def test_modes_of_exported_models():

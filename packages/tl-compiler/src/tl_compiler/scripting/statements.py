@@ -185,17 +185,20 @@ class Statements(Regions):
         old = before.values.get(name)
         is_assigned = not isinstance(old, Value) or _before(a) is not old or _before(b) is not old
         kind = unify(a.type, b.type)
-        if kind is None and is_assigned:
-            raise self.error(
-                node,
-                f"Type mismatch: {name} is set to type {a.type} in the true branch and type {b.type} in the false "
-                "branch",
-            )
+        if kind is None:
+            if is_assigned:
+                raise self.error(
+                    node,
+                    f"Type mismatch: {name} is set to type {a.type} in the true branch and type {b.type} in the "
+                    "false branch",
+                )
+            kind = a.type
         if a.text == b.text:
             return Value(
                 a.text, kind, a.constant if a.constant is b.constant else UNSET, slot=a.slot and b.slot
             )
         if not is_assigned:
+            assert isinstance(old, Value)
             return old
         own = self.fresh(name)
         lines_a, lines_b, indent = parts

@@ -47,11 +47,11 @@ class _Writer:
         bounded = self.call(aten.clamp.default, q.integers, q.low, q.high)
         return self.call(aten.sub.Tensor, self.call(aten.to.dtype, bounded, dtype), q.zero)
 
-    def truncated(self, integers: Node, ratio: Any) -> Node:
+    def truncate(self, integers: Node, ratio: Any) -> Node:
         """A product in int32, rounded towards zero, as PyTorch's representation of layers with one scale."""
         return self.call(out_dtype, aten.mul.Tensor, _INT32, integers, ratio)
 
-    def rounded(self, integers: Node, ratio: Any) -> Node:
+    def round_nearest(self, integers: Node, ratio: Any) -> Node:
         """A product in int32, rounded to the nearest integer."""
         nearest = self.call(aten.round.default, self.call(aten.mul.Tensor, integers, ratio))
         return self.call(aten.to.dtype, nearest, _INT32)
@@ -60,7 +60,7 @@ class _Writer:
         """The numbers within bounds, in a type of integers."""
         return self.call(aten.to.dtype, self.call(aten.clamp.default, value, low, high), dtype)
 
-    def shaped(self, value: Any, trailing: int) -> Any:
+    def unsqueeze_to(self, value: Any, trailing: int) -> Any:
         """A scale or a bias of channels that have dimensions behind them."""
         for _ in range(trailing if isinstance(value, Node) else 0):
             value = self.call(aten.unsqueeze.default, value, -1)
@@ -117,7 +117,7 @@ def _is_decomposed(node: Any, name: str) -> bool:
     return str(node.target).startswith(f"quantized_decomposed.{name}.")
 
 
-def _dequantized(node: Any) -> _Quantized | None:
+def _source_of(node: Any) -> _Quantized | None:
     """The integers behind a value, if it is the result of a dequantize."""
     names = ("dequantize_per_tensor", "dequantize_per_channel")
     return _Quantized(node) if any(_is_decomposed(node, name) for name in names) else None
@@ -158,7 +158,7 @@ def _rewrite_layer(graph: Any, node: Node) -> None:
     """A linear layer or convolution of integers: products and sums in int32, and the bias in the unit of the sums."""
     if node.op != "call_function" or node.target not in _LAYERS or len(node.args) < 2:
         return
-    x, w = _dequantized(node.args[0]), _dequantized(node.args[1])
+    x, w = _source_of(node.args[0]), _source_of(node.args[1])
     is_dense = w is not None and not w.is_dynamic and w.axis in (None, 0)
     if x is None or w is None or not is_dense or x.axis is not None:
         return
@@ -167,7 +167,7 @@ def _rewrite_layer(graph: Any, node: Node) -> None:
     last, out, is_rectified = (node, None, False) if target is None else target
     write = _Writer(graph, last)
     wide = _INT16 if {x.dtype, w.dtype} <= {tl_core.int8, tl_core.uint8} else _INT32
-    w.zero = write.shaped(
+    w.zero = write.unsqueeze_to(
         w.zero, windows + 1
     )  # a zero point a channel, before the other dimensions of the weight
     arguments = _convolution_arguments(node, windows)
@@ -178,13 +178,13 @@ def _rewrite_layer(graph: Any, node: Node) -> None:
     bias = node.args[2] if len(node.args) > 2 else node.kwargs.get("bias")
     if bias is not None:
         rounded = write.call(out_dtype, aten.div.Tensor, _INT32, bias, unit)
-        total = write.call(aten.add.Tensor, total, write.shaped(rounded, windows))
-    unit = write.shaped(unit, windows if w.axis is not None else 0)
+        total = write.call(aten.add.Tensor, total, write.unsqueeze_to(rounded, windows))
+    unit = write.unsqueeze_to(unit, windows if w.axis is not None else 0)
     if out is None:
         result = write.call(aten.to.dtype, write.call(aten.mul.Tensor, total, unit), _FLOAT32)
     else:
         ratio = write.divide(unit, out.scale)
-        scaled = write.truncated(total, ratio) if w.axis is None else write.rounded(total, ratio)
+        scaled = write.truncate(total, ratio) if w.axis is None else write.round_nearest(total, ratio)
         shifted = write.call(aten.add.Tensor, scaled, out.zero)
         low = max(out.low, out.zero) if is_rectified else out.low
         result = write.bound(shifted, low, out.high, out.dtype)
@@ -211,7 +211,7 @@ def _rewrite_sum(graph: Any, node: Node) -> None:
     """A sum of two numbers, each rounded in the unit of the result."""
     if not is_call(node, (aten.add.Tensor, aten.add_.Tensor)) or node.kwargs.get("alpha", 1) != 1:
         return
-    x, y = (_dequantized(arg) for arg in node.args[:2])
+    x, y = (_source_of(arg) for arg in node.args[:2])
     target = _target_of(node)
     if x is None or y is None or target is None or any(q.axis is not None or q.is_dynamic for q in (x, y)):
         return
@@ -221,9 +221,9 @@ def _rewrite_sum(graph: Any, node: Node) -> None:
         integers = write.call(aten.sub.Tensor, write.call(aten.to.dtype, q.integers, _INT32), q.zero)
         ratio = q.scale / out.scale
         if is_rectified:
-            terms.append(write.truncated(integers, ratio))
+            terms.append(write.truncate(integers, ratio))
         else:
-            terms.append(write.rounded(integers, ratio))
+            terms.append(write.round_nearest(integers, ratio))
     total = write.call(aten.add.Tensor, write.call(aten.add.Tensor, *terms), out.zero)
     low = max(out.low, out.zero) if is_rectified else out.low
     _exchange(last, write.bound(total, low, out.high, out.dtype))
@@ -233,7 +233,7 @@ def _rewrite_pool(graph: Any, node: Node) -> None:
     """The largest integers of windows, in the unit of the result."""
     if not is_call(node, (aten.max_pool2d.default,)) or node.kwargs:
         return
-    x, target = _dequantized(node.args[0]), _target_of(node)
+    x, target = _source_of(node.args[0]), _target_of(node)
     if x is None or target is None or x.axis is not None or x.is_dynamic:
         return
     last, out, is_rectified = target
@@ -241,7 +241,7 @@ def _rewrite_pool(graph: Any, node: Node) -> None:
     integers = write.without_zero(x, _INT32)
     pooled = write.call(aten.max_pool2d_with_indices.default, integers, *node.args[1:])
     largest = write.call(operator.getitem, pooled, 0)
-    scaled = write.rounded(largest, x.scale / out.scale)
+    scaled = write.round_nearest(largest, x.scale / out.scale)
     low = max(out.low, out.zero) if is_rectified else out.low
     _exchange(last, write.bound(write.call(aten.add.Tensor, scaled, out.zero), low, out.high, out.dtype))
 

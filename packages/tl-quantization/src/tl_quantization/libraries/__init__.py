@@ -14,5 +14,14 @@ def load_all() -> None:
         >>> packets.quantized.linear
         <OpOverloadPacket(op='quantized.linear')>
     """
-    for name in ("pointwise", "linear", "convolution", "embedding", "decomposed"):
+    for name in (
+        "pointwise",
+        "linear",
+        "convolution",
+        "embedding",
+        "decomposed",
+        "onednn",
+        "recurrent",
+        "sparse",
+    ):
         import_module(f"{__name__}.{name}")

@@ -8,6 +8,7 @@ import tl_core
 from tl_core import Tensor
 from tl_nn import functional as F
 
+from ..dtypes import qint8, quint8
 from ..functions import quantize_per_tensor
 from ..operators import quantize_numbers
 from ..packed.half import HalfLinear
@@ -36,11 +37,17 @@ def _prepack_half(W: Tensor, B: Tensor | None = None) -> HalfLinear:
 
 
 def _unpack(W_prepack: Any) -> Any:
-    return W_prepack.unpack()
+    return _layer(W_prepack, "linear_unpack").unpack()
+
+
+def _layer(W_prepack: Any, name: str) -> Any:
+    if isinstance(W_prepack, Tensor):
+        raise RuntimeError(f"quantized.{name}(Tensor) is unsupported! {_OLD.capitalize()}")
+    return W_prepack
 
 
 def _unpack_half(W_prepack: Any) -> Any:
-    weight, bias = W_prepack.unpack()
+    weight, bias = _layer(W_prepack, "linear_unpack_fp16").unpack()
     return weight.to(tl_core.float32), bias
 
 
@@ -82,8 +89,6 @@ def _half_unpacked(X: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 def _of_rounded_input(relu: bool) -> Any:
     def call(X: Tensor, X_scale: float, X_zero_point: int, W_prepack: Any) -> Tensor:
-        from ..dtypes import quint8
-
         weight, bias = W_prepack.unpack()
         x = quantize_per_tensor(X, float(X_scale), int(X_zero_point), quint8).dequantize()
         result = F.linear(x, weight.dequantize(), bias)
@@ -92,6 +97,45 @@ def _of_rounded_input(relu: bool) -> Any:
     return call
 
 
+def _wrap(W: Tensor, W_scale: Tensor, W_zero_point: Tensor, B: Tensor) -> Tensor:
+    """A float weight, beside which a call finds its integers."""
+    weight = quantize_per_tensor(W, float(W_scale), int(W_zero_point), qint8)
+    result = W.detach().clone()
+    result.layer = PackedLinear(weight, B)
+    return result
+
+
+def _of_wrapped(
+    X: Tensor, X_scale: Tensor, X_zero_point: Tensor, W_prepack: Tensor, output_scale: Tensor,
+    output_zero_point: Tensor, out_channel: int,
+) -> Tensor:  # fmt: skip
+    layer = getattr(W_prepack, "layer", None)
+    if layer is None:
+        raise RuntimeError("W_prepack must be the result of _quantized::_wrapped_linear_prepack")
+    x = quantize_per_tensor(X, float(X_scale), int(X_zero_point), quint8)
+    return layer.of_bytes(x, float(output_scale), int(output_zero_point)).dequantize()
+
+
+def _wrapped(
+    X: Tensor, X_scale: Tensor, X_zero_point: Tensor, W: Tensor, W_scale: Tensor, W_zero_point: Tensor, B: Tensor,
+    output_scale: Tensor, output_zero_point: Tensor, out_channel: int,
+) -> Tensor:  # fmt: skip
+    weight = _wrap(W, W_scale, W_zero_point, B)
+    return _of_wrapped(X, X_scale, X_zero_point, weight, output_scale, output_zero_point, out_channel)
+
+
+def _refuse(name: str, advice: str) -> Any:
+    def call(*_: Any) -> Any:
+        raise RuntimeError(f"{name} belongs to models of before 2020: {advice}")
+
+    return call
+
+
+_OLD = "export the model again, with quantized::linear_prepack"
+_LEGACY = {
+    f"{name}(Tensor W, Tensor? B=None) -> Tensor W_prepack": _refuse(name, _OLD)
+    for name in ("linear_prepack_legacy", "linear_prepack_fp16_legacy")
+}
 _STATIC = "Tensor X, %Linear W_prepack, float Y_scale_i, int Y_zero_point_i"
 _ROUNDED = "Tensor X, float X_scale, int X_zero_point, %Linear W_prepack"
 _WHOLE = {
@@ -100,11 +144,35 @@ _WHOLE = {
     f"linear({_STATIC}) -> Tensor Y": _static(False),
     "linear_dynamic(Tensor X, %Linear W_prepack, bool reduce_range=False) -> Tensor Y": _dynamic(False),
 }
-define("_quantized", _WHOLE)
+_INPUT = "Tensor X, Tensor X_scale, Tensor X_zero_point"
+define(
+    "_quantized",
+    {
+        **_WHOLE,
+        **_LEGACY,
+        "_wrapped_linear_prepack(Tensor W, Tensor W_scale, Tensor W_zero_point, Tensor B) -> Tensor": _wrap,
+        f"_wrapped_quantized_linear_prepacked({_INPUT}, Tensor W_prepack, Tensor output_scale, Tensor "
+        "output_zero_point, int out_channel) -> Tensor Y": _of_wrapped,
+        f"wrapped_quantized_linear({_INPUT}, Tensor W, Tensor W_scale, Tensor W_zero_point, Tensor B, Tensor "
+        "output_scale, Tensor output_zero_point, int out_channel) -> Tensor Y": _wrapped,
+        "wrapped_fbgemm_pack_gemm_matrix_fp16(Tensor W) -> Tensor": lambda W: W.half(),
+        "wrapped_fbgemm_linear_fp16_weight(Tensor X, Tensor W, Tensor B, int out_channel) -> Tensor Y": (
+            lambda X, W, B, out_channel: _half_unpacked(X, W, B)
+        ),
+    },
+)
 define(
     "quantized",
     {
         **_WHOLE,
+        **_LEGACY,
+        "int4mm_packed_weight_cpu(Tensor self, Tensor mat2, Tensor qGroupSize, Tensor qScaleAndZeros) -> Tensor": (
+            lambda self, mat2, qGroupSize, qScaleAndZeros: tl_core._weight_int4pack_mm_for_cpu(
+                self, mat2, int(qGroupSize), qScaleAndZeros
+            )
+        ),
+        "linear_unpack.legacy(Tensor W_prepack) -> (Tensor W_origin, Tensor? B_origin)": _unpack,
+        "linear_unpack_fp16.legacy(Tensor W_prepack) -> (Tensor W_origin, Tensor? B_origin)": _unpack_half,
         f"linear_relu({_STATIC}) -> Tensor Y": _static(True),
         f"linear_leaky_relu({_STATIC}, float negative_slope) -> Tensor Y": _with_activation(F.leaky_relu),
         f"linear_tanh({_STATIC}) -> Tensor Y": _with_activation(tl_core.tanh),

@@ -234,3 +234,11 @@ define(
         f"max_pool2d({_POOL}) -> Tensor": _pool(quantized_max_pool2d),
     },
 )
+define(
+    "_quantized",
+    {
+        "add(Tensor qa, Tensor qb, float scale, int zero_point) -> Tensor qc": _binary(
+            arithmetic.add, arithmetic.add_number, False
+        )
+    },
+)

@@ -20,6 +20,7 @@ _CLASSES = {
     "Linear": "__torch__.torch.classes.quantized.LinearPackedParamsBase",
     "Conv2d": "__torch__.torch.classes.quantized.Conv2dPackedParamsBase",
     "Conv3d": "__torch__.torch.classes.quantized.Conv3dPackedParamsBase",
+    "SparseLinear": "__torch__.torch.classes.sparse.LinearPackedParamsBase",
     "Embedding": "__torch__.torch.classes.quantized.EmbeddingPackedParamsBase",
 }
 

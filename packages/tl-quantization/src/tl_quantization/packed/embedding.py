@@ -153,14 +153,13 @@ def look_up(
         raise RuntimeError(f"mode must be 'sum' or 'mean' for a table of integers, but got {mode!r}")
     if indices.dim() not in (1, 2):
         raise RuntimeError(f"indices must be 1D or 2D, but got {indices.dim()}D")
-    if indices.dim() == 1 and offsets is None:
-        raise RuntimeError(
-            f"embedding_bag_{'byte' if bits == 8 else f'{bits}bit'} expects offsets to be set for 1D indices."
-        )
     if indices.dim() == 2:
         if offsets is not None:
             raise RuntimeError("offsets must be None for 2D indices, whose rows are the bags")
         offsets = tl_core.arange(indices.shape[0]) * indices.shape[1]
+    if offsets is None:
+        word = "byte" if bits == 8 else f"{bits}bit"
+        raise RuntimeError(f"embedding_bag_{word} expects offsets to be set for 1D indices.")
     flat = indices.flatten()
     if mapping is not None:
         flat = tl_core.index_select(mapping, 0, flat).to(tl_core.int64)

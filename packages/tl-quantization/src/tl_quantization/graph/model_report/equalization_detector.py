@@ -123,14 +123,14 @@ class InputWeightEqualizationDetector(DetectorBase):
     def _calculate_range_ratio(self, info_dict: dict[str, Tensor], info_str: str, module_fqn: str) -> Tensor:
         """The ranges of channels as shares of the range of the tensor."""
         prefix = self.ACTIVATION_PREFIX if info_str == self.INPUT_STR else self.WEIGHT_PREFIX
-        whole = info_dict[prefix + self.GLOBAL_MAX_KEY] - info_dict[prefix + self.GLOBAL_MIN_KEY]
-        if whole == 0:
+        span = info_dict[prefix + self.GLOBAL_MAX_KEY] - info_dict[prefix + self.GLOBAL_MIN_KEY]
+        if span == 0:
             raise ValueError(
                 f"the {info_str} of {module_fqn} is one number only, so its channels have no range"
             )
         return (
             info_dict[prefix + self.PER_CHANNEL_MAX_KEY] - info_dict[prefix + self.PER_CHANNEL_MIN_KEY]
-        ) / whole
+        ) / span
 
     def _generate_comparison_values(self, input_info: Any, weight_info: Any) -> dict[str, Tensor]:
         """The measure of each channel by layer."""

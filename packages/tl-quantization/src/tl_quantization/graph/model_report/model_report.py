@@ -157,9 +157,9 @@ class ModelReport:
         joined: dict[str, DetectorQConfigInfo] = {}
         for detector in self._detectors:
             for name, info in detector.get_qconfig_info(self._model).items():
-                whole = joined.setdefault(name, info)
+                info_of_all = joined.setdefault(name, info)
                 for key in ("is_activation_dynamic", "is_weight_per_channel", "is_equalization_recommended"):
-                    setattr(whole, key, getattr(whole, key) or getattr(info, key))
+                    setattr(info_of_all, key, getattr(info_of_all, key) or getattr(info, key))
         result = QConfigMapping()
         for name, module in self._model.named_modules():
             if name in joined:

@@ -112,14 +112,14 @@ class ModelReportObserver(ObserverBase):
         Raises:
             ValueError: If that range is 0 or infinite, as before the first batch.
         """
-        whole = self.epoch_activation_max - self.epoch_activation_min
-        if whole == 0:
+        span = self.epoch_activation_max - self.epoch_activation_min
+        if span == 0:
             raise ValueError("the range of all data is 0: the observer has seen one number only")
-        if whole.isinf():
+        if span.isinf():
             raise ValueError(
                 "the range of all data is infinite: the observer has seen an infinite number or no data"
             )
-        return self.average_batch_activation_range / whole
+        return self.average_batch_activation_range / span
 
     def reset_batch_and_epoch_values(self) -> None:
         """Forgets all data."""

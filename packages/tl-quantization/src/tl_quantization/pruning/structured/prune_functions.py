@@ -185,8 +185,8 @@ def prune_conv2d_padded(conv2d_1: Any) -> None:
     with tl_core.no_grad():
         parametrize.remove_parametrizations(conv2d_1, "weight", leave_parametrized=True)
         if own is not None:
-            kept = own if conv2d_1.bias is None else tl_core.where(mask, conv2d_1.bias, own)
-            conv2d_1.bias = nn.Parameter(kept.detach().clone())
+            bias = own if conv2d_1.bias is None else tl_core.where(mask, conv2d_1.bias, own)
+            conv2d_1.bias = nn.Parameter(bias.detach().clone())
         elif conv2d_1.bias is not None:
             conv2d_1.bias[~mask] = 0
     _remove_bias_handles(conv2d_1)
@@ -326,15 +326,15 @@ def prune_lstm_output_layernorm_linear(
             _keep_columns(lstm, units.chunk(4)[3], f"weight_ih_l{i + 1}")
     if not masks:
         return
-    kept = masks[-1][1].chunk(4)[3]
-    lstm.hidden_size = int(kept.sum())
-    _keep_inputs(linear, kept)
+    units = masks[-1][1].chunk(4)[3]
+    lstm.hidden_size = int(units.sum())
+    _keep_inputs(linear, units)
     if layernorm is not None:
         layernorm.normalized_shape = (lstm.hidden_size,)
         with tl_core.no_grad():
             for name in ("weight", "bias"):
                 if getattr(layernorm, name) is not None:
-                    setattr(layernorm, name, nn.Parameter(getattr(layernorm, name)[kept]))
+                    setattr(layernorm, name, nn.Parameter(getattr(layernorm, name)[units]))
 
 
 def _lstm_masks(lstm: nn.LSTM) -> list[tuple[Tensor, Tensor]]:

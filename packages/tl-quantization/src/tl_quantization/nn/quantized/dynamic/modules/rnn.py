@@ -71,13 +71,27 @@ class _Weights(Module):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
 
 
-def _lstm_step(inputs: Tensor, hidden: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+def lstm_step(inputs: Tensor, hidden: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    """The next state and cell of an LSTM, from the gates of the input and of the state.
+
+    Args:
+        inputs: the four gates of the input, of shape (..., 4 * hidden_size).
+        hidden: the four gates of the state.
+        state: the state and the cell.
+    """
     input_gate, forget_gate, cell_gate, output_gate = (inputs + hidden).chunk(4, -1)
     c = forget_gate.sigmoid() * state[1] + input_gate.sigmoid() * cell_gate.tanh()
     return output_gate.sigmoid() * c.tanh(), c
 
 
-def _gru_step(inputs: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+def gru_step(inputs: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """The next state of a GRU, from the gates of the input and of the state.
+
+    Args:
+        inputs: the three gates of the input, of shape (..., 3 * hidden_size).
+        hidden: the three gates of the state.
+        state: the state.
+    """
     (reset, update, new), (h_reset, h_update, h_new) = inputs.chunk(3, -1), hidden.chunk(3, -1)
     update = (update + h_update).sigmoid()
     new = (new + (reset + h_reset).sigmoid() * h_new).tanh()
@@ -85,7 +99,7 @@ def _gru_step(inputs: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tupl
 
 
 _GATES = {"LSTM": 4, "GRU": 3}
-_STEPS: dict[str, Any] = {"LSTM": _lstm_step, "GRU": _gru_step}
+_STEPS: dict[str, Any] = {"LSTM": lstm_step, "GRU": gru_step}
 
 
 class RNNBase(_Weights):
@@ -414,7 +428,7 @@ class LSTMCell(RNNCellBase):
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """The next state and cell, shape (batch, hidden_size)."""
         state = (self._start(input), self._start(input)) if hx is None else hx
-        return _lstm_step(*self._gates(input, state[0]), state)
+        return lstm_step(*self._gates(input, state[0]), state)
 
 
 class GRUCell(RNNCellBase):
@@ -439,4 +453,4 @@ class GRUCell(RNNCellBase):
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next state, shape (batch, hidden_size)."""
         state = self._start(input) if hx is None else hx
-        return _gru_step(*self._gates(input, state), (state,))[0]
+        return gru_step(*self._gates(input, state), (state,))[0]
