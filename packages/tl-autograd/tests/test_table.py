@@ -189,7 +189,7 @@ static PyObject* scale_gradient(PyObject* self, PyObject* args) {
 /* run(outputs, grads, inputs, retain_graph, create_graph, accumulate, allow_unused) */
 static PyObject* run(PyObject* self, PyObject* args) {
   PyObject *outputs, *grads, *inputs, *result = NULL;
-  int retain_graph, create, accumulate, allow_unused, status, i, n, m;
+  int retain_graph, create, accumulate, allow_unused, flags, status, i, n, m;
   TlTensor *o[4], *g[4], *in[4], *found[4] = {0};
   (void)self;
   if (!PyArg_ParseTuple(args, "OOOiiii", &outputs, &grads, &inputs, &retain_graph, &create, &accumulate, &allow_unused))
@@ -197,8 +197,9 @@ static PyObject* run(PyObject* self, PyObject* args) {
   n = (int)PyTuple_GET_SIZE(outputs), m = (int)PyTuple_GET_SIZE(inputs);
   for (i = 0; i < n; ++i) o[i] = tensor(PyTuple_GET_ITEM(outputs, i)), g[i] = tensor(PyTuple_GET_ITEM(grads, i));
   for (i = 0; i < m; ++i) in[i] = tensor(PyTuple_GET_ITEM(inputs, i));
-  if (accumulate) return finish(autograd->backward(o, g, n, in, m, retain_graph, create), NULL);
-  status = autograd->gradients(o, g, n, in, m, retain_graph, create, allow_unused, found);
+  flags = (retain_graph ? TL_RETAIN_GRAPH : 0) | (create ? TL_CREATE_GRAPH : 0) | (allow_unused ? TL_ALLOW_UNUSED : 0);
+  if (accumulate) return finish(autograd->backward(o, g, n, in, m, flags), NULL);
+  status = autograd->gradients(o, g, n, in, m, flags, found);
   if (status == 0) {
     result = PyTuple_New(m);
     for (i = 0; i < m; ++i)

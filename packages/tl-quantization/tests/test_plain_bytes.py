@@ -191,7 +191,8 @@ def test_wrapped_layers():
     rng = np.random.default_rng(6)
     x, w, b = (tl.from_numpy(rng.standard_normal(size).astype(np.float32)) for size in ((3, 8), (4, 8), (4,)))
     ends = tl.tensor(0.07), tl.tensor(120), 4
-    space, inputs = packets._quantized, (x, tl.tensor(0.05), tl.tensor(100))
+    name = "_quantized"
+    space, inputs = getattr(packets, name), (x, tl.tensor(0.05), tl.tensor(100))
     weight = w, tl.tensor(0.03), tl.tensor(2), b
     result = space.wrapped_quantized_linear(*inputs, *weight, *ends)
     rounded = tq.quantize_per_tensor(x, 0.05, 100, tq.quint8), tq.quantize_per_tensor(w, 0.03, 2, tq.qint8)

@@ -144,35 +144,41 @@ struct Graph {
   TlTensor* const* grads;
   int n_outputs;
   TlTensor* const* inputs;
-  int n_inputs;
-  bool retain, create;
+  int n_inputs, flags;
 };
 
-PyRef run_graph(const Graph& g, const char* function, bool allow_unused, bool accumulate) {
+PyRef run_graph(const Graph& g, const char* function, bool accumulate) {
+  constexpr int kFlags = TL_RETAIN_GRAPH | TL_CREATE_GRAPH | TL_ALLOW_UNUSED;
+  if (g.flags & ~kFlags)
+    fail(TL_ERROR_VALUE, std::string(function) + "(): argument 'graph_flags' has unknown bits, got " +
+                             std::to_string(g.flags));
   check_tensors(g.outputs, g.n_outputs, function, "outputs");
   check_tensors(g.inputs, g.n_inputs, function, "inputs");
   const PyRef roots = tuple_of(g.outputs, g.n_outputs), grads = tuple_of(g.grads, g.n_outputs),
               inputs = tuple_of(g.inputs, g.n_inputs);
-  const auto flag = [](bool on) { return on ? Py_True : Py_False; };
-  PyObject* args[] = {roots.get(),  grads.get(),        flag(g.retain),  flag(g.create),
-                      inputs.get(), flag(allow_unused), flag(accumulate)};
+  const auto truth = [](bool on) { return on ? Py_True : Py_False; };
+  const bool allow_unused = accumulate || g.flags & TL_ALLOW_UNUSED;
+  PyObject* args[] = {roots.get(),
+                      grads.get(),
+                      truth(g.flags & TL_RETAIN_GRAPH),
+                      truth(g.flags & TL_CREATE_GRAPH),
+                      inputs.get(),
+                      truth(allow_unused),
+                      truth(accumulate)};
   return checked(run_backward(nullptr, args, 7));
 }
 
 int table_backward(TlTensor* const* outputs, TlTensor* const* grads, int n_outputs, TlTensor* const* inputs,
-                   int n_inputs, int retain_graph, int create_graph) {
-  return attempt_with_gil([&] {
-    run_graph({outputs, grads, n_outputs, inputs, n_inputs, retain_graph != 0, create_graph != 0}, "backward",
-              true, true);
-  });
+                   int n_inputs, int graph_flags) {
+  return attempt_with_gil(
+      [&] { run_graph({outputs, grads, n_outputs, inputs, n_inputs, graph_flags}, "backward", true); });
 }
 
 int table_gradients(TlTensor* const* outputs, TlTensor* const* grads, int n_outputs, TlTensor* const* inputs,
-                    int n_inputs, int retain_graph, int create_graph, int allow_unused, TlTensor** out) {
+                    int n_inputs, int graph_flags, TlTensor** out) {
   return attempt_with_gil([&] {
     const PyRef found =
-        run_graph({outputs, grads, n_outputs, inputs, n_inputs, retain_graph != 0, create_graph != 0},
-                  "gradients", allow_unused != 0, false);
+        run_graph({outputs, grads, n_outputs, inputs, n_inputs, graph_flags}, "gradients", false);
     for (int i = 0; i < n_inputs; ++i)
       out[i] = Tensor::share(tensor_or_null(PyTuple_GET_ITEM(found.get(), i))).take();
   });

@@ -24,6 +24,9 @@ enum {
 typedef int (*TlBackward)(void* ctx, TlTensor* const* grads, int n_outputs, const uint8_t* needs,
                           TlTensor** out, int n_inputs, int create_graph);
 
+/* For `backward` and `gradients`, added up. */
+enum { TL_RETAIN_GRAPH = 1, TL_CREATE_GRAPH = 2, TL_ALLOW_UNUSED = 4 };
+
 /* For `record`. */
 typedef struct TlNodeDef {
   size_t struct_size;
@@ -53,10 +56,10 @@ typedef struct TlAutograd {
   /* Adds gradients to the leaves, or to `inputs` alone if there are any. `grads`, or an entry of it, may be
    * NULL for a tensor of one element. */
   int (*backward)(TlTensor* const* outputs, TlTensor* const* grads, int n_outputs, TlTensor* const* inputs,
-                  int n_inputs, int retain_graph, int create_graph);
-  /* Writes owned gradients of the inputs to `out`; with `allow_unused`, NULL where an input is not used. */
+                  int n_inputs, int graph_flags);
+  /* Writes owned gradients of the inputs to `out`; with TL_ALLOW_UNUSED, NULL where an input is not used. */
   int (*gradients)(TlTensor* const* outputs, TlTensor* const* grads, int n_outputs, TlTensor* const* inputs,
-                   int n_inputs, int retain_graph, int create_graph, int allow_unused, TlTensor** out);
+                   int n_inputs, int graph_flags, TlTensor** out);
 
   /* Makes `outputs`, which somebody computed from `inputs` without recording, results of one node. `kinds`
    * may be NULL: all are plain. 1: recorded; 0: no input requires a gradient, or recording is off; -1. Takes

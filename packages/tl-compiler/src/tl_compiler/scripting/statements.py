@@ -187,11 +187,8 @@ class Statements(Regions):
         kind = unify(a.type, b.type)
         if kind is None:
             if is_assigned:
-                raise self.error(
-                    node,
-                    f"Type mismatch: {name} is set to type {a.type} in the true branch and type {b.type} in the "
-                    "false branch",
-                )
+                kinds = f"type {a.type} in the true branch and type {b.type} in the false branch"
+                raise self.error(node, f"Type mismatch: {name} is set to {kinds}")
             kind = a.type
         if a.text == b.text:
             return Value(
