@@ -1,16 +1,22 @@
 """Pipelines: the stages of a model on several ranks, and schedules of their microbatches."""
 
-from .actions import Action, check_tables
+from .actions import Action
+from .checks import check_tables
 from .microbatch import TensorChunkSpec, merge_chunks, split_args_kwargs_into_chunks
 from .schedules import (
     PipelineScheduleMulti,
     PipelineScheduleSingle,
     Schedule1F1B,
+    ScheduleDualPipeV,
     ScheduleGPipe,
     ScheduleInterleaved1F1B,
+    ScheduleInterleavedZeroBubble,
     ScheduleLoopedBFS,
+    ScheduleZBVZeroBubble,
+    _ScheduleForwardOnly,
+    get_schedule_class,
 )
-from .stage import PipelineStage
+from .stage import PipelineStage, build_stage
 
 __all__ = [
     "Action",
@@ -18,11 +24,16 @@ __all__ = [
     "PipelineScheduleSingle",
     "PipelineStage",
     "Schedule1F1B",
+    "ScheduleDualPipeV",
     "ScheduleGPipe",
     "ScheduleInterleaved1F1B",
+    "ScheduleInterleavedZeroBubble",
     "ScheduleLoopedBFS",
+    "ScheduleZBVZeroBubble",
     "TensorChunkSpec",
+    "build_stage",
     "check_tables",
+    "get_schedule_class",
     "merge_chunks",
     "split_args_kwargs_into_chunks",
 ]

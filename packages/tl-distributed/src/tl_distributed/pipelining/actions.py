@@ -1,172 +1,182 @@
-"""Schedules as tables: for each rank the forward and backward passes of stages, in order.
-
-A table is checked before it runs: a pass whose input never comes is named, with the pass that it waits for.
-"""
+"""Actions of a schedule: what a rank does with a microbatch at a stage, as text and as values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
 from typing import NamedTuple
 
 __all__ = [
+    "BACKWARD_INPUT",
+    "BACKWARD_WEIGHT",
+    "FORWARD",
+    "FULL_BACKWARD",
+    "OVERLAP_F_B",
+    "RECV_B",
+    "RECV_F",
+    "REDUCE_GRAD",
+    "RESHARD",
+    "SEND_B",
+    "SEND_F",
+    "UNSHARD",
     "Action",
-    "check_tables",
-    "interleave_stages",
-    "loop_stages",
-    "one_forward_one_backward",
-    "peak_microbatches",
+    "ActionKind",
+    "Table",
+    "format_tables",
+    "passes_of",
 ]
 
 
-class Action(NamedTuple):
-    """The forward pass ("F") or the backward pass ("B") of a microbatch through a stage.
+class ActionKind(StrEnum):
+    """The kind of an action.
 
     Example:
-        >>> str(Action(1, "F", 0)), str(Action(0, "B", 3))
-        ('1F0', '0B3')
+        >>> ActionKind.from_str("SEND_F") is ActionKind.SEND_F
+        True
     """
 
-    stage: int
-    kind: str
-    microbatch: int
+    FORWARD = "F"
+    BACKWARD_INPUT = "I"
+    BACKWARD_WEIGHT = "W"
+    UNSHARD = "UNSHARD"
+    RESHARD = "RESHARD"
+    SEND_F = "SEND_F"
+    RECV_F = "RECV_F"
+    SEND_B = "SEND_B"
+    RECV_B = "RECV_B"
+    FULL_BACKWARD = "B"
+    OVERLAP_F_B = "OVERLAP_F_B"
+    REDUCE_GRAD = "REDUCE_GRAD"
+
+    @staticmethod
+    def from_str(action: str) -> ActionKind:
+        """The kind that a text names.
+
+        Args:
+            action: the text.
+
+        Raises:
+            RuntimeError: no kind has this text.
+        """
+        try:
+            return ActionKind(action)
+        except ValueError:
+            names = ", ".join(kind.value for kind in ActionKind)
+            raise RuntimeError(f"Invalid computation type {action}, must be one of {names}") from None
+
+
+FORWARD, FULL_BACKWARD = ActionKind.FORWARD, ActionKind.FULL_BACKWARD
+BACKWARD_INPUT, BACKWARD_WEIGHT = ActionKind.BACKWARD_INPUT, ActionKind.BACKWARD_WEIGHT
+SEND_F, RECV_F, SEND_B, RECV_B = (
+    ActionKind.SEND_F,
+    ActionKind.RECV_F,
+    ActionKind.SEND_B,
+    ActionKind.RECV_B,
+)
+UNSHARD, RESHARD, REDUCE_GRAD = ActionKind.UNSHARD, ActionKind.RESHARD, ActionKind.REDUCE_GRAD
+OVERLAP_F_B = ActionKind.OVERLAP_F_B
+
+_COMPUTATIONS = frozenset((FORWARD, FULL_BACKWARD, BACKWARD_INPUT, BACKWARD_WEIGHT, OVERLAP_F_B))
+_KINDS = sorted((kind.value for kind in ActionKind), key=len, reverse=True)
+_PATTERN = re.compile(rf"(\d+)({'|'.join(_KINDS)})(\d*)")
+
+
+class Action(NamedTuple):
+    """An action of a rank: a pass of a microbatch through a stage, a message, or the gathering of parameters.
+
+    Example:
+        >>> Action(1, FORWARD, 0), Action.from_str("0SEND_B3"), Action.from_str("2UNSHARD").microbatch_index
+        (1F0, 0SEND_B3, None)
+    """
+
+    stage_index: int
+    computation_type: ActionKind
+    microbatch_index: int | None = None
+    sub_actions: tuple[Action, ...] | None = None
+
+    def __repr__(self) -> str:
+        kind = self.computation_type.value
+        if self.sub_actions is not None:
+            return f"({';'.join(map(repr, self.sub_actions))}){kind}"
+        return f"{self.stage_index}{kind}{'' if self.microbatch_index is None else self.microbatch_index}"
 
     def __str__(self) -> str:
-        return f"{self.stage}{self.kind}{self.microbatch}"
+        return repr(self)
 
+    @property
+    def is_compute_op(self) -> bool:
+        """Whether it is a pass through a stage, not a message."""
+        return self.computation_type in _COMPUTATIONS
 
-def loop_stages(own_stages: Sequence[int], microbatches: int) -> list[Action]:
-    """All forward passes stage by stage, then all backward passes.
+    @staticmethod
+    def from_str(action_string: str) -> Action | None:
+        """The action of a text, None for blanks.
 
-    Args:
-        own_stages: the stages of a rank.
-        microbatches: the number of microbatches.
+        Args:
+            action_string: a text such as `2F0`, `1UNSHARD`, `3SEND_F1` or `(0F1;3B0)OVERLAP_F_B`.
 
-    Example:
-        >>> [str(action) for action in loop_stages([0], 2)]
-        ['0F0', '0F1', '0B0', '0B1']
-    """
-    forward = [Action(stage, "F", m) for stage in own_stages for m in range(microbatches)]
-    return forward + [Action(stage, "B", m) for stage in reversed(own_stages) for m in range(microbatches)]
-
-
-def one_forward_one_backward(stage: int, stages: int, microbatches: int) -> list[Action]:
-    """As many forward passes as the later stages need, then a backward pass after each forward pass.
-
-    Args:
-        stage: the stage of a rank.
-        stages: the number of stages.
-        microbatches: the number of microbatches.
-
-    Example:
-        >>> [str(action) for action in one_forward_one_backward(0, 2, 3)]
-        ['0F0', '0F1', '0B0', '0F2', '0B1', '0B2']
-    """
-    warm_up = min(stages - stage, microbatches)
-    actions = [Action(stage, "F", m) for m in range(warm_up)]
-    for m in range(microbatches):
-        actions.append(Action(stage, "B", m))
-        if m + warm_up < microbatches:
-            actions.append(Action(stage, "F", m + warm_up))
-    return actions
-
-
-def interleave_stages(rank: int, ranks: int, local_stages: int, microbatches: int) -> list[Action]:
-    """One forward and one backward pass in turns, over several stages of each rank in rounds of microbatches.
-
-    Args:
-        rank: the rank.
-        ranks: the number of ranks.
-        local_stages: the number of stages of a rank; rank r has the stages r, r + ranks, ...
-        microbatches: the number of microbatches, a multiple of the number of rounds.
-
-    Example:
-        >>> [str(action) for action in interleave_stages(1, 2, 2, 2)]
-        ['1F0', '1F1', '3F0', '3B0', '3F1', '3B1', '1B0', '1B1']
-    """
-    rounds = max(1, microbatches // ranks)
-    in_round = microbatches // rounds
-    warm_up = min((local_stages - 1) * in_round + 2 * (ranks - 1 - rank), microbatches * local_stages)
-    total = microbatches * local_stages
-
-    def action(kind: str, number: int) -> Action:
-        local = number // in_round % local_stages
-        local = local if kind == "F" else local_stages - 1 - local
-        microbatch = number // (in_round * local_stages) * in_round + number % in_round
-        return Action(local * ranks + rank, kind, microbatch)
-
-    actions = [action("F", number) for number in range(warm_up)]
-    for number in range(total):
-        if number + warm_up < total:
-            actions.append(action("F", number + warm_up))
-        actions.append(action("B", number))
-    return actions
-
-
-def check_tables(tables: Sequence[Sequence[Action]], stages: int) -> int:
-    """Runs the tables of all ranks without computing.
-
-    Args:
-        tables: the actions of each rank.
-        stages: the number of stages.
-
-    Returns:
-        The number of microbatches whose inputs the rank with the most of them keeps at once.
-
-    Raises:
-        ValueError: a pass waits for one that never comes before it, or a pass is in the tables twice.
-
-    Example:
-        >>> check_tables([one_forward_one_backward(stage, 2, 4) for stage in range(2)], 2)
-        2
-        >>> check_tables([[Action(0, "B", 0), Action(0, "F", 0)]], 1)
-        Traceback (most recent call last):
-        ValueError: the schedule would stand still: rank 0 is at 0B0, which waits for 0F0
-    """
-    passes: set[Action] = set()
-    positions = [0] * len(tables)
-    while any(position < len(table) for position, table in zip(positions, tables, strict=True)):
-        has_moved = False
-        for rank, table in enumerate(tables):
-            while positions[rank] < len(table) and _missing(table[positions[rank]], passes, stages) is None:
-                action = table[positions[rank]]
-                if action in passes:
-                    raise ValueError(f"rank {rank} has {action} twice")
-                passes.add(action)
-                positions[rank] += 1
-                has_moved = True
-        if not has_moved:
-            rank = next(r for r, table in enumerate(tables) if positions[r] < len(table))
-            action = tables[rank][positions[rank]]
-            raise ValueError(
-                f"the schedule would stand still: rank {rank} is at {action}, which waits for "
-                f"{_missing(action, passes, stages)}"
+        Raises:
+            RuntimeError: the text is none of an action.
+        """
+        text = action_string.strip()
+        if not text:
+            return None
+        if text.startswith("(") and ")" in text:
+            parts, _, kind = text[1:].partition(")")
+            passes = tuple(a for a in map(Action.from_str, parts.split(";")) if a is not None)
+            return Action(-1, ActionKind.from_str(kind), None, passes or None)
+        match = _PATTERN.fullmatch(text)
+        if match is None:
+            raise RuntimeError(
+                f"Invalid action string: {action_string}, must be stage, kind and microbatch, e.g. 2F0"
             )
-    return max((peak_microbatches(table) for table in tables), default=0)
+        stage, kind, microbatch = match.groups()
+        return Action(int(stage), ActionKind(kind), int(microbatch) if microbatch else None)
 
 
-def _missing(action: Action, passes: set[Action], stages: int) -> Action | None:
-    """The pass that must come before, unless it has."""
-    stage, kind, microbatch = action
-    if kind == "F":
-        needs = [Action(stage - 1, "F", microbatch)] if stage > 0 else []
-    else:
-        needs = [action._replace(kind="F")]
-        needs += [Action(stage + 1, "B", microbatch)] if stage < stages - 1 else []
-    return next((need for need in needs if need not in passes), None)
+Table = Sequence[Action | None]
 
 
-def peak_microbatches(table: Sequence[Action]) -> int:
-    """The most microbatches between their forward and their backward pass.
+def passes_of(table: Table) -> Iterator[Action]:
+    """The actions of a table in order, the parts of an overlapped action one by one.
 
     Args:
-        table: the actions of a rank.
+        table: the actions of a rank; None stands for a pause.
 
     Example:
-        >>> peak_microbatches(loop_stages([0], 8)), peak_microbatches(one_forward_one_backward(1, 2, 8))
-        (8, 1)
+        >>> list(passes_of([None, Action.from_str("(0F1;1B0)OVERLAP_F_B")]))
+        [0F1, 1B0]
     """
-    live = peak = 0
     for action in table:
-        live += 1 if action.kind == "F" else -1
-        peak = max(peak, live)
-    return peak
+        if action is not None:
+            yield from action.sub_actions if action.sub_actions is not None else (action,)
+
+
+def format_tables(pipeline_order: Mapping[int, Table], error_step_number: int | None = None) -> str:
+    """Tables as text: a row for each step, a column for each rank.
+
+    Args:
+        pipeline_order: the actions of each rank.
+        error_step_number: the step that is marked.
+
+    Example:
+        >>> print(format_tables({0: [Action(0, FORWARD, 0)], 1: [None, Action(1, FORWARD, 0)]}))
+               Rank 0 Rank 1
+        Step 0 0F0
+        Step 1        1F0
+    """
+    ranks = sorted(pipeline_order)
+    steps = max((len(pipeline_order[rank]) for rank in ranks), default=0)
+    columns = [["", *(f"Step {step:0{len(str(max(steps - 1, 0)))}}" for step in range(steps))]]
+    for rank in ranks:
+        texts = ["" if action is None else str(action) for action in pipeline_order[rank]]
+        columns.append([f"Rank {rank}", *texts, *[""] * (steps - len(texts))])
+    widths = [max(map(len, column)) for column in columns]
+    rows = [
+        " ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in zip(*columns, strict=True)
+    ]
+    if error_step_number is not None:
+        rows[error_step_number + 1] += " <-- error"
+    return "\n".join(rows)

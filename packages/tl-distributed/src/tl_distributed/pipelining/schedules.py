@@ -2,176 +2,78 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from tl_core import Tensor, no_grad
-
-from .actions import Action, check_tables, interleave_stages, loop_stages, one_forward_one_backward
-from .microbatch import merge_chunks, split_args_kwargs_into_chunks
-from .stage import PipelineStage
+from . import actions, checks, execution, lowering
+from .actions import (
+    BACKWARD_INPUT,
+    BACKWARD_WEIGHT,
+    FORWARD,
+    FULL_BACKWARD,
+    Action,
+    ActionKind,
+    Table,
+)
+from .orders import (
+    DualPipe,
+    fill_bubbles,
+    interleave_stages,
+    loop_stages,
+    one_forward_one_backward,
+    stages_of,
+)
+from .schedule_base import (
+    LossFunction,
+    Order,
+    PipelineScheduleMulti,
+    PipelineScheduleSingle,
+    _PipelineSchedule,
+    _PipelineScheduleRuntime,
+)
 
 __all__ = [
     "PipelineScheduleMulti",
     "PipelineScheduleSingle",
     "Schedule1F1B",
+    "ScheduleDualPipeV",
     "ScheduleGPipe",
     "ScheduleInterleaved1F1B",
+    "ScheduleInterleavedZeroBubble",
     "ScheduleLoopedBFS",
+    "ScheduleZBVZeroBubble",
+    "get_schedule_class",
 ]
 
-
-class _Schedule(ABC):
-    """What all schedules do.
-
-    Args:
-        stages: the stages of this rank.
-        n_microbatches: the number of microbatches.
-        loss_fn: takes the output and the target of a microbatch; without it, a step computes no gradients.
-        args_chunk_spec: the dimension along which each argument is cut.
-        kwargs_chunk_spec: the dimension along which each argument by name is cut.
-        output_merge_spec: the dimension along which outputs are joined.
-        scale_grads: whether gradients are divided by the number of microbatches.
-    """
-
-    def __init__(
-        self,
-        stages: Sequence[PipelineStage],
-        n_microbatches: int,
-        loss_fn: Callable[..., Tensor] | None = None,
-        args_chunk_spec: tuple[Any, ...] | None = None,
-        kwargs_chunk_spec: dict[str, Any] | None = None,
-        output_merge_spec: Any = None,
-        scale_grads: bool = True,
-    ):
-        if n_microbatches < 1:
-            raise ValueError(f"n_microbatches must be positive, got {n_microbatches}")
-        self._stages = {stage.stage_index: stage for stage in stages}
-        self._first = stages[0]
-        self._n_microbatches, self._loss_fn, self.scale_grads = n_microbatches, loss_fn, scale_grads
-        self._specs = (args_chunk_spec, kwargs_chunk_spec)
-        self._output_merge_spec = output_merge_spec
-        ranks, count = self._first.group_size, self._first.num_stages
-        self.tables = [self._table(rank, ranks, count) for rank in range(ranks)]
-        self.peak_microbatches = check_tables(self.tables, count)
-
-    @abstractmethod
-    def _table(self, rank: int, ranks: int, stages: int) -> list[Action]:
-        """The actions of a rank."""
-
-    def step(self, *args: Any, target: Any = None, losses: list[Tensor] | None = None, **kwargs: Any) -> Any:
-        """Runs a batch through the pipeline, forward and backward.
-
-        Args:
-            args: the arguments of the first stage.
-            target: the targets, on the last stage.
-            losses: gets the loss of each microbatch, on the last stage.
-            kwargs: arguments by name, which every stage of this rank gets.
-
-        Returns:
-            The outputs of the batch, on the last stage.
-        """
-        positional, named = self._split(args, kwargs)
-        targets = (
-            [None] * self._n_microbatches
-            if target is None
-            else list(target.tensor_split(self._n_microbatches))
-        )
-        outputs, of_losses = self._run(positional, named, targets, self._loss_fn is not None)
-        if losses is not None:
-            losses[:] = of_losses
-        return merge_chunks(outputs, self._output_merge_spec) if outputs else None
-
-    def eval(self, *args: Any, target: Any = None, losses: list[Tensor] | None = None, **kwargs: Any) -> Any:
-        """Runs a batch through the pipeline without gradients.
-
-        Args:
-            args: the arguments of the first stage.
-            target: the targets, on the last stage.
-            losses: gets the loss of each microbatch, on the last stage.
-            kwargs: arguments by name.
-        """
-        loss_fn, self._loss_fn = self._loss_fn, None
-        try:
-            with no_grad():
-                outputs = self.step(*args, target=None, **kwargs)
-        finally:
-            self._loss_fn = loss_fn
-        if losses is not None and loss_fn is not None and outputs is not None and target is not None:
-            losses[:] = [loss_fn(outputs, target)]
-        return outputs
-
-    def _split(self, args: Any, kwargs: Any) -> tuple[list[Any], list[Any]]:
-        if not args and not kwargs:
-            return [()] * self._n_microbatches, [{}] * self._n_microbatches
-        return split_args_kwargs_into_chunks(args, kwargs, self._n_microbatches, *self._specs)
-
-    def _run(
-        self, args: list[Any], kwargs: list[Any], targets: list[Any], has_backward: bool
-    ) -> tuple[list[Any], list[Tensor]]:
-        local: dict[Any, Any] = {}
-        outputs: dict[int, Any] = {}
-        losses: dict[int, Tensor] = {}
-        for stage in self._stages.values():
-            stage.has_backward = has_backward
-        for action in self.tables[self._first.group_rank]:
-            stage, microbatch = self._stages[action.stage], action.microbatch
-            if action.kind == "F":
-                output = stage.forward_one_chunk(microbatch, args[microbatch], kwargs[microbatch], local)
-                if stage.is_last:
-                    outputs[microbatch] = output
-                    if self._loss_fn is not None:
-                        losses[microbatch] = self._loss_fn(output, targets[microbatch])
-            elif has_backward:
-                stage.backward_one_chunk(microbatch, losses.get(microbatch), local)
-        for stage in self._stages.values():
-            stage.finish()
-            if has_backward and self.scale_grads:
-                stage.scale_grads(self._n_microbatches)
-        order = range(self._n_microbatches)
-        return (
-            [outputs[m] for m in order if m in outputs],
-            [losses[m].detach() for m in order if m in losses],
-        )
+# Names of PyTorch's module, which programs with tables of their own import.
+_Action, _ComputationType = Action, ActionKind
+F, B, I, W = FORWARD, FULL_BACKWARD, BACKWARD_INPUT, BACKWARD_WEIGHT  # noqa: E741
+SEND_F, RECV_F, SEND_B, RECV_B = actions.SEND_F, actions.RECV_F, actions.SEND_B, actions.RECV_B
+UNSHARD, RESHARD, REDUCE_GRAD = actions.UNSHARD, actions.RESHARD, actions.REDUCE_GRAD
+OVERLAP_F_B = actions.OVERLAP_F_B
+_format_pipeline_order = actions.format_tables
+_add_send_recv, _add_unshard_reshard = lowering.add_messages, lowering.add_unshard_reshard
+_merge_bw = lowering.merge_backward
+_simulate_comms_compute, _validate_schedule = checks.simulate, checks.stage_ranks
+_PipelineContext = execution.PipelineContext
 
 
-class PipelineScheduleSingle(_Schedule):
-    """A schedule with one stage on each rank.
+class _ScheduleForwardOnly(PipelineScheduleSingle):
+    """Forward passes alone, for inference.
 
     Args:
         stage: the stage of this rank.
         n_microbatches: the number of microbatches.
-        loss_fn: takes the output and the target of a microbatch.
+        loss_fn: refused: there is no backward pass.
         args_chunk_spec, kwargs_chunk_spec: the dimensions along which arguments are cut.
         output_merge_spec: the dimensions along which outputs are joined.
-        scale_grads: whether gradients are divided by the number of microbatches.
-
-    Raises:
-        ValueError: there are more stages than ranks, or fewer.
-
-    Example:
-        >>> issubclass(ScheduleGPipe, PipelineScheduleSingle)
-        True
+        scale_grads: without effect.
     """
 
-    def __init__(
-        self,
-        stage: PipelineStage,
-        n_microbatches: int,
-        loss_fn: Callable[..., Tensor] | None = None,
-        args_chunk_spec: tuple[Any, ...] | None = None,
-        kwargs_chunk_spec: dict[str, Any] | None = None,
-        output_merge_spec: Any = None,
-        scale_grads: bool = True,
-    ):
-        if stage.num_stages != stage.group_size:
-            raise ValueError(
-                f"{type(self).__name__} has one stage on each rank, got {stage.num_stages} stages "
-                f"on {stage.group_size} ranks"
-            )
-        specs = (args_chunk_spec, kwargs_chunk_spec, output_merge_spec)
-        super().__init__([stage], n_microbatches, loss_fn, *specs, scale_grads)
+    def _table(self, rank: int, ranks: int, stages: int) -> Table:
+        if self._loss_fn is not None:
+            raise RuntimeError("a schedule of forward passes alone takes no loss_fn")
+        return [Action(rank, FORWARD, m) for m in range(self._n_microbatches)]
 
 
 class ScheduleGPipe(PipelineScheduleSingle):
@@ -187,6 +89,7 @@ class ScheduleGPipe(PipelineScheduleSingle):
 
     Example:
         >>> import tl_core, tl_nn, tl_distributed as dist
+        >>> from tl_distributed.pipelining import PipelineStage
         >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
         >>> stage = PipelineStage(tl_nn.Linear(2, 1), 0, 1, tl_core.device("cpu"))
         >>> schedule = ScheduleGPipe(stage, 2, lambda output, target: ((output - target) ** 2).mean())
@@ -195,7 +98,7 @@ class ScheduleGPipe(PipelineScheduleSingle):
         >>> dist.destroy_process_group()
     """
 
-    def _table(self, rank: int, ranks: int, stages: int) -> list[Action]:
+    def _table(self, rank: int, ranks: int, stages: int) -> Table:
         return loop_stages([rank], self._n_microbatches)
 
 
@@ -212,6 +115,7 @@ class Schedule1F1B(PipelineScheduleSingle):
 
     Example:
         >>> import tl_core, tl_nn, tl_distributed as dist
+        >>> from tl_distributed.pipelining import PipelineStage
         >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
         >>> stage = PipelineStage(tl_nn.Linear(2, 1), 0, 1, tl_core.device("cpu"))
         >>> Schedule1F1B(stage, 8).peak_microbatches
@@ -219,73 +123,53 @@ class Schedule1F1B(PipelineScheduleSingle):
         >>> dist.destroy_process_group()
     """
 
-    def _table(self, rank: int, ranks: int, stages: int) -> list[Action]:
+    def _table(self, rank: int, ranks: int, stages: int) -> Table:
         return one_forward_one_backward(rank, stages, self._n_microbatches)
 
 
-class PipelineScheduleMulti(_Schedule):
-    """A schedule with several stages on each rank: rank r has the stages r, r + ranks, and so on.
-
-    Args:
-        stages: the stages of this rank.
-        n_microbatches: the number of microbatches.
-        loss_fn: takes the output and the target of a microbatch.
-        args_chunk_spec: the dimension along which each argument is cut.
-        kwargs_chunk_spec: the dimension along which each argument by name is cut.
-        output_merge_spec: the dimension along which outputs are joined.
-        scale_grads: whether gradients are divided by the number of microbatches.
-
-    Raises:
-        ValueError: the stages are others.
-
-    Example:
-        >>> issubclass(ScheduleInterleaved1F1B, PipelineScheduleMulti)
-        True
-    """
-
-    def __init__(
-        self,
-        stages: list[PipelineStage],
-        n_microbatches: int,
-        loss_fn: Callable[..., Tensor] | None = None,
-        args_chunk_spec: tuple[Any, ...] | None = None,
-        kwargs_chunk_spec: dict[str, Any] | None = None,
-        output_merge_spec: Any = None,
-        scale_grads: bool = True,
-    ):
-        first = stages[0]
-        expected = list(range(first.group_rank, first.num_stages, first.group_size))
-        numbers = [stage.stage_index for stage in stages]
-        if numbers != expected:
-            raise ValueError(
-                f"{type(self).__name__}: rank {first.group_rank} has the stages {expected}, got {numbers}"
-            )
-        specs = (args_chunk_spec, kwargs_chunk_spec, output_merge_spec)
-        super().__init__(stages, n_microbatches, loss_fn, *specs, scale_grads)
-
-
-class ScheduleLoopedBFS(PipelineScheduleMulti):
+class ScheduleLoopedBFS(_PipelineScheduleRuntime):
     """All forward passes stage by stage, then all backward passes.
 
     Args:
         stages: the stages of this rank.
         n_microbatches: the number of microbatches.
         loss_fn: takes the output and the target of a microbatch.
-        args_chunk_spec, kwargs_chunk_spec: the dimensions along which arguments are cut.
         output_merge_spec: the dimensions along which outputs are joined.
         scale_grads: whether gradients are divided by the number of microbatches.
+        backward_requires_autograd: whether a step refuses to run while gradients are off.
+        defer_pp_recv: whether a rank begins to receive only where the tensor is used.
 
     Example:
-        >>> ScheduleLoopedBFS.__mro__[1].__name__
-        'PipelineScheduleMulti'
+        >>> issubclass(ScheduleLoopedBFS, PipelineScheduleMulti)
+        True
     """
 
-    def _table(self, rank: int, ranks: int, stages: int) -> list[Action]:
+    def __init__(
+        self,
+        stages: list[Any],
+        n_microbatches: int,
+        loss_fn: LossFunction | None = None,
+        output_merge_spec: Any = None,
+        scale_grads: bool = True,
+        backward_requires_autograd: bool = True,
+        defer_pp_recv: bool = False,
+    ):
+        super().__init__(
+            stages,
+            n_microbatches,
+            loss_fn,
+            output_merge_spec=output_merge_spec,
+            scale_grads=scale_grads,
+            backward_requires_autograd=backward_requires_autograd,
+            defer_pp_recv=defer_pp_recv,
+        )
+
+    def _table(self, rank: int, ranks: int, stages: int) -> Table:
         return loop_stages(range(rank, stages, ranks), self._n_microbatches)
 
 
-class ScheduleInterleaved1F1B(PipelineScheduleMulti):
-    """One forward and one backward pass in turns, over several stages of each rank.
+class _Rounds(_PipelineScheduleRuntime):
+    """A schedule that goes through its microbatches in rounds, or there and back.
 
     Args:
         stages: the stages of this rank.
@@ -294,16 +178,192 @@ class ScheduleInterleaved1F1B(PipelineScheduleMulti):
         args_chunk_spec, kwargs_chunk_spec: the dimensions along which arguments are cut.
         output_merge_spec: the dimensions along which outputs are joined.
         scale_grads: whether gradients are divided by the number of microbatches.
-
-    Example:
-        >>> ScheduleInterleaved1F1B.__mro__[1].__name__
-        'PipelineScheduleMulti'
+        backward_requires_autograd: whether a step refuses to run while gradients are off.
+        defer_pp_recv: whether a rank begins to receive only where the tensor is used.
+        stage_index_to_group_rank: the rank of each stage.
     """
 
-    def _table(self, rank: int, ranks: int, stages: int) -> list[Action]:
+    def __init__(
+        self,
+        stages: list[Any],
+        n_microbatches: int,
+        loss_fn: LossFunction | None = None,
+        args_chunk_spec: tuple[Any, ...] | None = None,
+        kwargs_chunk_spec: dict[str, Any] | None = None,
+        output_merge_spec: Any = None,
+        scale_grads: bool = True,
+        backward_requires_autograd: bool = True,
+        defer_pp_recv: bool = False,
+        stage_index_to_group_rank: Mapping[int, int] | None = None,
+    ):
+        super().__init__(
+            stages,
+            n_microbatches,
+            loss_fn,
+            args_chunk_spec,
+            kwargs_chunk_spec,
+            output_merge_spec,
+            scale_grads=scale_grads,
+            backward_requires_autograd=backward_requires_autograd,
+            defer_pp_recv=defer_pp_recv,
+            stage_index_to_group_rank=stage_index_to_group_rank,
+        )
+
+    def _interleave(self, rank: int, ranks: int, stages: int, is_split: bool) -> Table:
         rounds = max(1, self._n_microbatches // ranks)
+        if stages % ranks:
+            raise ValueError(
+                f"{type(self).__name__}: {stages} stages must be a multiple of {ranks} ranks; other numbers need "
+                "tables of your own"
+            )
         if self._n_microbatches % rounds:
             raise ValueError(
-                f"ScheduleInterleaved1F1B: {self._n_microbatches} microbatches must be a multiple of {rounds} rounds"
+                f"{type(self).__name__}: {self._n_microbatches} microbatches must be a multiple of {rounds} rounds"
             )
-        return interleave_stages(rank, ranks, stages // ranks, self._n_microbatches)
+        return interleave_stages(rank, ranks, stages // ranks, self._n_microbatches, is_split)
+
+
+class ScheduleInterleaved1F1B(_Rounds):
+    """One forward and one backward pass in turns, over several stages of each rank (Narayanan et al. 2021).
+
+    Args:
+        stages: the stages of this rank.
+        n_microbatches: the number of microbatches.
+        loss_fn: takes the output and the target of a microbatch.
+        args_chunk_spec, kwargs_chunk_spec: the dimensions along which arguments are cut.
+        output_merge_spec: the dimensions along which outputs are joined.
+        scale_grads: whether gradients are divided by the number of microbatches.
+        backward_requires_autograd: whether a step refuses to run while gradients are off.
+        defer_pp_recv: whether a rank begins to receive only where the tensor is used.
+
+    Raises:
+        ValueError: the microbatches are no whole number of rounds.
+
+    Example:
+        >>> issubclass(ScheduleInterleaved1F1B, PipelineScheduleMulti)
+        True
+    """
+
+    def _table(self, rank: int, ranks: int, stages: int) -> Table:
+        return self._interleave(rank, ranks, stages, is_split=False)
+
+
+class ScheduleInterleavedZeroBubble(_Rounds):
+    """Forward passes and input gradients in turns, and weight gradients where a rank would wait (Qi et al. 2023, ZB1P).
+
+    Args:
+        stages: the stages of this rank.
+        n_microbatches: the number of microbatches.
+        loss_fn: takes the output and the target of a microbatch.
+        args_chunk_spec, kwargs_chunk_spec: the dimensions along which arguments are cut.
+        output_merge_spec: the dimensions along which outputs are joined.
+        scale_grads: whether gradients are divided by the number of microbatches.
+        backward_requires_autograd: whether a step refuses to run while gradients are off.
+        defer_pp_recv: whether a rank begins to receive only where the tensor is used.
+
+    Raises:
+        ValueError: the microbatches are no whole number of rounds.
+
+    Example:
+        >>> issubclass(ScheduleInterleavedZeroBubble, PipelineScheduleMulti)
+        True
+    """
+
+    def _table(self, rank: int, ranks: int, stages: int) -> Table:
+        return self._interleave(rank, ranks, stages, is_split=True)
+
+
+class ScheduleZBVZeroBubble(_Rounds):
+    """Two stages on each rank, one on the way there and one on the way back; weight gradients fill the waits.
+
+    The passes are chosen step by step as if all had one length, with the memory of 1F1B (Qi et al. 2023, ZB-V).
+
+    Args:
+        stages: the stages of this rank: number r and number 2 * ranks - 1 - r on rank r.
+        n_microbatches: the number of microbatches.
+        loss_fn: takes the output and the target of a microbatch.
+        args_chunk_spec, kwargs_chunk_spec: the dimensions along which arguments are cut.
+        output_merge_spec: the dimensions along which outputs are joined.
+        scale_grads: whether gradients are divided by the number of microbatches.
+        backward_requires_autograd: whether a step refuses to run while gradients are off.
+        defer_pp_recv: whether a rank begins to receive only where the tensor is used.
+
+    Raises:
+        ValueError: there are more stages than two on each rank, or fewer.
+
+    Example:
+        >>> ScheduleZBVZeroBubble.style
+        'v'
+    """
+
+    style = "v"
+
+    def _orders(self) -> Order:
+        placement = {
+            rank: stages_of(rank, self.pp_group_size, self._num_stages, "v")
+            for rank in range(self.pp_group_size)
+        }
+        return fill_bubbles(placement, self._num_stages, self._n_microbatches, 2 * self.pp_group_size)
+
+
+class ScheduleDualPipeV(_Rounds):
+    """Two stages on each rank, there and back, with forward beside backward passes (DeepSeek-AI 2024, DualPipeV).
+
+    Args:
+        stages: the stages of this rank: number r and number 2 * ranks - 1 - r on rank r.
+        n_microbatches: the number of microbatches, at least that of stages.
+        loss_fn: takes the output and the target of a microbatch.
+        args_chunk_spec, kwargs_chunk_spec: the dimensions along which arguments are cut.
+        output_merge_spec: the dimensions along which outputs are joined.
+        scale_grads: whether gradients are divided by the number of microbatches.
+        backward_requires_autograd: whether a step refuses to run while gradients are off.
+        defer_pp_recv: whether a rank begins to receive only where the tensor is used.
+
+    Raises:
+        ValueError: there are fewer microbatches than stages, or not two stages on each rank.
+
+    Example:
+        >>> ScheduleDualPipeV.style
+        'v'
+    """
+
+    style = "v"
+
+    def _table(self, rank: int, ranks: int, stages: int) -> Table:
+        if self._n_microbatches < stages:
+            raise ValueError(
+                f"ScheduleDualPipeV needs at least as many microbatches as stages, got {self._n_microbatches} "
+                f"microbatches and {stages} stages"
+            )
+        return DualPipe(rank, ranks, self._n_microbatches).actions()
+
+
+def get_schedule_class(schedule_name: str) -> type[_PipelineSchedule]:
+    """The schedule of a name, in upper or lower case.
+
+    Args:
+        schedule_name: such as `"1F1B"` or `"ZBVZeroBubble"`.
+
+    Raises:
+        ValueError: no schedule has this name.
+
+    Example:
+        >>> get_schedule_class("gpipe").__name__
+        'ScheduleGPipe'
+    """
+    classes: list[type[_PipelineSchedule]] = [
+        Schedule1F1B,
+        ScheduleInterleaved1F1B,
+        ScheduleGPipe,
+        ScheduleLoopedBFS,
+        ScheduleInterleavedZeroBubble,
+        PipelineScheduleSingle,
+        PipelineScheduleMulti,
+        ScheduleZBVZeroBubble,
+        ScheduleDualPipeV,
+    ]
+    classes_by_name = {each.__name__.removeprefix("Schedule"): each for each in classes}
+    for name, each in classes_by_name.items():
+        if name.lower() == schedule_name.lower():
+            return each
+    raise ValueError(f"Unknown schedule name '{schedule_name}', must be one of {', '.join(classes_by_name)}")
