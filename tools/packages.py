@@ -88,7 +88,11 @@ TABLE = {
                 "algorithms._checkpoint",
             )
         }
-        | {"tl_distributed.tensor.dtensor": "checkpoint", "tl_distributed.fsdp.sharded_grad_scaler": "amp"},
+        | {
+            "tl_distributed.tensor.dtensor": "checkpoint",
+            "tl_distributed.fsdp.sharded_grad_scaler": "amp",
+            "tl_distributed.pipelining.graph_split": "graph",
+        },
         (
             *(
                 "base",

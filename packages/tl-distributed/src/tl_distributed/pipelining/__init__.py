@@ -2,6 +2,7 @@
 
 from .actions import Action
 from .checks import check_tables
+from .graph_split import Pipe, SplitPoint, pipe_split, pipeline
 from .microbatch import TensorChunkSpec, merge_chunks, split_args_kwargs_into_chunks
 from .schedules import (
     PipelineScheduleMulti,
@@ -20,6 +21,7 @@ from .stage import PipelineStage, build_stage
 
 __all__ = [
     "Action",
+    "Pipe",
     "PipelineScheduleMulti",
     "PipelineScheduleSingle",
     "PipelineStage",
@@ -30,10 +32,13 @@ __all__ = [
     "ScheduleInterleavedZeroBubble",
     "ScheduleLoopedBFS",
     "ScheduleZBVZeroBubble",
+    "SplitPoint",
     "TensorChunkSpec",
     "build_stage",
     "check_tables",
     "get_schedule_class",
     "merge_chunks",
+    "pipe_split",
+    "pipeline",
     "split_args_kwargs_into_chunks",
 ]
