@@ -50,7 +50,11 @@ DIGEST = re.compile(r"(#define TL_API_DIGEST UINT64_C\()0x[0-9a-f]+(\))")
 TARGET = re.compile(r"^#if TL_API_TARGET >= (\d+)\n(.*?)^#endif", re.MULTILINE | re.DOTALL)
 # Versions and the digest of the record itself.
 UNRECORDED = {"TL_API_MINOR", "TL_API_DIGEST", "TL_API_DRAFT", "TL_API_TARGET"}
+# What may run on a newer core than it was compiled for.
+CLIENTS = [CORE / "include", CORE / "csrc" / "stable_abi"]
+CLIENTS += [p for p in sorted(ROOT.glob("packages/*/csrc")) if p.parent != CORE]
 LOOSE = {"enum", "typedef", "macro"}  # groups without an order
+INDEXED = re.compile(r"\b(info|info_|plain)(->|\.)(args|rets)\[")
 PINNED = re.compile(r"static_assert\(offsetof\((\w+), (\w+)\) ==")
 POINTER = re.compile(r"^(.*?)\(\*\s*(\w+)\)\s*(\(.*\))$")
 
@@ -172,6 +176,17 @@ def unpinned(now: list[Entry], pins: list[Path]) -> list[str]:
     ]
 
 
+def indexed(folders: list[Path]) -> list[str]:
+    """Lines outside of the core that index the descriptions of arguments, whose size the core states, in words."""
+    files = (f for folder in folders for p in ("*.cpp", "*.h", "*.hpp") for f in folder.rglob(p))
+    return [
+        f"indexed: {f.relative_to(ROOT)}:{number} has to step by tl_argument"
+        for f in sorted(files)
+        for number, line in enumerate(f.read_text().splitlines(), 1)
+        if INDEXED.search(line)
+    ]
+
+
 def digest(entries: list[Entry]) -> str:
     """A number for a draft: what an extension and the core must agree on."""
     text = "\n".join(f"{e.group} {e.name} {e.type}" for e in entries)
@@ -278,7 +293,7 @@ def main(
     now = current(recorded, headers)
     if options.action == "diff":
         found = differences(recorded, now) + unhidden(now, headers)
-        found += unpinned(now, pins) if pins is not None else []
+        found += [*unpinned(now, pins), *indexed(CLIENTS)] if pins is not None else []
         if (stated := stated_digest(headers)) not in (None, digest(now)):
             found.append(f"digest: the headers state {stated}, their entries give {digest(now)}")
         print(

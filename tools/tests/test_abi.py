@@ -166,6 +166,15 @@ def test_the_end_of_each_minor_is_pinned(bench, tmp_path, capsys):
     assert "offset of TlApi fourth 1.1" in words and "third" not in words
 
 
+def test_descriptions_of_arguments_are_stepped(tmp_path, monkeypatch):
+    monkeypatch.setattr(abi, "ROOT", tmp_path)
+    file = tmp_path / "client.cpp"
+    file.write_text("int kind(const TlOperatorInfo* info) {\n  return info->args[0].kind;\n}\n")
+    assert abi.indexed([tmp_path]) == ["indexed: client.cpp:2 has to step by tl_argument"]
+    file.write_text("const TlArgInfo* a = tl_argument(extension, info->args, 0);\n")
+    assert abi.indexed([tmp_path]) == []
+
+
 def test_all_headers_are_recorded():
     folder = abi.HEADERS[0].parent
     assert {h.name for h in abi.HEADERS} == {h.name for h in folder.glob("*.h")}

@@ -11,9 +11,11 @@
 namespace tl::autograd {
 
 using handles::api;
+using handles::argument_info;
 using handles::check;
 using handles::fail;
 using handles::Pending;
+using handles::result_info;
 using handles::Tensor;
 
 inline constexpr uint64_t kAutogradBit = uint64_t{1} << TL_LAYER_AUTOGRAD;

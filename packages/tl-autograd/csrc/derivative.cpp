@@ -330,10 +330,10 @@ class Machine {
     const TlOperator* op = derivative_.ops()[s.op];
     const TlOperatorInfo* info = api->op_info(op);
     for (int i = 0; i < s.n_inputs; ++i) {
-      if (args[i].tag == TL_NONE && demands(info->args[i])) return undefined(s);
+      if (args[i].tag == TL_NONE && demands(argument_info(*info, i))) return undefined(s);
       if (is_list(args[i]))
-        args[i] = packed(args[i], info->args[i].kind);
-      else if (args[i].tag == TL_INT && info->args[i].kind == TL_ARG_INT_LIST)
+        args[i] = packed(args[i], argument_info(*info, i).kind);
+      else if (args[i].tag == TL_INT && argument_info(*info, i).kind == TL_ARG_INT_LIST)
         args[i] = single(args[i]);
     }
     TlValue rets[kMaxArgs] = {};

@@ -43,12 +43,12 @@ Recorder::Recorder(const TlOperator* op) : op(op), info(api->op_info(op)), node_
   if (info->program) derivative.emplace(*info->program);
   int tensors = 0;
   for (int i = 0; i < info->n_args; ++i) {
-    tensors += is_tensor_kind(info->args[i].kind);
-    if (info->args[i].written && written < 0) written = i;
+    tensors += is_tensor_kind(argument_info(*info, i).kind);
+    if (argument_info(*info, i).written && written < 0) written = i;
   }
   may_broadcast = tensors > 1;
-  if (written >= 0) writes_list = info->args[written].kind == TL_ARG_TENSOR_LIST;
-  lists = writes_list || (info->n_rets && info->rets[0].kind == TL_ARG_TENSOR_LIST);
+  if (written >= 0) writes_list = argument_info(*info, written).kind == TL_ARG_TENSOR_LIST;
+  lists = writes_list || (info->n_rets && result_info(*info, 0).kind == TL_ARG_TENSOR_LIST);
   if (!derivative) return;
   for (int i = 0; i < info->program->n_saved; ++i) saves_tensors |= saves_tensor(info->program->saved[i]);
   for (int t = 0; t < info->program->n_targets; ++t) {
@@ -61,7 +61,7 @@ Recorder::Recorder(const TlOperator* op) : op(op), info(api->op_info(op)), node_
 bool Recorder::saves_tensor(const TlSaved& what) const {
   if (what.meta != TL_META_VALUE) return false;
   if (what.source == TL_SOURCE_RESULT) return true;
-  const int kind = info->args[what.index].kind;
+  const int kind = argument_info(*info, what.index).kind;
   return is_tensor_kind(kind) || kind == TL_ARG_TENSOR_LIST || kind == TL_ARG_OPTIONAL_TENSOR_LIST;
 }
 

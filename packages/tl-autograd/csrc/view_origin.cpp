@@ -12,7 +12,7 @@ int flags_of(const TlTensor* view) { return api->tensor_view_flags ? api->tensor
 bool is_multi_view(const Node* node) {
   if (!node || !node->op()) return false;
   const TlOperatorInfo* info = api->op_info(node->op());
-  return info->is_view && info->n_rets && info->rets[0].kind == TL_ARG_TENSOR_LIST;
+  return info->is_view && info->n_rets && result_info(*info, 0).kind == TL_ARG_TENSOR_LIST;
 }
 
 Edge slot_edge(TlTensor* t) {

@@ -111,7 +111,7 @@ std::vector<Tensor> Call::run(const Tensor* inputs) const {
 const TlValue* Call::arg(const char* name) const {
   const TlOperatorInfo& info = *api->op_info(op);
   for (int i = 0; i < info.n_args && i < static_cast<int>(args.size()); ++i)
-    if (std::string_view(info.args[i].name) == name) return &args[i];
+    if (std::string_view(argument_info(info, i).name) == name) return &args[i];
   return nullptr;
 }
 

@@ -6,6 +6,7 @@
 namespace tl::compiler {
 
 using handles::api;
+using handles::argument_info;
 using handles::check;
 using handles::owned;
 using handles::Pending;

@@ -145,7 +145,7 @@ int bind(void*, const TlOperator* op, TlLayerEntry* out) {
   if (info.is_composite || (reads_no_elements(info.name) && info.variant == TL_FUNCTIONAL)) return 0;
   uint64_t written = 0;
   for (int i = 0; i < info.n_args; ++i)
-    if (info.args[i].written) written |= uint64_t{1} << (i < 63 ? i : 63);
+    if (argument_info(info, i).written) written |= uint64_t{1} << (i < 63 ? i : 63);
   const TlOperator* const overwrites =
       info.variant == TL_INPLACE && info.n_rets == 1 ? info.functional : nullptr;
   auto* entry = new Entry{op, has_loops(op) || is_callable(op), is_view(info), nullptr,

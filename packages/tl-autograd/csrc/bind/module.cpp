@@ -96,7 +96,8 @@ PyModuleDef kModule = {
 void connect() {
   bridge = tl_import_python();
   api = bridge ? tl_import_api(TL_API_TARGET) : nullptr;
-  if (!api) throw PythonError();
+  handles::extension = api ? tl_import_extension() : nullptr;
+  if (!handles::extension) throw PythonError();
   g_frames = bridge->frames;
   const auto* rules = static_cast<const TlRules*>(tl_import_table(TL_RULES_CAPSULE, sizeof(TlRules)));
   if (!rules) throw PythonError();

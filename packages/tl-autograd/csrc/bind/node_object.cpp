@@ -58,10 +58,10 @@ void dealloc(PyObject* self) {
 
 std::string saved_name(const TlOperatorInfo& info, const TlSaved& what) {
   if (what.meta == TL_META_SHAPE && what.source == TL_SOURCE_ARG)
-    return std::string(info.args[what.index].name) + "_sym_sizes";
+    return std::string(argument_info(info, what.index).name) + "_sym_sizes";
   if (what.meta != TL_META_VALUE) return {};
-  if (what.source == TL_SOURCE_ARG) return info.args[what.index].name;
-  const char* ret = info.n_rets > what.index ? info.rets[what.index].name : nullptr;
+  if (what.source == TL_SOURCE_ARG) return argument_info(info, what.index).name;
+  const char* ret = info.n_rets > what.index ? result_info(info, what.index).name : nullptr;
   return ret && *ret ? ret : what.index ? "result" + std::to_string(what.index) : "result";
 }
 

@@ -63,7 +63,7 @@ void hand_out(const Rule& r, const Level& level, const TlValue* args, Results& m
 
 [[noreturn]] void refuse_unbatched(const Rule& r, const Level& level) {
   fail(TL_ERROR_RUNTIME,
-       "vmap: " + name_of(r) + "(" + r.info->args[r.written].name +
+       "vmap: " + name_of(r) + "(" + argument_info(*r.info, r.written).name +
            ", *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
            "elements than `self`. This happened due to `other` being vmapped over but `self` not being "
            "vmapped over "
@@ -163,7 +163,7 @@ void write(BatchCall& c, TlValue* rets, int n_rets) {
   if (!self) fail(TL_ERROR_NOT_IMPLEMENTED, "vmap: " + name_of(r) + " writes a list of tensors");
   if (r.info->is_random && !c.batched(r.written)) return c.refuse_random();
   for (int i = 0; i < c.n_args; ++i)
-    if (r.info->args[i].written && !c.batched(i)) refuse_unbatched(r, c.level);
+    if (argument_info(*r.info, i).written && !c.batched(i)) refuse_unbatched(r, c.level);
   if (const TlOperator* view = view_form(*r.info)) return take_view(c, view, rets);
   if (name_of(r) == "resize_" || name_of(r) == "resize_as_") return resize(c, rets);
   const Below below(c.level);
@@ -177,7 +177,7 @@ void write(BatchCall& c, TlValue* rets, int n_rets) {
     run_kind(c, r.functional, kind, made);
     int next = 0;
     for (int i = 0; i < c.n_args; ++i)
-      if (r.info->args[i].written) copy_into(c.moved(c.args[i].u.t).get(), made[next++].u.t);
+      if (argument_info(*r.info, i).written) copy_into(c.moved(c.args[i].u.t).get(), made[next++].u.t);
   }
   give_written(*r.info, c.args, rets, n_rets);
 }

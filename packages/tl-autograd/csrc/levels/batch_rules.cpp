@@ -130,8 +130,8 @@ class DimsCall {
       if (std::exchange(first, false)) n_ = ndim(t) + extended_;
     });
     for (int i = 0; i < c.n_args; ++i) {
-      if (!std::strcmp(info_.args[i].name, "input_sizes")) n_ = c.args[i].len;
-      has_index_ |= !std::strcmp(info_.args[i].name, "index") && c.args[i].tag == TL_TENSOR;
+      if (!std::strcmp(argument_info(info_, i).name, "input_sizes")) n_ = c.args[i].len;
+      has_index_ |= !std::strcmp(argument_info(info_, i).name, "index") && c.args[i].tag == TL_TENSOR;
     }
   }
 
@@ -210,7 +210,7 @@ class DimsCall {
   }
   bool keeps() {
     for (int i = 0; i < c_.n_args; ++i)
-      if (!std::strcmp(info_.args[i].name, "keepdim")) return a_[i].u.i != 0;
+      if (!std::strcmp(argument_info(info_, i).name, "keepdim")) return a_[i].u.i != 0;
     return false;
   }
   void spread(TlValue& v) {
@@ -245,7 +245,7 @@ int example_dims(std::string_view name) {
 void BatchCall::dims(const TlOperator* op, Results& out) { DimsCall(*this, op).run(op, out); }
 
 void BatchCall::front(const TlOperator* op, Results& out) {
-  const auto own = [&](int i) { return example_dims(rule.info->args[i].name); };
+  const auto own = [&](int i) { return example_dims(argument_info(*rule.info, i).name); };
   int lead = 0;
   each_tensor(args, n_args, [&](TlTensor* t, int i) { lead = std::max(lead, ndim(t) - own(i)); });
   Arguments a(args, n_args);
@@ -269,7 +269,7 @@ void BatchCall::fold(const TlOperator* op, Results& out) {
     Tensor v = expanded(t);
     if (ndim(t) == 0) return v;
     std::vector<int64_t> sizes = sizes_of(v.get());
-    if (sizes[1] == 1 && samples > 1 && !std::strcmp(rule.info->args[i].name, "mask")) {
+    if (sizes[1] == 1 && samples > 1 && !std::strcmp(argument_info(*rule.info, i).name, "mask")) {
       shared_mask = sizes.size();
       sizes[1] = samples;
       v = expand_to(v, sizes);

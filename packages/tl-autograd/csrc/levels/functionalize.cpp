@@ -248,7 +248,8 @@ void FunctionalCall::read(TlValue* rets, int n_rets) {
 std::vector<TlTensor*> FunctionalCall::written() const {
   std::vector<TlTensor*> found;
   for (int i = 0; i < n_args_; ++i)
-    if (r_.info->args[i].written) each_tensor(&args_[i], 1, [&](TlTensor* t, int) { found.push_back(t); });
+    if (argument_info(*r_.info, i).written)
+      each_tensor(&args_[i], 1, [&](TlTensor* t, int) { found.push_back(t); });
   return found;
 }
 
@@ -334,11 +335,12 @@ void FunctionalCall::copy() {
 // On copies that nobody else sees.
 void FunctionalCall::on_copies() {
   Arguments copies(values_.data(), n_args_);
-  copies.replace([&](TlTensor* t, int i) { return r_.info->args[i].written ? clone(t) : Tensor(); });
+  copies.replace(
+      [&](TlTensor* t, int i) { return argument_info(*r_.info, i).written ? clone(t) : Tensor(); });
   Results made(api->op_info(r_.op)->n_rets);
   call(r_.op, copies.data(), n_args_, made.data(), made.n);
   for (int i = 0; i < n_args_; ++i) {
-    if (!r_.info->args[i].written) continue;
+    if (!argument_info(*r_.info, i).written) continue;
     std::vector<TlTensor*> now;
     each_tensor(&copies[i], 1, [&](TlTensor* t, int) { now.push_back(t); });
     size_t next = 0;

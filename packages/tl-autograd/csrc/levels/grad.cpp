@@ -15,13 +15,13 @@ bool any_tensor(const TlValue* args, int n_args) {
 
 void refuse_captured(const Rule& r, const Level& level, const TlValue* args, int n_args) {
   each_tensor(args, n_args, [&](TlTensor* t, int i) {
-    if (!r.info->args[i].written || wrapped_value(t, level)) return;
+    if (!argument_info(*r.info, i).written || wrapped_value(t, level)) return;
     const std::string name = r.info->name;
     fail(TL_ERROR_RUNTIME,
          "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place "
          "operation (" +
-             name + ") that would mutate a captured Tensor (argument '" + r.info->args[i].name + "', level " +
-             std::to_string(level.number) +
+             name + ") that would mutate a captured Tensor (argument '" + argument_info(*r.info, i).name +
+             "', level " + std::to_string(level.number) +
              "). This is not supported; please rewrite the function being transformed to explicitly accept "
              "the "
              "mutated Tensor(s) as inputs.");

@@ -47,7 +47,8 @@ const Rule& rule_of(Met& met) {
 const char* const kTransforms[] = {"grad", "jvp", "vmap", "functionalize"};
 
 [[noreturn]] void fail_outside(const Rule& r, const Entry& e, int arg) {
-  const std::string which = std::string(r.info->name) + ": argument '" + r.info->args[arg].name + "' ";
+  const std::string which =
+      std::string(r.info->name) + ": argument '" + argument_info(*r.info, arg).name + "' ";
   const char* transform = kTransforms[static_cast<size_t>(e.kind)];
   if (level_of(e.level))
     fail(TL_ERROR_RUNTIME, which + "is a tensor of a transform (" + transform + ", level " +
@@ -161,14 +162,15 @@ void set_transform_rules(const TlRules* rules) { g_rules = rules; }
 Rule::Rule(const TlOperator* op)
     : op(op), info(api->op_info(op)), functional(info->functional), row(row_of(info->functional)) {
   for (int i = 0; i < info->n_args; ++i)
-    if (info->args[i].written && written < 0) written = i;
+    if (argument_info(*info, i).written && written < 0) written = i;
   for (int i = 0; i < info->n_args && i < 64; ++i)
-    if (!std::strcmp(info->args[i].name, "condition") || !std::strcmp(info->args[i].name, "mask"))
+    if (!std::strcmp(argument_info(*info, i).name, "condition") ||
+        !std::strcmp(argument_info(*info, i).name, "mask"))
       silent |= uint64_t{1} << i;
   const TlOperatorInfo& plain = *api->op_info(functional);
   if (plain.program) backward.emplace(*plain.program);
   for (int i = 0; i < plain.n_args; ++i)
-    if (plain.args[i].written) functional = nullptr;
+    if (argument_info(plain, i).written) functional = nullptr;
   if (row && row->jvp) jvp.emplace(*row->jvp);
   if (row && row->batch) batch.emplace(*row->batch);
   if (row && row->inverse) {
@@ -194,9 +196,9 @@ void call(const TlOperator* op, const TlValue* args, int n_args, TlValue* rets, 
 }
 
 int aliased_argument(const TlOperatorInfo& info, int ret, bool written) {
-  const int set = info.rets[ret].alias;
+  const int set = result_info(info, ret).alias;
   for (int i = 0; set && i < info.n_args; ++i)
-    if (info.args[i].alias == set && (info.args[i].written != 0) == written) return i;
+    if (argument_info(info, i).alias == set && (argument_info(info, i).written != 0) == written) return i;
   return -1;
 }
 

@@ -55,7 +55,8 @@ class TangentCall {
   void read_copies(const TlValue* args) {
     args_ = args;
     for (Input& input : inputs_)
-      if (r_.info->args[input.arg].written && input.tangent) input.tangent = clone(input.tangent.get());
+      if (argument_info(*r_.info, input.arg).written && input.tangent)
+        input.tangent = clone(input.tangent.get());
   }
   // For an in-place operator: on the tangents, for what it does to them.
   void write(const TlOperator* op, const TlValue* rets, int n_rets) { by_rule(op, rets, n_rets); }
@@ -431,7 +432,8 @@ int write_functional(const Rule& r, const Level& level, TangentCall& tangents, c
   // Gradients of tangents need what was there before the write.
   Arguments copies(args, n_args);
   if (api->grad_enabled()) {
-    copies.replace([&](TlTensor* t, int i) { return r.info->args[i].written ? clone(t) : Tensor(); });
+    copies.replace(
+        [&](TlTensor* t, int i) { return argument_info(*r.info, i).written ? clone(t) : Tensor(); });
     tangents.read_copies(copies.data());
   }
   call(r.functional, copies.data(), n_args, made.data(), n_results);

@@ -63,7 +63,7 @@ void wrap_results(const TlOperatorInfo& info, const Level& level, const TlValue*
   return_written(info, args, n_args, rets, n_rets);
   if (info.variant == TL_FUNCTIONAL && !info.args) return;
   for (int i = 0; i < n_args && i < info.n_args; ++i)
-    if (info.args[i].written && args[i].tag == TL_TENSOR && wrapped_value(args[i].u.t, level))
+    if (argument_info(info, i).written && args[i].tag == TL_TENSOR && wrapped_value(args[i].u.t, level))
       follow_value(args[i].u.t);
 }
 

@@ -114,8 +114,9 @@ PyObject* call_in_region(PyObject* function, PyObject* args, PyObject* kwargs) {
 PyObject* make_module() {
   bridge = python = tl_import_python();
   if (!bridge) return nullptr;
-  api = tl_import_api(TL_API_MINOR);
-  if (!api) return nullptr;
+  api = tl_import_api(TL_API_TARGET);
+  handles::extension = api ? tl_import_extension() : nullptr;
+  if (!handles::extension) return nullptr;
   const auto* regions = static_cast<const TlRegions*>(tl_import_table(TL_REGIONS_CAPSULE, sizeof(TlRegions)));
   if (!regions) return nullptr;
   try {

@@ -17,6 +17,12 @@ using Word = uint64_t;   // a value of any type in 64 bits; longer ones are behi
 const TlApi& api();
 const TlPython& python();
 const TlExtension& extension();
+inline const TlArgInfo& argument_info(const TlOperatorInfo& info, int i) {
+  return *tl_argument(&extension(), info.args, i);
+}
+inline const TlArgInfo& result_info(const TlOperatorInfo& info, int i) {
+  return *tl_argument(&extension(), info.rets, i);
+}
 
 // ---- tensors ----------------------------------------------------------------------------------------------
 

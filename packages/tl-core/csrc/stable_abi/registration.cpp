@@ -57,7 +57,7 @@ class WithoutGil {
 void count_writes(const TlOperatorInfo& info, const TlValue* args, int n) {
   if (info.variant != TL_FUNCTIONAL) return;  // the caller counts
   for (int i = 0; i < n; ++i) {
-    if (!info.args[i].written) continue;
+    if (!argument_info(info, i).written) continue;
     if (args[i].tag == TL_TENSOR) api().tensor_bump_version(args[i].u.t);
     for (uint32_t k = 0; args[i].tag == TL_TENSOR_LIST && k < args[i].len; ++k)
       if (TlTensor* t = static_cast<TlTensor* const*>(args[i].u.p)[k]) api().tensor_bump_version(t);
@@ -67,7 +67,7 @@ void count_writes(const TlOperatorInfo& info, const TlValue* args, int n) {
 void take_results(const TlOperatorInfo& info, const Word* stack, TlValue* rets, int m) {
   Arena arena;
   TlValue borrowed[16];
-  for (int i = 0; i < m; ++i) borrowed[i] = arena.take(stack[i], slot_of(info.rets[i]));
+  for (int i = 0; i < m; ++i) borrowed[i] = arena.take(stack[i], slot_of(result_info(info, i)));
   for (int i = 0; i < m; ++i) {
     rets[i] = tagged(TL_NONE);
     check(api().value_own(&borrowed[i], &rets[i]));
@@ -77,9 +77,9 @@ void take_results(const TlOperatorInfo& info, const Word* stack, TlValue* rets, 
 void fill_stack(const TlOperatorInfo& info, const TlValue* args, int n, Word* stack) {
   int i = 0;
   try {
-    for (; i < n; ++i) stack[i] = word_of(args[i], slot_of(info.args[i]));
+    for (; i < n; ++i) stack[i] = word_of(args[i], slot_of(argument_info(info, i)));
   } catch (...) {
-    while (--i >= 0) release_word(stack[i], slot_of(info.args[i]));
+    while (--i >= 0) release_word(stack[i], slot_of(argument_info(info, i)));
     throw;
   }
 }

@@ -6,6 +6,7 @@
 #define TL_HANDLES_HPP
 
 #include <tl/c_api.h>
+#include <tl/extension.h>
 
 #include <string>
 #include <tl/exceptions.hpp>
@@ -14,6 +15,15 @@
 namespace tl::handles {
 
 inline const TlApi* api = nullptr;
+inline const TlExtension* extension = nullptr;  // only libraries that read arguments of operators set it
+
+// Argument or result i of an operator, whose descriptions may be longer in a newer core.
+inline const TlArgInfo& argument_info(const TlOperatorInfo& info, int i) {
+  return *tl_argument(extension, info.args, i);
+}
+inline const TlArgInfo& result_info(const TlOperatorInfo& info, int i) {
+  return *tl_argument(extension, info.rets, i);
+}
 
 // Thrown after an error became pending on this thread.
 struct Pending {};
