@@ -29,7 +29,9 @@ Tensor pow_backward(const Tensor& g, const Tensor& self, const Operand& exponent
     const Scalar less = e.is_complex() ? Scalar(Complex128{e.to_complex().re - 1, e.to_complex().im})
                         : exact        ? Scalar(e.to_int() - 1)
                                        : Scalar(e.to_double() - 1);
-    return ops::mul(g, conj(ops::mul(ops::pow_Tensor_Tensor(self, less), e)));
+    // Of a square, the other factor is the base.
+    const bool is_base = exact && less.to_int() == 1 && is_floating(self.dtype());
+    return ops::mul(g, conj(ops::mul(is_base ? self : ops::pow_Tensor_Tensor(self, less), e)));
   }
   const Tensor& e = exponent.tensor();
   const Tensor derivative = ops::mul(e, ops::pow_Tensor_Tensor(self, ops::sub(e, Scalar(1))));
