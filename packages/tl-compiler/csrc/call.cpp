@@ -37,7 +37,6 @@ constexpr RowOperator kRowOperators[] = {
     {"_log_softmax", Form::Maps},
     {"_softmax_backward_data", Form::Maps},
     {"_log_softmax_backward_data", Form::Maps},
-    {"pow.Tensor_Tensor", Form::Whole},
     {"slice_backward", Form::Whole},
     {"select_backward", Form::Whole},
 };

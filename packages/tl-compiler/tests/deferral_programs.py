@@ -31,6 +31,7 @@ ROWS = [
 ]  # fmt: skip
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
 DTYPES = [tc.float32] * 6 + [tc.float64, tc.int64, tc.int32, tc.bfloat16, tc.float16, tc.bool, tc.uint8]
+POWERS = [2, 3, 1, -1, 2.0, 0.5, 1.5, -2, 0, 3.0]
 NUMBERS = [0.5, 2, -1.5, 1, 0.0, 3.25, True]
 
 Step = Callable[[list[tc.Tensor]], None]
@@ -138,7 +139,8 @@ def _result(kind: str, x: tc.Tensor, y: tc.Tensor, z: tc.Tensor, number: Any, n:
     if kind == "binary":
         return getattr(tc, BINARY[n % len(BINARY)])(x, y)
     if kind == "number":
-        return [lambda: x * number, lambda: x + number, lambda: number - x, lambda: x / 3][n % 4]()
+        powers = [lambda: x ** POWERS[n % len(POWERS)]]
+        return [lambda: x * number, lambda: x + number, lambda: number - x, lambda: x / 3, *powers][n % 5]()
     if kind == "compare":
         return getattr(tc, COMPARISONS[n % len(COMPARISONS)])(x, y if n & 64 else number)
     if kind == "where":

@@ -47,6 +47,7 @@ enum class Function : uint8_t {
   ThresholdBackward,
   Addcmul,
   Addcdiv,
+  Pow,
   None
 };
 struct Named {
@@ -83,6 +84,7 @@ constexpr Named kNamed[] = {
     {"threshold_backward", Function::ThresholdBackward},
     {"addcmul", Function::Addcmul},
     {"addcdiv", Function::Addcdiv},
+    {"pow", Function::Pow},
 };
 
 Function function_of(const Step& step) {
@@ -104,6 +106,31 @@ bool is_one(const char* number, Lane lane) {
   return lane == Lane::Float ? std::memcmp(number, &kFloats[kOne], 4) == 0
                              : std::memcmp(number, &kDoubles[kOne], 8) == 0;
 }
+
+// A number in the type of the lane.
+double number_of(const Operand& o, Lane lane) {
+  alignas(16) char from[16], to[16];
+  std::memcpy(from, o.number, sizeof from);
+  std::memcpy(to, o.number, sizeof to);
+  if (o.convert) {
+    char* const data[] = {to, from};
+    const int64_t strides[] = {o.loop_bytes(), o.bytes(), 0, 0};
+    o.convert(data, strides, 1, 1, nullptr);
+  }
+  float single;
+  double number;
+  std::memcpy(&single, to, sizeof single);
+  std::memcpy(&number, to, sizeof number);
+  return lane == Lane::Float ? single : number;
+}
+
+// The exponents for which the kernel multiplies or divides. To the power of 1, a float comes out of the kernel's
+// double precision as it went in.
+bool is_short_power(const Step& step, Lane lane) {
+  if (step.inputs[1].kind != Operand::Number) return false;
+  const double exponent = number_of(step.inputs[1], lane);
+  return exponent == 2 || exponent == 3 || exponent == -1 || (exponent == 1 && lane == Lane::Float);
+}
 }  // namespace
 
 Level emission_level() { return std::min(supported(), g_most.load(std::memory_order_relaxed)); }
@@ -122,7 +149,7 @@ bool Fragment::takes(const Step& step, Lane lane) {
     if (is_condition ? o.kind != Operand::Step : o.in_loop != wanted) return false;
     if (o.convert && o.kind != Operand::Number) return false;
   }
-  return true;
+  return f != Function::Pow || is_short_power(step, lane);
 }
 
 const char* Fragment::literal(int which) const {
@@ -165,6 +192,13 @@ int Fragment::maximum(int a, int b, Micro op) {
   return emit(Micro::Select, b, larger, is_nan);
 }
 
+int Fragment::power(int x, double exponent) {
+  if (exponent == 1) return emit(Micro::Move, x);
+  if (exponent == -1) return emit(Micro::Div, one(), x);
+  const int squared = emit(Micro::Mul, x, x);
+  return exponent == 2 ? squared : emit(Micro::Mul, squared, x);
+}
+
 int Fragment::add_one(const Step& step, const int* in) {
   const int x = in[0];
   switch (function_of(step)) {
@@ -204,6 +238,8 @@ int Fragment::add_two(const Step& step, const int* in) {
       return maximum(x, y, Micro::Max);
     case Function::Minimum:
       return maximum(x, y, Micro::Min);
+    case Function::Pow:
+      return power(x, number_of(step.inputs[1], lane_));
     case Function::TanhBackward:
       return emit(Micro::Mul, x, emit(Micro::Sub, one(), emit(Micro::Mul, y, y)));
     case Function::SigmoidBackward:

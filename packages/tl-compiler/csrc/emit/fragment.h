@@ -79,6 +79,7 @@ class Fragment {
   const char* literal(int which) const;
   int times_param(const Step& step, int param, int y);
   int add_two(const Step& step, const int* in);
+  int power(int x, double exponent);
   int add_one(const Step& step, const int* in);
   int maximum(int a, int b, Micro op);
 

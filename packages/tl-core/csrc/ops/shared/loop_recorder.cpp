@@ -18,9 +18,9 @@ thread_local LoopRecorder* t_recorder = nullptr;
 
 // Kernels of several plans, or of one that they choose, which read no element themselves.
 constexpr std::string_view kPlanned[] = {
-    "celu",       "clamp",        "clamp.Tensor", "clamp_backward", "clamp_backward_bound", "div.Tensor_mode",
-    "elu",        "elu_backward", "gelu",         "gelu_backward",  "leaky_relu_backward",  "selu",
-    "softshrink",
+    "celu", "clamp",        "clamp.Tensor", "clamp_backward", "clamp_backward_bound", "div.Tensor_mode",
+    "elu",  "elu_backward", "gelu",         "gelu_backward",  "leaky_relu_backward",  "pow.Tensor_Tensor",
+    "selu", "softshrink",
 };
 // Copies: one loop that converts.
 constexpr std::string_view kCopies[] = {"_to_copy", "clone"};
