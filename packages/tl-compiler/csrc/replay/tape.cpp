@@ -190,8 +190,8 @@ bool Tape::grad_fits(const TapeTensor& tensor) {
 }
 
 bool Tape::tensors_fit() {
-  for (const TapeTensor& tensor : tensors_) {
-    if (!tensor.metadata.fits(tensor.object, handle(tensor.object))) {
+  for (TapeTensor& tensor : tensors_) {
+    if (!tensor.metadata.fits_held(tensor.object, handle(tensor.object))) {
       differ("a tensor that the function holds has another size, stride, element type or need of gradients");
       return false;
     }

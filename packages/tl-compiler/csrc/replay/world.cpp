@@ -159,7 +159,7 @@ Metadata Metadata::of(PyObject* tensor, TlTensor* t) {
   return m;
 }
 
-bool Metadata::fits(PyObject* tensor, TlTensor* t) const {
+bool Metadata::facts_fit(PyObject* tensor, TlTensor* t) const {
   if (Py_TYPE(tensor) != type || api->tensor_dtype(t) != dtype || api->tensor_device(t) != device)
     return false;
   const size_t ndim = api->tensor_ndim(t);
@@ -172,10 +172,27 @@ bool Metadata::fits(PyObject* tensor, TlTensor* t) const {
   if (api->tensor_layout(t) != layout || api->tensor_marks(t) != flags ||
       api->tensor_is_inference(t) != inference)
     return false;
-  if ((api->bits_get(t) & ~kDeferBit) != bits || (api->storage_bits_get(t) & ~kDeferBit) != storage_bits)
-    return false;
-  if (!api->slot_get(t, TL_LAYER_AUTOGRAD)) return requires_grad == 0 && is_leaf == 1;
+  return (api->bits_get(t) & ~kDeferBit) == bits && (api->storage_bits_get(t) & ~kDeferBit) == storage_bits;
+}
+
+bool Metadata::gradient_fits(PyObject* tensor, const void* slot) const {
+  if (!slot) return requires_grad == 0 && is_leaf == 1;
   return needs_gradient().of(tensor) == requires_grad && leaf().of(tensor) == is_leaf;
+}
+
+bool Metadata::fits(PyObject* tensor, TlTensor* t) const {
+  return facts_fit(tensor, t) && gradient_fits(tensor, api->slot_get(t, TL_LAYER_AUTOGRAD));
+}
+
+// Whether a leaf needs a gradient is among its bits. A write that gives it a history changes those of its
+// storage.
+bool Metadata::fits_held(PyObject* tensor, TlTensor* t) {
+  if (!facts_fit(tensor, t)) return false;
+  const void* const slot = api->slot_get(t, TL_LAYER_AUTOGRAD);
+  if (slot && slot == leaf_slot_) return true;
+  if (!gradient_fits(tensor, slot)) return false;
+  leaf_slot_ = is_leaf ? slot : nullptr;
+  return true;
 }
 
 // ---- the world ---------------------------------------------------------------------------------------------

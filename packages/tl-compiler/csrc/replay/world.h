@@ -24,6 +24,14 @@ struct Metadata {
   // Throws PythonError.
   static Metadata of(PyObject* tensor, TlTensor* t);
   bool fits(PyObject* tensor, TlTensor* t) const;
+  // The same for a tensor that the tape holds: always one object, so a leaf is known by its place in the
+  // graph.
+  bool fits_held(PyObject* tensor, TlTensor* t);
+
+ private:
+  bool facts_fit(PyObject* tensor, TlTensor* t) const;
+  bool gradient_fits(PyObject* tensor, const void* slot) const;
+  const void* leaf_slot_ = nullptr;
 };
 
 // The objects are borrowed from the description.
