@@ -383,3 +383,29 @@ def test_custom_config_dictionaries():
     assert config.standalone_module_names["a"].example_inputs is entry[2]
     convert_table = {"observed_to_quantized_custom_module_class": {"static": {Observed: Quantized}}}
     assert ConvertCustomConfig.from_dict(convert_table).to_dict() == convert_table
+
+
+class Twice(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.inner = nn.Sequential(kind)
+
+    def forward(self, x):
+        y = self.inner(x)
+        return y, self.inner(4 * y), self.inner(x - 3)
+
+
+@pytest.mark.parametrize("kind", [nn.Linear(4, 4), nn.Conv2d(2, 2, 1)])
+def test_a_layer_called_several_times(kind):
+    """Each call has a scale of its own. PyTorch gives all calls the scale of the last."""
+    model = fill(Twice(kind).eval())
+    x = numbers(8, 4) if isinstance(kind, nn.Linear) else numbers(2, 2, 5, 5)
+    prepared = prepare_fx(model, X86, (x,))
+    prepared(x)
+    quantized = convert_fx(prepared)
+    expected = model(x)
+    for one, two in zip(quantized(x), expected, strict=True):
+        assert (one - two).abs().max() < 0.05 * two.abs().max()
+    layers = {str(n.target) for n in quantized.graph.nodes if n.op == "call_module"}
+    assert layers == {"inner.0", "inner.0_call_1", "inner.0_call_2"}
+    assert len({quantized.get_submodule(name).scale for name in layers}) == 3

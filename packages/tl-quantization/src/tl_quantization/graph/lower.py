@@ -42,9 +42,16 @@ class _Lowering:
         return None
 
     def set_module(self, node: Node, module: Any) -> None:
-        """Replaces the module that a node calls."""
+        """Replaces the module that a node calls. Other calls of it keep theirs: each has a scale of its own."""
         parent, _, last = str(node.target).rpartition(".")
-        setattr(self.model.get_submodule(parent), last, module)
+        owner = self.model.get_submodule(parent)
+        if any(other.target == node.target and other is not node for other in self.graph.nodes):
+            number = 1
+            while hasattr(owner, f"{last}_call_{number}"):
+                number += 1
+            last = f"{last}_call_{number}"
+            node.target = f"{parent}.{last}" if parent else last
+        setattr(owner, last, module)
 
 
 def lower(
