@@ -15,7 +15,6 @@ from tl_quantization.compat import (
     graph_functions,
     handlers,
     lower_to_fbgemm,
-    lstm_parts,
     patterns,
     qconfigs,
     script_layers,
@@ -113,8 +112,6 @@ def test_missing_parts_name_themselves():
         script_layers.QuantizedGRUCell(None)
     with pytest.raises(RuntimeError, match="quantize_linear_modules function is no longer supported"):
         script_layers.quantize_linear_modules(None)
-    with pytest.raises(NotImplementedError, match="_get_reference_quantized_lstm_module isn't there"):
-        lstm_parts._get_reference_quantized_lstm_module(None)
 
 
 # ---- zeros in blocks -------------------------------------------------------------------------------------------------

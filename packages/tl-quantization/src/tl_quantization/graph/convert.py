@@ -18,6 +18,7 @@ from ..quant_type import QuantType
 from ..stubs import DeQuantStub
 from .attributes import evaluate, is_constant, new_attribute
 from .custom_config import ConvertCustomConfig
+from .custom_lstm import convert_parts
 from .equalize_layers import convert_equalization
 from .graph_module import OBSERVED, QuantizedGraphModule, _is_observed_standalone_module
 from .lower import lower
@@ -207,6 +208,8 @@ def _keep_quantized(graph: Any, node: Node, indices: list[int]) -> None:
 
 
 def _without_dequantize(arg: Any) -> Any:
+    if isinstance(arg, (list, tuple)):
+        return type(arg)(_without_dequantize(part) for part in arg)
     return arg.args[0] if is_dequantize(arg) else arg
 
 
@@ -389,6 +392,5 @@ def convert_custom_module(
         if kind != QuantType.DYNAMIC and kind != QuantType.WEIGHT_ONLY:
             statically_quantized_custom_module_nodes.add(node)
             node.args = tuple(_without_dequantize(arg) for arg in node.args)
-        target: Any = table[type(module)]
-        _set_module(modules, name, target.from_observed(module))
+        _set_module(modules, name, convert_parts(table[type(module)], module))
         return

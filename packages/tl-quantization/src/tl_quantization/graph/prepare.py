@@ -13,8 +13,8 @@ from ..backend_config import BackendConfig, ObservationType, get_native_backend_
 from ..qconfig_mapping import QConfigMapping
 from ..quant_type import QuantType
 from ..quantize import convert as exchange_layers
-from ..quantize import propagate_qconfig_
 from .custom_config import PrepareCustomConfig
+from .custom_lstm import insert_dequantize_stubs, is_lstm_of_parts, observe_parts
 from .equalize_layers import insert_equalization_observers
 from .graph_module import OBSERVED, ObservedGraphModule, ObservedStandaloneGraphModule
 from .match_utils import Match, find_matches
@@ -197,6 +197,8 @@ def insert_observers_for_model(work: Any) -> None:
     """
     inputs = 0
     for node in list(work.model.graph.nodes):
+        if node._erased:
+            continue
         if node.op == "placeholder":
             if inputs in work.custom.input_quantized_indexes:
                 work.outputs[node] = _quantized_input()
@@ -318,6 +320,13 @@ def _observe_output(work: _Work, node: Node, match: Match, qconfig: Any, kind: O
     observer = qconfig.activation()
     if match.kind == "custom":
         _exchange_custom(work, node, qconfig)
+        if is_lstm_of_parts(work.modules[str(node.target)]) and not dtype_of(observer)[1]:
+            parts, tuples = insert_dequantize_stubs(work.model, work.modules, node)
+            work.outputs.update(
+                dict.fromkeys(parts, observer)
+            )  # the parts are integers before they are dequantized
+            work.answers.update(dict.fromkeys(tuples, False))  # a tuple has no observer
+            return
     if is_float(observer) or dtype_of(observer)[1]:
         return
     users = list(node.users)
@@ -376,6 +385,5 @@ def _exchange_custom(work: _Work, node: Node, qconfig: Any) -> None:
     module = work.modules[str(node.target)]
     table: dict[type, Any] = dict(work.custom.float_to_observed_mapping[QuantType.STATIC])
     module.qconfig = qconfig
-    observed = table[type(module)].from_float(module)
-    propagate_qconfig_(observed)
+    observed = observe_parts(table[type(module)], module)
     _set_module(work, str(node.target), observed)

@@ -19,11 +19,13 @@ class LSTM(_Quantizable):
         num_layers: the number of layers on top of each other.
         bias: whether there are biases.
         batch_first: whether the batch is the first dimension.
-        dropout: the probability of dropout between layers.
+        dropout: of no effect, with a warning.
         bidirectional: whether each layer also runs backward.
         device: where the parameters are made.
         dtype: the type of the weights: qint8 or float16.
     """
+
+    _FLOAT_MODULE: Any = _Quantizable
 
     def _get_name(self) -> str:
         return "QuantizedLSTM"
