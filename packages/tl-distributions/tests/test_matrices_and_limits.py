@@ -11,6 +11,7 @@ import tl_core as tl
 import tl_distributions as D
 from tl_distributions import transforms as T
 from tl_distributions.exp_family import ExponentialFamily
+from tl_distributions.utils import lazy_property
 
 MATRIX = np.array([[2.0, 0.5, 0.1], [0.5, 1.5, -0.3], [0.1, -0.3, 1.2]])
 
@@ -101,6 +102,7 @@ def test_divergences_from_a_support_beyond(low, high, is_inside):
 def test_numbers_outside_of_a_support_are_refused_everywhere():
     nan = tl.tensor(math.nan)
     for p in (D.Cauchy(0.0, 1.0, validate_args=True), D.HalfCauchy(1.0, validate_args=True),
+              D.HalfNormal(1.0, validate_args=True), D.Gumbel(0.0, 1.0, validate_args=True),
               D.Normal(0.0, 1.0, validate_args=True), D.Laplace(0.0, 1.0, validate_args=True),
               D.Exponential(1.0, validate_args=True)):  # fmt: skip
         with pytest.raises(ValueError, match="within the support"):
@@ -150,3 +152,21 @@ def test_dimensions_of_events_through_a_chain():
     assert (wide.domain.event_dim, wide.codomain.event_dim) == (1, 2)
     x = tl.linspace(-1, 1, 6)
     assert float(chain.log_abs_det_jacobian(x, chain(x))) == pytest.approx(float(x.sum()), abs=1e-5)
+
+
+def test_transforms_of_one_kind_are_equal():
+    for kind in (T.PositiveDefiniteTransform, T.SoftmaxTransform, T.StickBreakingTransform,
+                 T.LowerCholeskyTransform, T.ExpTransform, T.SigmoidTransform, T.TanhTransform):  # fmt: skip
+        rest = [T.AbsTransform(), T.SoftplusTransform(), 3]
+        assert (kind() == kind()) is True and not any(kind() == other for other in rest), kind
+
+
+def test_lazy_properties_are_properties_of_their_function():
+    def scale(self):
+        """The scale."""
+        return 3
+
+    kind = type("Kind", (), {"scale": lazy_property(scale)})
+    assert isinstance(kind.scale, property) and kind.scale.fget is scale
+    each = kind()
+    assert each.scale == 3 and vars(each) == {"scale": 3}

@@ -446,7 +446,7 @@ def test_a_fuse_handler():
     conv, norm = (n for n in model.graph.nodes if n.op == "call_module")
     nodes = {conv.args[0]: new.placeholder("input_1")}
     handler = DefaultFuseHandler(norm)
-    assert isinstance(handler, FuseHandler)
+    assert isinstance(handler, FuseHandler) and handler.last is norm
     mapping = {(nn.BatchNorm2d, nn.Conv2d): tq.fuser_method_mappings.fuse_conv_bn}
     arguments = lambda root: (  # noqa: E731
         nodes.get, modules, new, root, [], (norm, conv), FuseCustomConfig(), mapping, False

@@ -8,6 +8,7 @@ import tl_core
 import tl_nn as nn
 import tl_quantization as tq
 from tl_core.operators import packets
+from tl_nn import functional as F
 from tl_quantization import fake_quantize, utils
 from tl_quantization.arithmetic import add_number, mul_number
 from tl_quantization.backend_config import get_native_backend_config
@@ -300,3 +301,32 @@ def test_names_of_pairs_tell_their_kinds():
     kinds = {node: name.rpartition("_")[0] for node, name in names.items()}
     assert kinds["_2"] == kinds["_3"] != kinds["_0"] and "None" not in kinds["_0"]
     assert {names["_2"][-2:], names["_3"][-2:]} == {"_0", "_1"}
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("is_transposed", [False, True])
+def test_convolutions_of_functions_compute_integers(axes, is_transposed):
+    name = f"conv{'_transpose' if is_transposed else ''}{axes}d"
+    function = getattr(F, name)
+
+    class Convolution(nn.Module):
+        def __init__(self):
+            super().__init__()
+            count = 2 * 3 * 2**axes
+            self.weight = nn.Parameter((tl_core.arange(float(count)) % 7 - 3).reshape(3, 2, *[2] * axes) / 4)
+            self.bias = nn.Parameter(tl_core.tensor([0.5, -1.0] if is_transposed else [0.5, -1.0, 0.25]))
+
+        def forward(self, x):
+            return function(x, self.weight, self.bias, 2, 1)
+
+    model = Convolution().eval()
+    size = [1, 3 if is_transposed else 2, *[4] * axes]
+    x = (tl_core.arange(float(tl_core.Size(size).numel())) % 11 - 5).reshape(size) / 4
+    prepared = prepare_fx(model, tq.QConfigMapping().set_global(tq.default_qconfig), (x,))
+    expected = prepared(x)
+    converted = convert_fx(prepared)
+    targets = [n.target for n in converted.graph.nodes if n.op == "call_function"]
+    assert getattr(packets.quantized, name) in targets and function not in targets
+    step = float(expected.max() - expected.min()) / 127
+    assert converted(x).shape == expected.shape
+    assert float((converted(x) - expected).abs().max()) < 4 * step

@@ -32,7 +32,6 @@ class LambdaSL(BaseScheduler):
     """
 
     def __init__(self, sparsifier: Any, sl_lambda: Any, last_epoch: int = -1, verbose: bool = False) -> None:
-        self.sparsifier = sparsifier
         count = len(sparsifier.groups)
         if isinstance(sl_lambda, (list, tuple)):
             if len(sl_lambda) != count:
