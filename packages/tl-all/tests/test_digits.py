@@ -42,10 +42,10 @@ def test_held_out_images_are_not_learned_from():
     from tl.examples import digits
 
     images = digits.Images(tl.arange(50).reshape(50, 1), tl.arange(50))
-    fact, held_out = digits.split(images, 0.2)
+    train, held_out = digits.split(images, 0.2)
     assert len(held_out) == 10
-    assert sorted(fact.digits.tolist() + held_out.digits.tolist()) == list(range(50))
-    assert fact.pixels[:, 0].tolist() == fact.digits.tolist()
+    assert sorted(train.digits.tolist() + held_out.digits.tolist()) == list(range(50))
+    assert train.pixels[:, 0].tolist() == train.digits.tolist()
 
 
 @needs_extra

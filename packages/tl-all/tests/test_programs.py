@@ -81,9 +81,9 @@ def test_a_tagger(learn):
 
 
 def test_q_learning(learn):
-    _, (by_chance, fact) = learn("dqn.py", line="return by chance")
+    _, (by_chance, returns) = learn("dqn.py", line="return by chance")
     assert by_chance < 40
-    assert fact > 2 * by_chance
+    assert returns > 2 * by_chance
 
 
 def test_programs_repeat_themselves(learn):

@@ -301,11 +301,11 @@ def test_programs_are_written_read_and_decomposed(tmp_path):
     assert tl.equal(again.module()(x), program.module()(x)) and files["note"] in ("text", b"text")
     plain = decompose_program(program, {})
     assert tl.equal(plain.module()(x), tl.tensor([3.0 + 2, 0.0 + 2]))  # the second call of the same buffer
-    graph, copies, content = functional_graph(program.graph)
+    graph, copies, writes = functional_graph(program.graph)
     targets = [n.target for n in graph.nodes if n.op == "call_function"]
     assert not any(schemas.schema_of(t).writes for t in targets if hasattr(t, "_schema"))
-    assert [n.name for n in content] == ["b_count"]
-    assert {*content} <= {*copies}
+    assert [n.name for n in writes] == ["b_count"]
+    assert {*writes} <= {*copies}
     inlined = without_regions(program.graph_module)
     assert aten.neg.default in [n.target for n in inlined.graph.nodes]
     assert without_regions(inlined) is inlined

@@ -55,19 +55,19 @@ def test_an_error_ends_the_region():
 
 def test_other_threads_call_the_method_itself():
     hook, results = MethodHook(Derived, "call"), []
-    inside, record = threading.Barrier(2), threading.Barrier(2)
+    inside, after = threading.Barrier(2), threading.Barrier(2)
 
     def other():
         with hook.handle(lambda method, self, value: -value):
             inside.wait()
             results.append(Derived().call(1))
-            record.wait()
+            after.wait()
 
     thread = threading.Thread(target=other)
     thread.start()
     inside.wait()
     assert Derived().call(1) == (1,)
-    record.wait()
+    after.wait()
     thread.join()
     assert results == [-1] and "call" not in vars(Derived)
 

@@ -55,22 +55,22 @@ def test_answers_hold_for_all_values_that_satisfy_the_facts(seed):
     hints = rng.choice(POINTS)
     facts, allowed = facts_of(hints), POINTS
     for _ in range(3):
-        reference = condition(rng, hints)
-        facts.learn(reference)
-        allowed = [p for p in allowed if reference.evaluate(p)]
+        premise = condition(rng, hints)
+        facts.learn(premise)
+        allowed = [p for p in allowed if premise.evaluate(p)]
         ranges = {symbol: facts.bound_sympy(symbol) for symbol in SYMBOLS}
         inside = [p for p in allowed if all(p[symbol] in ranges[symbol] for symbol in SYMBOLS)]
-        if not reference.has(Call):  # a range may be one of several in which a function's condition holds
-            assert inside == allowed, reference
+        if not premise.has(Call):  # a range may be one of several in which a function's condition holds
+            assert inside == allowed, premise
         allowed = inside
-        assert facts._statically(facts.simplify(reference)) in (True, None)
+        assert facts._statically(facts.simplify(premise)) in (True, None)
         for _ in range(12):
             e = expression(rng)
             simple = facts.simplify(e)
             low, high = bounds(simple, facts.var_to_range)
             values = [e.evaluate(p) for p in allowed]
-            assert [simple.evaluate(p) for p in allowed] == values, (reference, e)
-            assert low <= min(values) and max(values) <= high, (reference, e)
+            assert [simple.evaluate(p) for p in allowed] == values, (premise, e)
+            assert low <= min(values) and max(values) <= high, (premise, e)
             assert facts.size_hint(e) == e.evaluate(hints) and facts.has_hint(e)
             question = condition(rng, rng.choice(POINTS))
             answer = facts._statically(facts.simplify(question))
@@ -83,19 +83,19 @@ def test_answers_hold_for_all_values_that_satisfy_the_facts(seed):
 @pytest.mark.parametrize("number", range(LOW, HIGH + 1))
 @pytest.mark.parametrize("factor", [1, -1, 2, -3])
 def test_a_bound_of_one_symbol_narrows_its_range(op, number, factor):
-    reference = relation(op, factor * A, Integer(factor * number))
-    allowed = [v for v in range(LOW, HIGH + 1) if reference.evaluate({A: v})]
+    premise = relation(op, factor * A, Integer(factor * number))
+    allowed = [v for v in range(LOW, HIGH + 1) if premise.evaluate({A: v})]
     if not allowed:
         return
     facts = facts_of({A: allowed[0]})
-    facts.learn(reference)
+    facts.learn(premise)
     interval = facts.bound_sympy(A)
     assert (interval.lower, interval.upper) == (min(allowed), max(allowed))
-    assert facts._statically(facts.simplify(reference)) is True
+    assert facts._statically(facts.simplify(premise)) is True
     if len(allowed) == 1:
         assert facts.replace(A + 1) == allowed[0] + 1
     before = facts.version
-    facts.learn(reference)
+    facts.learn(premise)
     assert facts.version == before + 1 and facts.bound_sympy(A) == interval
 
 
@@ -205,12 +205,12 @@ def test_a_canonical_comparison_means_the_same(op):
     for left, right in itertools.product(
         (A, B - 2, 2 * A + 1, A * B, Integer(3) - B), (B, C + 1, Integer(4))
     ):
-        reference = relation(op, left, right)
-        if not reference.free_symbols:
+        comparison = relation(op, left, right)
+        if not comparison.free_symbols:
             continue
-        sign, difference = canonical(reference)
+        sign, difference = canonical(comparison)
         compare = {"==": operator.eq, "!=": operator.ne, "<=": operator.le}[sign]
         for point in POINTS[::37]:
-            assert compare(difference.evaluate(point), 0) == reference.evaluate(point)
+            assert compare(difference.evaluate(point), 0) == comparison.evaluate(point)
     assert canonical(A) is None and canonical(relation("<", call("IntTrueDiv", A, B), C)) is None
     assert canonical(relation("==", A, B)) == canonical(relation("==", B, A))

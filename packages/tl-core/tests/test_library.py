@@ -58,8 +58,8 @@ def test_every_row_has_a_schema() -> None:
     for name, text in tl._C._operators().items():
         parsed = parse_schema(text)
         assert parsed.full_name == name and parse_schema(str(parsed)) == parsed
-        contents = [a.name for a in parsed.arguments if a.is_write]
-        assert len(contents) == text.partition(" -> ")[0].count("!")
+        writes = [a.name for a in parsed.arguments if a.is_write]
+        assert len(writes) == text.partition(" -> ")[0].count("!")
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def a_function(
 def test_a_schema_from_annotations() -> None:
     text = "(Tensor x, Tensor[] ys, SymInt? z=None, *, ScalarType d=float32) -> (Tensor, SymInt)"
     assert library.infer_schema(a_function, mutates_args=()) == text
-    content = library.infer_schema(a_function, mutates_args="unknown", op_name="f")
-    assert content.startswith("f(Tensor(a0!) x, Tensor(a1!)[] ys, SymInt? z=None")
+    schema = library.infer_schema(a_function, mutates_args="unknown", op_name="f")
+    assert schema.startswith("f(Tensor(a0!) x, Tensor(a1!)[] ys, SymInt? z=None")
 
 
 def test_annotations_that_are_no_schema() -> None:

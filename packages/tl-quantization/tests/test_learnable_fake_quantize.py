@@ -114,7 +114,7 @@ def test_the_operators_of_aten():
     result, mask = aten.fake_quantize_per_tensor_affine_cachemask(X, 0.25, 0, -8, 7)
     assert (~mask).reshape(-1).nonzero().reshape(-1).tolist() == [0, 2, 4, 5]
     assert result.tolist() == aten.fake_quantize_per_tensor_affine(X, 0.25, 0, -8, 7).tolist()
-    argument = aten.fake_quantize_per_tensor_affine_cachemask_backward(tl_core.ones(3, 4), mask)
-    assert argument.bool().tolist() == mask.tolist()
+    gradient = aten.fake_quantize_per_tensor_affine_cachemask_backward(tl_core.ones(3, 4), mask)
+    assert gradient.bool().tolist() == mask.tolist()
     q = aten.quantize_per_tensor(X, 0.1, 0, tl_core.qint8)
     assert q.int_repr()[0, 0].item() == 31

@@ -229,10 +229,10 @@ def main():
     raw_model.eval()
     start = torch.tensor([[stoi["\n"]]], device=device)
     tokens = raw_model.generate(start, 120, temperature=0.8, top_k=10)[0].tolist()
-    references = set(text.split())
+    vocabulary = set(text.split())
     words = "".join(chars[i] for i in tokens).split()[:-1]
     print(f"sample {' '.join(words)}")
-    print(f"words spelled right {sum(w in references for w in words)} of {len(words)}")
+    print(f"words spelled right {sum(w in vocabulary for w in words)} of {len(words)}")
     if ddp:
         destroy_process_group()
 
