@@ -211,3 +211,27 @@ def test_chains_with_branches_are_refused():
     gm.graph.output_node().args = ((first, last),)
     with pytest.raises(AssertionError, match="must have one user, but has 2"):
         create_submodule_from_subgraph(gm, first, last)
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.LSTM(2, 3)
+
+    def forward(self, x, hidden):
+        return self.rnn(x, hidden)
+
+
+def test_a_recurrent_layer_beside_its_float_twin():
+    tl.manual_seed(0)
+    x, hidden = tl.randn(4, 1, 2), (tl.randn(1, 1, 3), tl.randn(1, 1, 3))
+    mapping = tq.QConfigMapping().set_global(tq.default_dynamic_qconfig)
+    observed = prepare_fx(Recurrent().eval(), mapping, (x, hidden))
+    exact, _ = observed(x, hidden)
+    integers = convert_fx(deepcopy(observed))
+    both = ns.add_shadow_loggers("a", deepcopy(observed), "b", deepcopy(integers), ns.OutputLogger)
+    assert tl.equal(both(x, hidden)[0], integers(x, hidden)[0])
+    (kinds,) = ns.extract_shadow_logger_info(both, ns.OutputLogger, "b").values()
+    twin, own = (kinds["node_output"][name][0]["values"][0][0] for name in "ab")
+    assert tl.equal(twin, exact)  # it begins with the hidden state of the call
+    assert tl.equal(own, integers(x, hidden)[0]) and not tl.equal(own, twin)
