@@ -12,6 +12,7 @@ from tl_compiler.compiler import backends, call_sizes, compile_events, errors, g
 from tl_compiler.compiler import compile as compile_function
 from tl_compiler.compiler.break_errors import raises_on_break
 from tl_compiler.compiler.breaks import ForbiddenCall
+from tl_compiler.compiler.code_facts import facts_of
 from tl_compiler.compiler.explanation import operators_of
 from tl_compiler.compiler.folding import changes_state, fold_batch_norms
 from tl_compiler.compiler.function_annotations import Mark, check_signatures
@@ -303,3 +304,39 @@ def test_attributes_of_classes():
     )
     missing = look_up(Derived, "b")
     assert missing is look_up(Base, "c") and missing not in (None, 1)
+
+
+some_global = 0
+
+
+def test_code_that_no_graph_repeats_is_named_by_its_line():
+    def function(x):
+        global some_global
+
+        z = (x + 1) * 2
+        del some_global
+        return z
+
+    code = function.__code__
+    reason, line = facts_of(code).refused[code]
+    assert (reason, line) == ("the global variable some_global is deleted", code.co_firstlineno + 4)
+
+    def outer(x):
+        return x
+
+    def inner():
+        nonlocal outer
+        x = 1
+        del outer
+        return x
+
+    reason, line = facts_of(inner.__code__).refused[inner.__code__]
+    assert reason == "the variable outer of an enclosing function is deleted"
+    assert line == inner.__code__.co_firstlineno + 3
+
+    async def later():
+        return 1
+
+    assert facts_of(later.__code__).refused[later.__code__] == (
+        "the function is asynchronous", later.__code__.co_firstlineno
+    )  # fmt: skip

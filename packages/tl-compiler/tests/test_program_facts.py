@@ -8,6 +8,7 @@ import pytest
 
 import tl_core
 import tl_nn as nn
+from tl_compiler.export import Dim, draft_export, export
 from tl_compiler.fx import Graph, symbolic_trace
 from tl_compiler.fx.node_list import InsertPoint, NodeList
 from tl_compiler.fx.passes.net_min_base import FxNetMinimizerBadModuleError, FxNetMinimizerRunFuncError
@@ -338,3 +339,50 @@ def test_constants_of_a_trace():
     nodes = [attribute_node(tracer, t) for t in (constant, parameter)]
     assert [n.target for n in nodes] == ["_tensor_constant1", "_param_constant0"]
     assert tracer.root._tensor_constant1 is constant and tracer.root._param_constant0 is parameter
+
+
+# ---- exported programs
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(2, 2)
+        self.b = self.a
+
+    def forward(self, x):
+        return self.a(x)
+
+
+def test_a_parameter_of_two_names_has_both_in_the_module():
+    x = tl_core.ones(1, 2)
+    module = export(Tied(), (x,)).module()
+    assert list(module.state_dict()) == ["a.weight", "a.bias", "b.weight", "b.bias"]
+    assert module.b.weight is module.a.weight and tl_core.allclose(
+        module(x)[0], module.a.weight.sum(1) + module.a.bias
+    )
+
+
+class Clamped(nn.Module):
+    def forward(self, x):
+        return x[:5].sum() / x.shape[0] if x.shape[0] >= 5 else x.sum()
+
+
+@pytest.mark.parametrize(("least", "count"), [(2, 1), (5, 0)])
+def test_a_draft_reports_the_fixes_that_it_needs(least, count):
+    program = draft_export(Clamped(), (tl_core.ones(8),), dynamic_shapes=({0: Dim("b", min=least)},))
+    assert len(program._report) == count and all("b = Dim('b', min=5)" in text for text in program._report)
+    assert float(program.module()(tl_core.ones(6))) == pytest.approx(5 / 6)
+
+
+def test_annotated_values_have_the_annotation_for_a_type():
+    from tl_compiler import jit
+
+    def f(x: int | None):
+        rows = jit.annotate(list[int], [])
+        nothing = jit.annotate(int | None, None)
+        return rows, nothing
+
+    lines = str(jit.script(f).graph).splitlines()
+    assert any(": int[] = prim::ListConstruct()" in line for line in lines)
+    assert any(": int? = prim::Constant()" in line for line in lines)
