@@ -194,8 +194,8 @@ def test_training_over_ranks(ranks, kind, schedule_kind, size, stages):
     x, bias, y = drawn(3)
     kwargs = {"bias": bias} if kind is Tangled else {}
     spec = None if kind is Tangled else {f"blocks.{i}": SplitPoint.BEGINNING for i in range(1, 4)}
-    whole = model_of(kind)
-    output_of_whole, losses_of_whole = expected_of(whole, (x,), kwargs, y, count)
+    model_alone = model_of(kind)
+    output_of_whole, losses_of_whole = expected_of(model_alone, (x,), kwargs, y, count)
 
     def body(rank):
         model = model_of(kind)
@@ -215,9 +215,9 @@ def test_training_over_ranks(ranks, kind, schedule_kind, size, stages):
             assert_close(tl.stack(losses), losses_of_whole)
         for stage in built:
             for name, parameter in stage.submod.named_parameters():
-                assert_close(parameter.grad, whole.get_parameter(name).grad, rtol=1e-5, atol=4e-5)
+                assert_close(parameter.grad, model_alone.get_parameter(name).grad, rtol=1e-5, atol=4e-5)
             for name, buffer in stage.submod.named_buffers():
-                assert_close(buffer, whole.get_buffer(name))
+                assert_close(buffer, model_alone.get_buffer(name))
 
     ranks(size, body)
 

@@ -509,15 +509,15 @@ def test_functions_instead_of_actions(ranks):
     x, y = batch()
 
     def body(rank):
-        seen = []
+        actions = []
         stage = PipelineStage(layers(1)[0], 0, 1, DEVICE)
         schedule = _PipelineScheduleRuntime([stage], 2, loss_fn=loss_of)
         schedule._load_actions({0: [Action.from_str(t) for t in ("0F0", "0F1", "0I0", "0I1", "0W0", "0W1")]})
         schedule.register_custom_function(
-            Action.from_str("0W0").computation_type, lambda a, c: seen.append(str(a))
+            Action.from_str("0W0").computation_type, lambda a, c: actions.append(str(a))
         )
         schedule.step(x, target=y)
-        assert seen == ["0W0", "0W1"]
+        assert actions == ["0W0", "0W1"]
         assert all(p.grad is None for p in stage.submod.parameters())  # the functions compute none
         with pytest.raises(ValueError, match="messages can't be replaced"):
             schedule.register_custom_function(Action.from_str("0SEND_F0").computation_type, print)

@@ -96,16 +96,16 @@ def test_sums_have_the_bits_of_connections(ranks, over_ucx):
         return np.random.default_rng(rank).standard_normal(count).astype(np.float32)
 
     def body(rank):
-        found = []
+        results = []
         for count in counts:
             x = tl.from_numpy(numbers(rank, count))
             dist.all_reduce(x)
-            found.append(x.numpy().copy())
+            results.append(x.numpy().copy())
         y = dist.group.WORLD.communicator().native.arena_empty(1_200_001, tl.empty(0))
         y.copy_(tl.arange(1_200_001.0) + rank)
         dist.all_reduce(y)
         np.testing.assert_array_equal(y.numpy(), np.arange(1_200_001, dtype=np.float32) * 4 + 6)
-        return found
+        return results
 
     for result in ranks(4, body, timeout=60):
         for count, sums in zip(counts, result, strict=True):
@@ -180,9 +180,9 @@ def test_kills_on_both_machines_are_named(tmp_path, divide, times):
         for moment in ("inside", "between")
         for victim in range(len(layout))
     ]
-    drawn = draw_cases(draw, cases, times(100, 3))
-    drawn[:2] = [("aabb", "all_reduce", "inside", 0), ("ab", "all_reduce", "inside", 1)]
-    for number, (layout, operation, moment, victim) in enumerate(drawn):
+    sample = draw_cases(draw, cases, times(100, 3))
+    sample[:2] = [("aabb", "all_reduce", "inside", 0), ("ab", "all_reduce", "inside", 1)]
+    for number, (layout, operation, moment, victim) in enumerate(sample):
         divide(layout)
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -317,12 +317,12 @@ def test_ranks_with_equal_libraries_use_them(monkeypatch):
 
 def test_ranks_that_ask_for_different_transports(ranks, machines, monkeypatch):
     machines("ab")
-    asked = iter(["ucx", "tcp"])
+    transports = iter(["ucx", "tcp"])
     own = dist.backends.bootstrap._own_info
 
     def info():
         result = own()
-        result.transport = next(asked)
+        result.transport = next(transports)
         return result
 
     monkeypatch.setattr("tl_distributed.backends.bootstrap._own_info", info)

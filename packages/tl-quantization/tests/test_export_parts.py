@@ -24,7 +24,6 @@ from tl_quantization.export.move_quantize import merge_quantizes, quantize_earli
 from tl_quantization.export.numeric_debugger import NodeAccuracySummary, QuantizationComparisonResult
 from tl_quantization.export.observer_groups import group_numbers, observers_of_values
 from tl_quantization.export.port_metadata_pass import PortNodeMetaForQDQ
-from tl_quantization.export.reference import use_integer_arithmetic
 from tl_quantization.quantize_pt2e import convert_pt2e, prepare_pt2e
 from tl_quantization.quantizer import QuantizationAnnotation, QuantizationSpec, SharedQuantizationSpec
 from tl_quantization.quantizer.x86_patterns import X86Annotation, is_annotated, share_output_observers

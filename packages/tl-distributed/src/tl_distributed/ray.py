@@ -36,9 +36,11 @@ GRACE = 2.0  # seconds in which a rank that died becomes known, after another ra
 class RayJobError(DistError):
     """A rank of a job on Ray failed, and the job may not start again.
 
-    Attributes:
+    Args:
         rank: the rank that failed first.
         address: the address of the machine of that rank.
+        cause: a clause that says what ended the rank.
+        restarts: how often the job had started again.
 
     Example:
         >>> RayJobError(2, "10.0.0.4", "died", 3).rank

@@ -95,10 +95,10 @@ def insert_dequantize_stubs(
     states = write(operator.getitem, node, 1)
     parts = [stub(write(operator.getitem, states, i)) for i in range(2)]
     state = write(tuple, parts)
-    whole = write(tuple, [output, state])
+    pair = write(tuple, [output, state])
     for user in users:
         if user.target is not operator.getitem:
-            user.replace_input_with(node, whole)
+            user.replace_input_with(node, pair)
         elif user.args[1] == 0:
             _replace(user, output)
         else:
@@ -106,7 +106,7 @@ def insert_dequantize_stubs(
                 if inner.target is operator.getitem:
                     _replace(inner, parts[int(inner.args[1])])  # type: ignore[arg-type]  # an index
             _replace(user, state)
-    return [output, *parts], [state, whole]
+    return [output, *parts], [state, pair]
 
 
 def _replace(node: Node, other: Node) -> None:

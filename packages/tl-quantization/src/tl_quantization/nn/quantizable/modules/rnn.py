@@ -77,14 +77,14 @@ class LSTMCell(nn.Module):
         if hidden is None or hidden[0] is None or hidden[1] is None:
             hidden = self.initialize_hidden(x.shape[0], getattr(x, "is_quantized", False))
         hx, cx = hidden
-        i, f, c, o = self._summed(x, hx)
+        i, f, c, o = self._sum_gates(x, hx)
         input_gate, forget_gate = self.input_gate(i), self.forget_gate(f)
         cell_gate, output_gate = self.cell_gate(c), self.output_gate(o)
-        kept = self.fgate_cx.mul(forget_gate, cx)
-        cy = self.fgate_cx_igate_cgate.add(kept, self.igate_cgate.mul(input_gate, cell_gate))
+        memory = self.fgate_cx.mul(forget_gate, cx)
+        cy = self.fgate_cx_igate_cgate.add(memory, self.igate_cgate.mul(input_gate, cell_gate))
         return self.ogate_cy.mul(output_gate, tl_core.tanh(cy)), cy
 
-    def _summed(self, x: Any, hx: Any) -> Any:
+    def _sum_gates(self, x: Any, hx: Any) -> Any:
         """The sums of both products for the four gates."""
         if self.split_gates:
             return [self.gates[g].add(self.igates[g](x), self.hgates[g](hx)) for g in _GATES]
