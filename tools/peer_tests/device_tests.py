@@ -19,12 +19,12 @@ class Subtest:
         self.values, self.name = arg_values, name
 
 
-def parametrize(names: str, values: Any, name_fn: Any = None) -> Callable[[Test], Test]:
+def parametrize(arg_str: str, arg_values: Any, name_fn: Any = None) -> Callable[[Test], Test]:
     """Notes with which arguments a test runs."""
-    keys = [name.strip() for name in names.split(",") if name.strip()]
+    keys = [name.strip() for name in arg_str.split(",") if name.strip()]
 
     def decorate(test: Test) -> Test:
-        choices = [_choice(keys, value, index) for index, value in enumerate(values)]
+        choices = [_choice(keys, value, index) for index, value in enumerate(arg_values)]
         test.__dict__["choices"] = [choices, *test.__dict__.get("choices", [])]
         return test
 

@@ -130,7 +130,7 @@ ROWS = [
         shards="replicate",
         method=False,
         grad="none:not implemented for _quantized_embedding_bag",
-        jvp="none:not implemented", batch="loop",
+        jvp="none:not implemented", batch="refuse:() takes the bags of all examples in one call: join their offsets",
         doc="Sums or means of rows of integers, each row with a scale and a bias.",
         about={
             "weight": (
