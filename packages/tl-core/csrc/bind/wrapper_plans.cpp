@@ -96,7 +96,7 @@ struct LayoutObject {
 };
 
 PyTypeObject* g_plans_type = nullptr;
-PyTypeObject* g_layout_type = nullptr;
+PyTypeObject* g_wrapper_layout_type = nullptr;
 uint64_t g_numbers = 0;
 
 PlansObject& plans_of(PyObject* o) { return *reinterpret_cast<PlansObject*>(o); }
@@ -195,7 +195,7 @@ PyType_Slot kLayoutSlots[] = {
 PyType_Spec kLayoutSpec = {"tl_core.subclasses.wrapper_plans.WrapperLayout", sizeof(LayoutObject), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, kLayoutSlots};
 
-bool is_layout(PyObject* o) { return o && PyObject_TypeCheck(o, g_layout_type); }
+bool is_layout(PyObject* o) { return o && PyObject_TypeCheck(o, g_wrapper_layout_type); }
 
 // Asks the layout itself, which knows its equals.
 bool enroll(PyObject* layout) {
@@ -496,7 +496,8 @@ PyObject* keep_plan(PyObject*, PyObject* args) {
 
 PyObject* enroll_layout(PyObject*, PyObject* args) {
   PyObject *layout, *plans, *equal;
-  if (!PyArg_ParseTuple(args, "O!O!O!", g_layout_type, &layout, g_plans_type, &plans, g_layout_type, &equal))
+  if (!PyArg_ParseTuple(args, "O!O!O!", g_wrapper_layout_type, &layout, g_plans_type, &plans,
+                        g_wrapper_layout_type, &equal))
     return nullptr;
   if (layout_of(equal).number == 0) layout_of(equal).number = ++g_numbers;
   layout_of(layout).number = layout_of(equal).number;
@@ -524,7 +525,7 @@ PyTypeObject* add_type(PyObject* module, const char* name, PyType_Spec* spec) {
 
 void add_wrapper_plans(PyObject* module) {
   g_plans_type = add_type(module, "WrapperPlans", &kPlansSpec);
-  g_layout_type = add_type(module, "WrapperLayout", &kLayoutSpec);
+  g_wrapper_layout_type = add_type(module, "WrapperLayout", &kLayoutSpec);
   checked(PyModule_AddFunctions(module, kPlanFunctions));
 }
 
