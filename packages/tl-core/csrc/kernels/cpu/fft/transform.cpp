@@ -98,7 +98,7 @@ void direct(const FftPlan<T>& plan, const FftGroup& g, T* scratch) {
   load_group<T>(g, plan.n, x);
   // Passes alternate between the buffers.
   for (const FftPass& f : plan.passes) {
-    one_pass(plan, f, FromBuffer<T>{x}, ToBuffer<T>{y});
+    one_pass<Position::Anywhere>(plan, f, FromBuffer<T>{x}, ToBuffer<T>{y});
     std::swap(x, y);
   }
   store_group<T>(g, plan.n, x);
