@@ -2,11 +2,11 @@
 #include "bind/event_columns.h"
 
 #include <map>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "bind/error.h"
-
-namespace py = pybind11;
 
 namespace tl::bind {
 
@@ -20,11 +20,13 @@ class Names {
     if (fresh) it->second = of(event_name(e));
     return it->second;
   }
-  py::list list() const {
-    py::list texts(numbers_.size());
+  PyRef list() const {
+    PyRef texts = checked(PyList_New(static_cast<Py_ssize_t>(numbers_.size())));
     for (const auto& [text, number] : numbers_)
-      texts[number] = py::reinterpret_steal<py::object>(
-          PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+      PyList_SET_ITEM(
+          texts.get(), number,
+          checked(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"))
+              .release());
     return texts;
   }
 
@@ -36,9 +38,14 @@ class Names {
   std::map<std::string, uint32_t> numbers_;
 };
 
+void set(const PyRef& dict, const char* key, const PyRef& value) {
+  checked(PyDict_SetItemString(dict.get(), key, value.get()));
+}
 template <class T>
-py::bytes bytes_of(const std::vector<T>& column) {
-  return py::bytes(reinterpret_cast<const char*>(column.data()), column.size() * sizeof(T));
+void set(const PyRef& dict, const char* key, const std::vector<T>& column) {
+  set(dict, key,
+      checked(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(column.data()),
+                                        static_cast<Py_ssize_t>(column.size() * sizeof(T)))));
 }
 
 struct Columns {
@@ -53,14 +60,18 @@ struct Columns {
 
 // One pass over the events in their order; a column is the bytes of a typed array, which readers view without
 // a copy.
-py::dict event_columns(const Recording& r) {
+PyRef event_columns(const Recording& r) {
   Columns c;
   Names names;
   std::map<const EventLog*, uint16_t> threads;
-  py::list told;
+  const PyRef thread_list = checked(PyList_New(0));
   for (const PlacedEvent& p : r.events()) {
     const auto [it, fresh] = threads.try_emplace(p.log, static_cast<uint16_t>(threads.size()));
-    if (fresh) told.append(py::make_tuple(p.log->number, p.log->thread));
+    if (fresh)
+      checked(
+          PyList_Append(thread_list.get(), checked(Py_BuildValue("LL", static_cast<long long>(p.log->number),
+                                                                 static_cast<long long>(p.log->thread)))
+                                               .get()));
     c.start.push_back(static_cast<double>(p.event->start - r.start()) / 1e3);
     c.duration.push_back(static_cast<float>(static_cast<double>(p.end - p.event->start) / 1e3));
     c.bytes.push_back(p.event->kind == EventKind::Memory ? static_cast<double>(p.event->number) : 0);
@@ -73,18 +84,18 @@ py::dict event_columns(const Recording& r) {
     c.kind.push_back(static_cast<uint8_t>(p.event->kind));
     c.thread.push_back(it->second);
   }
-  py::dict d;
-  d["start"] = bytes_of(c.start);
-  d["duration"] = bytes_of(c.duration);
-  d["bytes"] = bytes_of(c.bytes);
-  d["address"] = bytes_of(c.address);
-  d["name"] = bytes_of(c.name);
-  d["stack"] = bytes_of(c.stack);
-  d["parent"] = bytes_of(c.parent);
-  d["kind"] = bytes_of(c.kind);
-  d["thread"] = bytes_of(c.thread);
-  d["names"] = names.list();
-  d["threads"] = told;
+  PyRef d = checked(PyDict_New());
+  set(d, "start", c.start);
+  set(d, "duration", c.duration);
+  set(d, "bytes", c.bytes);
+  set(d, "address", c.address);
+  set(d, "name", c.name);
+  set(d, "stack", c.stack);
+  set(d, "parent", c.parent);
+  set(d, "kind", c.kind);
+  set(d, "thread", c.thread);
+  set(d, "names", names.list());
+  set(d, "threads", thread_list);
   return d;
 }
 

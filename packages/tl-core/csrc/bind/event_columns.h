@@ -1,13 +1,12 @@
 // The events of a recording as columns of numbers, for readers that are not Python.
 #pragma once
 
-#include <pybind11/pybind11.h>
-
 #include "profile/recorded_events.h"
+#include "tl/python.hpp"
 
 namespace tl::bind {
 
-// {"start": bytes, …, "names": [str], "threads": [(number, the system's)]}
-pybind11::dict event_columns(const Recording& recording);
+// {"start": bytes, …, "names": [str], "threads": [(number, the system's)]}; throws PythonError
+PyRef event_columns(const Recording& recording);
 
 }  // namespace tl::bind

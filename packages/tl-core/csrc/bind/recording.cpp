@@ -169,6 +169,14 @@ py::list sums_of(const Recording& r, bool modules, bool shapes, bool stacks, con
   return list;
 }
 
+py::dict columns_of(const Recording& r) {
+  try {
+    return py::reinterpret_steal<py::dict>(event_columns(r).release());
+  } catch (const PythonError&) {
+    throw py::error_already_set();
+  }
+}
+
 py::list frames_of(uint32_t stack) {
   py::list list;
   for (const TlFrame& frame : stack_frames(stack)) {
@@ -253,7 +261,7 @@ void add_recordings(py::module_& m) {
       .def("events", events_of)
       .def("event", single_event)
       .def("sums", sums_of)
-      .def("columns", event_columns)
+      .def("columns", columns_of)
       .def("__len__", [](const Recording& r) { return r.events().size(); })
       .def_property_readonly("start", &Recording::start)
       .def_property_readonly("end", &Recording::end)
