@@ -313,6 +313,8 @@ class _OpNamespace:
     def __getattr__(self, name: str) -> OpOverloadPacket:
         overloads = {}
         for full, schema in _C._operators().items():
+            if name not in full:  # of thousands of names few are split
+                continue
             space, base, overload = _split(full)
             if base == name and space == self.__name__:
                 overloads[overload] = (full, schema)
