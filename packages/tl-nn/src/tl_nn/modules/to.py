@@ -14,6 +14,7 @@ from tl_core.settings.conversions import (
     get_overwrite_module_params_on_conversion,
     get_swap_module_params_on_conversion,
 )
+from tl_core.subclasses.wrappers import is_traceable_wrapper_subclass
 from tl_core.tensors.swapping import swap_tensors
 
 from ..parameter import Parameter
@@ -159,7 +160,10 @@ def _convert(parameter: Parameter, fn: Callable[[Tensor], Tensor], name: str) ->
     with no_grad():
         data = fn(parameter)
         grad_data = None if grad is None else fn(grad)
-    if get_swap_module_params_on_conversion():
+    if get_swap_module_params_on_conversion() or (
+        data is not parameter
+        and is_traceable_wrapper_subclass(data)  # `data =` leaves the tensors inside alone
+    ):
         return _swap(parameter, data, grad_data, name)
     if data is parameter and grad_data is grad:
         return parameter
