@@ -6,7 +6,7 @@ import pytest
 
 import tl_core as tl
 from tl_core.testing import assert_close
-from tl_distributed.groups.device_mesh import init_device_mesh
+from tl_distributed.groups.device_mesh import DeviceMesh, init_device_mesh
 from tl_distributed.nn import functional_collectives as funcol
 from tl_distributed.tensor import (
     DTensor,
@@ -269,7 +269,7 @@ def test_wrong_uses(ranks):
             x.redistribute(placements=[Partial()])
         with pytest.raises(RuntimeError, match="both shape and stride"):
             DTensor.from_local(tl.ones(2), mesh, [Shard(0)], shape=(4,))
-        with pytest.raises(ValueError, match="another layout"):
+        with pytest.raises(ValueError, match="to a different placements"):
             distribute_tensor(x, mesh, [Replicate()])
 
     ranks(2, body)
@@ -310,3 +310,88 @@ def test_types_and_gradients_of_moves(ranks):
         assert local.grad.dtype == tl.float32 and local.grad.tolist() == [[2, 2], [2, 2]]
 
     ranks(2, body)
+
+
+def test_a_distributed_module_takes_another_type(ranks):
+    nn = pytest.importorskip("tl_nn")
+
+    def body(rank):
+        mesh = init_device_mesh("cpu", (2,))
+        model = distribute_module(nn.Linear(4, 4), mesh).to(tl.bfloat16)
+        assert model.weight.dtype == model.weight.to_local().dtype == tl.bfloat16
+        x = distribute_tensor(grid(4, 2), mesh, [Shard(0)])
+        y = x.bfloat16().type_as(x)
+        assert y.placements == (Shard(0),) and y.full_tensor().tolist() == grid(4, 2).tolist()
+
+    ranks(2, body)
+
+
+def test_a_module_without_data_is_distributed(ranks):
+    nn = pytest.importorskip("tl_nn")
+
+    def partition(name, module, mesh):
+        for key, parameter in list(module.named_parameters(recurse=False)):
+            part = distribute_tensor(parameter, mesh, [Shard(0)])
+            module.register_parameter(key, nn.Parameter(tl.empty_like(part, device="cpu")))
+
+    def body(rank):
+        mesh = init_device_mesh("cpu", (2,))
+        model = distribute_module(nn.Linear(3, 4, device="meta"), mesh, partition)
+        assert [each.device.type for each in model.parameters()] == ["cpu", "cpu"]
+        assert model.weight.placements == (Shard(0),) and model.weight.to_local().shape == (2, 3)
+
+    ranks(2, body)
+
+
+def test_functions_without_a_module_warn(ranks):
+    nn = pytest.importorskip("tl_nn")
+
+    def body(rank):
+        mesh = init_device_mesh("cpu", (1,))
+        functions = (
+            lambda inputs, mesh: DTensor.from_local(inputs[0], mesh, [Shard(0)]),
+            lambda outputs, mesh: outputs.to_local(),
+        )
+        with pytest.warns(FutureWarning, match=r"input_fn|output_fn"):
+            model = distribute_module(nn.Linear(2, 2), mesh, None, *functions)
+        result = model(grid(3, 2))
+        assert type(result) is tl.Tensor and result.shape == (3, 2)
+        with pytest.raises(
+            ValueError, match=r"input_fn takes 1 arguments, expected module, inputs, device_mesh"
+        ):
+            distribute_module(nn.Linear(2, 2), mesh, None, lambda inputs: inputs)
+
+    ranks(1, body)
+
+
+def test_a_rank_outside_of_a_mesh_holds_nothing(ranks):
+    def body(rank):
+        mesh = DeviceMesh("cpu", [0, 2])
+        x, y = (
+            zeros(4, 2, device_mesh=mesh, placements=[Shard(0)]),
+            distribute_tensor(grid(4, 2), mesh, [Shard(0)]),
+        )
+        assert x.shape == y.shape == (4, 2)
+        rows = [2 * rank, 2 * rank + 1, 2 * rank + 2, 2 * rank + 3]
+        expected = [] if rank == 1 else [rows[:2], rows[2:]]
+        assert y.to_local().tolist() == expected
+        assert x.to_local().shape == ((0,) if rank == 1 else (2, 2))
+
+    ranks(3, body)
+
+
+def test_a_tensor_is_on_another_mesh(ranks):
+    def body(rank):
+        x = distribute_tensor(grid(4, 2), init_device_mesh("cpu", (2,)), [Shard(0)])
+        with pytest.raises(ValueError, match="to a different device mesh"):
+            distribute_tensor(x, init_device_mesh("cpu", (2, 1)), [Shard(0), Replicate()])
+
+    ranks(2, body)
+
+
+def test_counts_have_the_names_of_both_namespaces():
+    import tl_distributed.collectives.functional_operators  # noqa: F401 - registers the operators
+
+    assert tl.ops.c10d_functional.all_reduce is tl.ops._c10d_functional.all_reduce
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = tl.ops.c10d_functional.nothing

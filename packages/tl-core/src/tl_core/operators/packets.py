@@ -334,7 +334,7 @@ class _OpNamespace:
         if not overloads and not self._provider_loaded:
             self._provider_loaded = True
             if backend_registry.load(_OPERATOR_LOADERS.get(self.__name__, "")):
-                return self.__getattr__(name)
+                return getattr(self, name)  # type: ignore[no-any-return]
         if not overloads:
             raise AttributeError(f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'")
         packet = OpOverloadPacket(self.__name__, name, overloads)
@@ -356,6 +356,7 @@ class _OpNamespace:
 # The loaders of the operators of namespaces, by their names in the backend registry.
 _OPERATOR_LOADERS = {
     "_c10d_functional": "collective operators",
+    "c10d_functional": "collective operators",
     "_quantized": "quantized operators",
     "onednn": "quantized operators",
     "quantized": "quantized operators",

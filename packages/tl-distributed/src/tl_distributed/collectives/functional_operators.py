@@ -194,3 +194,14 @@ _ROWS = (
 for _schema, _function in _ROWS:
     _OPERATORS.define(_schema)
     _OPERATORS.impl(_schema.partition("(")[0], _function, "CompositeExplicitAutograd")
+
+# Programs look up counts of collectives by an older namespace.
+_SPACES: Any = tl_core.ops
+for _name in (
+    "all_gather_into_tensor",
+    "all_reduce",
+    "all_to_all_single",
+    "broadcast",
+    "reduce_scatter_tensor",
+):
+    setattr(_SPACES.c10d_functional, _name, getattr(_SPACES._c10d_functional, _name))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -53,13 +55,14 @@ def distribute_tensor(
     targets = [Replicate()] * device_mesh.ndim if placements is None else placements
     placed = normalize_placements(targets, device_mesh, tensor.dim())
     if isinstance(tensor, DTensor):
-        if (tensor.device_mesh, tensor.placements) != (device_mesh, placed):
-            raise ValueError(
-                f"distribute_tensor: tensor has another layout, {tensor.placements}; use redistribute"
-            )
+        _check_layout(tensor, device_mesh, placed)
         return tensor
     local = tensor.detach()
-    for mesh_dim, placement in enumerate(placed):
+    if device_mesh.get_coordinate() is None:  # this rank holds no part
+        local, parts = local.new_empty(0), ()
+    else:
+        parts = placed
+    for mesh_dim, placement in enumerate(parts):
         if isinstance(placement, Partial):
             raise RuntimeError(f"distribute_tensor: expected Shard or Replicate, got {placement!r}")
         local = _distribute(local, device_mesh, mesh_dim, placement, src_data_rank)
@@ -68,10 +71,23 @@ def distribute_tensor(
     )
 
 
+def _check_layout(tensor: DTensor, mesh: DeviceMesh, placements: tuple[Placement, ...]) -> None:
+    """Raises ValueError unless a distributed tensor has this mesh and these placements."""
+    if tensor.device_mesh != mesh:
+        raise ValueError(
+            f"distribute_tensor can't move a tensor on {tensor.device_mesh} to a different device mesh, {mesh}"
+        )
+    if tensor.placements != placements:
+        raise ValueError(
+            f"distribute_tensor can't move a tensor with the placements {tensor.placements} to a different placements "
+            f"tuple, {placements}; use redistribute"
+        )
+
+
 def _distribute(
     local: Tensor, mesh: DeviceMesh, mesh_dim: int, placement: Placement, src_data_rank: int | None
 ) -> Tensor:
-    if src_data_rank is not None and mesh.size(mesh_dim) > 1:
+    if src_data_rank is not None and mesh.size(mesh_dim) > 1 and not local.is_meta:
         local = local.contiguous().clone()
         collectives.broadcast(local, group=mesh.get_group(mesh_dim), group_src=src_data_rank)
     if not isinstance(placement, Shard):
@@ -100,6 +116,7 @@ def distribute_module(
 
     Raises:
         RuntimeError: the module has been distributed already.
+        ValueError: `input_fn` or `output_fn` takes another number of arguments.
     """
     if getattr(module, "_distribute_module_applied", False):
         raise RuntimeError(
@@ -117,11 +134,30 @@ def distribute_module(
             if value is not None and not isinstance(value, DTensor):
                 part._buffers[key] = distribute_tensor(value, mesh)
     if input_fn is not None:
-        module.register_forward_pre_hook(lambda m, inputs: input_fn(m, inputs, mesh))
+        prepare = _with_module(input_fn, "input_fn", "inputs")
+        module.register_forward_pre_hook(lambda m, inputs: prepare(m, inputs, mesh))
     if output_fn is not None:
-        module.register_forward_hook(lambda m, inputs, outputs: output_fn(m, outputs, mesh))
+        finish = _with_module(output_fn, "output_fn", "outputs")
+        module.register_forward_hook(lambda m, inputs, outputs: finish(m, outputs, mesh))
     module._distribute_module_applied = True
     return module
+
+
+def _with_module(function: Callable[..., Any], name: str, data: str) -> Callable[[Any, Any, DeviceMesh], Any]:
+    """A function of a module, its data and a mesh. An older program's function has no module."""
+    count = len(inspect.signature(function).parameters)
+    if count == 3:
+        return function
+    if count != 2:
+        raise ValueError(
+            f"distribute_module: {name} takes {count} arguments, expected module, {data}, device_mesh"
+        )
+    warnings.warn(
+        f"Deprecating {name} of two arguments ({data}, device_mesh); use three: module, {data}, device_mesh",
+        FutureWarning,
+        stacklevel=3,
+    )
+    return lambda module, values, mesh: function(values, mesh)
 
 
 def _sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
@@ -139,7 +175,8 @@ def _make(
     device_mesh = device_mesh or _mesh_resources.get_current_mesh()
     targets = [Replicate()] * device_mesh.ndim if placements is None else placements
     placed = normalize_placements(targets, device_mesh, len(size))
-    local = make(compute_local_shape(size, device_mesh, placed), **options)
+    is_member = device_mesh.get_coordinate() is not None
+    local = make(compute_local_shape(size, device_mesh, placed) if is_member else (0,), **options)
     meta = TensorMeta(tl_core.Size(size), whole_stride(size), local.dtype)
     return DTensor(local, DTensorSpec(device_mesh, placed, meta), requires_grad=requires_grad)
 

@@ -214,7 +214,8 @@ def plan_of(
     metas = iter([_without_elements(spec) for spec in specs])
     named = {name: _replace(value, metas) for name, value in argument_names(func, args, kwargs).items()}
     try:
-        results = _flat_tensors(call_by_name(func, named))
+        probe = named | {"device": tl_core.device("meta")} if named.get("device") is not None else named
+        results = _flat_tensors(call_by_name(func, probe))
         is_data_dependent = False
     except (NotImplementedError, RuntimeError):
         if not _is_data_dependent(func):
