@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from rank_program import OPERATIONS
 from test_faults import Job, check_nothing_is_left, draw_cases
 from test_machines import DTYPES, SHAPES, check_copies, check_reductions
+from test_network import hosts, job, outcome  # noqa: F401 - fixtures
 
 import tl_core as tl
 import tl_distributed as dist
@@ -220,6 +221,16 @@ def test_ctrl_c_ends_a_wait_for_another_machine(tmp_path, divide):
         assert here.outcome(0).startswith("interrupted\n")
         assert time.monotonic() - began < 2
         assert "interrupted on rank 0" in here.outcome(2)
+
+
+def test_a_killed_rank_on_another_host_is_named(library, monkeypatch, job):  # noqa: F811
+    """Two network namespaces, which only TCP connects."""
+    monkeypatch.setenv("UCX_TLS", "tcp")
+    first, second = job("large", 20)
+    time.sleep(0.3)
+    second.kill()
+    output = outcome(first)
+    assert re.search(rf"DistBackendError: .*rank 1 \(pid {second.pid} on \S+\) died", output), output
 
 
 def test_a_waiting_rank_sleeps(tmp_path, divide):
