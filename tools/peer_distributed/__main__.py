@@ -3,6 +3,7 @@
     python -m tools.peer_distributed FILE [--module tl] [--world 4] [-k REGEX] [--baseline FILE] [--json FILE]
 
 FILE is shipped in torch's wheel as torch/testing/_internal/distributed/distributed_test.py; nothing of it is kept here.
+It may also be a file or the folder of test/distributed/_tensor or test/distributed/tensor/parallel of torch's source.
 `--module torch --json FILE` says which tests torch itself passes so; with `--baseline FILE` only those count.
 """
 

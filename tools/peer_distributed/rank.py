@@ -31,13 +31,17 @@ def main() -> None:
         import tl.torch
 
         tl.torch.install()
-    from tools.peer_distributed import remote_calls, stand_in
+    from tools.peer_distributed import remote_calls, sharded_models, stand_in
 
     stand_in.install()
     if remote_calls.is_suite(file):
         serve(
             answers, remote_calls.tests(file), lambda name, folder: remote_calls.run(file, name, folder, rank)
         )
+        return
+    if sharded_models.is_suite(file):
+        names = sharded_models.tests(file, load)
+        serve(answers, names, lambda name, folder: sharded_models.run(name, folder, rank))
         return
     tests: Any = load(file)
     # Profiles here name a collective `c10d::all_reduce`, not `gloo:all_reduce`, and have no events that end in another
@@ -70,8 +74,10 @@ def load(file: str) -> ModuleType:
         sys.modules[spec.name] = module
         try:
             spec.loader.exec_module(module)
-        except ModuleNotFoundError:
-            raise
+        except ModuleNotFoundError as error:
+            if not re.fullmatch(r"torch\.distributed(\.\w+)*\._\w+(\.\w+)*", error.name or ""):
+                raise
+            _add_missing_module(str(error.name))
         except ImportError as error:
             found = re.match(r"cannot import name '(\w+)' from '([\w.]+)'", str(error))
             if found is None:
@@ -80,6 +86,20 @@ def load(file: str) -> ModuleType:
             setattr(sys.modules[where], name, _missing(f"{where}.{name}"))
         else:
             return module
+
+
+def _add_missing_module(name: str) -> None:
+    """Makes a private module that isn't there; its names fail where they are used."""
+    module: Any = ModuleType(name)
+    module.__path__ = []
+    module.__getattr__ = lambda part: (
+        _missing(f"{name}.{part}") if not part.startswith("__") else _no_name(part)
+    )
+    sys.modules[name] = module
+
+
+def _no_name(name: str) -> Any:
+    raise AttributeError(name)
 
 
 def _missing(name: str) -> Any:

@@ -197,12 +197,12 @@ def install() -> None:
     import torch.testing
 
     if not hasattr(torch, "_utils_internal"):
-        _module("torch._utils_internal", TEST_MASTER_ADDR="127.0.0.1", TEST_MASTER_PORT="29500")
+        module("torch._utils_internal", TEST_MASTER_ADDR="127.0.0.1", TEST_MASTER_PORT="29500")
     if importlib.util.find_spec("torch.testing._internal") is None:
-        _module("torch.testing._internal")
+        module("torch.testing._internal")
     else:
         importlib.import_module("torch.testing._internal")
-    _module(
+    module(
         "torch.testing._internal.common_distributed",
         captured_output=captured_output,
         cleanup_temp_dir=lambda: None,
@@ -227,7 +227,7 @@ def install() -> None:
         with_dist_debug_levels=with_debug_levels,
         with_nccl_blocking_wait=unchanged(),
     )
-    _module(
+    module(
         "torch.testing._internal.common_utils",
         FILE_SCHEMA="file://",
         instantiate_parametrized_tests=instantiate,
@@ -248,7 +248,8 @@ def install() -> None:
     )
 
 
-def _module(name: str, **values: Any) -> None:
+def module(name: str, **values: Any) -> None:
+    """Makes a module that a file imports."""
     made = types.ModuleType(name)
     made.__path__ = []
     made.__dict__.update(values)
