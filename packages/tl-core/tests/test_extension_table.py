@@ -66,6 +66,18 @@ def test_the_view_of_a_tensor(t):
     assert view.dtype & 0xFFFF == 8 * t.element_size()
 
 
+@pytest.mark.parametrize(
+    "t", [tl.arange(6.0).reshape(2, 3).t(), tl.tensor(3), tl.empty(0, 4), tl.ones(2, 2)[1:]]
+)
+def test_geometry_without_a_call(t):
+    handle, entries = table._unwrap(t), table.extension.entries
+    n = ctypes.c_uint8.from_address(handle + entries["ndim_offset"]).value
+    dims = P.from_address(handle + entries["sizes_offset"]).value
+    numbers = (ctypes.c_int64 * (2 * n)).from_address(dims) if n else []
+    assert (n, list(numbers)) == (t.dim(), [*t.shape, *t.stride()])
+    assert ctypes.c_int64.from_address(handle + entries["numel_offset"]).value == t.numel()
+
+
 def test_sizes_of_structures():
     assert table.extension.entries["argument_info_size"] == ctypes.sizeof(table.ArgInfo)
     assert table.extension.entries["operator_info_size"] >= ctypes.sizeof(table.OperatorInfo)

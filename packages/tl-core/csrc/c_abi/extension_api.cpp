@@ -1,6 +1,7 @@
 // The functions behind the table of `tl/extension.h`.
 #include "c_abi/extension_api.h"
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -250,6 +251,9 @@ constexpr TlExtension kExtension = {
     TL_API_MINOR,
     sizeof(TlArgInfo),
     sizeof(TlOperatorInfo),
+    offsetof(TensorImpl, numel),
+    offsetof(TensorImpl, ndim),
+    offsetof(TensorImpl, dims),
     error_where_set,
     error_where,
     error_cause_set,

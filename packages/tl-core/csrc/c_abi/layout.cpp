@@ -28,7 +28,7 @@ static_assert(offsetof(TlSlotType, clear) == 3 * kWord);
 static_assert(offsetof(TlDeferral, open) == 3 * kWord);
 static_assert(offsetof(TlOperatorDef, functional) == 8 * kWord);
 static_assert(offsetof(TlDeviceDef, cpu_fallback) == 9 * kWord);
-static_assert(offsetof(TlExtension, slot_key) == 40 * kWord);
+static_assert(offsetof(TlExtension, slot_key) == 43 * kWord);
 static_assert(offsetof(TlRecording, set_sequence_source) == 4 * kWord);
 static_assert(offsetof(TlRules, rules) == 4 * kWord);
 static_assert(sizeof(TlRule) == 8 * kWord);

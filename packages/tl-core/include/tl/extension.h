@@ -47,6 +47,12 @@ typedef struct TlExtension {
   size_t argument_info_size; /* TlArgInfo */
   size_t operator_info_size; /* TlOperatorInfo */
 
+  /* Where a tensor has its geometry, in bytes from the handle: `tl_numel`, `tl_ndim` and `tl_sizes` read it.
+   */
+  size_t numel_offset; /* int64_t */
+  size_t ndim_offset;  /* uint8_t */
+  size_t sizes_offset; /* const int64_t*: sizes, then strides */
+
   /* errors: what the pending one may carry beside its kind and message */
   void (*error_where_set)(const char* where);
   const char* (*error_where)(void); /* borrowed until the next call of an error_ entry; "": unknown */
@@ -110,6 +116,19 @@ typedef struct TlExtension {
    * ValueError if the name has a number already. */
   int (*slot_key)(const char* name);
 } TlExtension;
+
+/* The geometry of a tensor without a call. Unlike `tensor_view`, these do not compute the memory of a tensor
+ * that waits for it. */
+static inline int64_t tl_numel(const TlExtension* extension, const TlTensor* t) {
+  return *(const int64_t*)((const char*)t + extension->numel_offset);
+}
+static inline int tl_ndim(const TlExtension* extension, const TlTensor* t) {
+  return *((const uint8_t*)t + extension->ndim_offset);
+}
+/* Sizes, then strides; borrowed from the tensor. */
+static inline const int64_t* tl_sizes(const TlExtension* extension, const TlTensor* t) {
+  return *(const int64_t* const*)((const char*)t + extension->sizes_offset);
+}
 
 /* Argument or result i of an operator, for a reader whose TlArgInfo may be shorter than the core's. */
 static inline const TlArgInfo* tl_argument(const TlExtension* extension, const TlArgInfo* infos, int i) {

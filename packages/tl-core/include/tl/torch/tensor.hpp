@@ -242,26 +242,28 @@ TL_FACE {
     bool is_same(const Tensor& o) const { return handle_ == o.handle_; }
     int64_t use_count() const { return handle_ ? face::api().tensor_refcount(handle_) : 0; }
 
-    int64_t dim() const { return face::api().tensor_ndim(at("dim")); }
+    int64_t dim() const { return tl_ndim(&face::extension(), at("dim")); }
     int64_t ndimension() const { return dim(); }
-    int64_t numel() const { return face::api().tensor_numel(at("numel")); }
+    int64_t numel() const { return tl_numel(&face::extension(), at("numel")); }
     IntArrayRef sizes() const {
-      const TlView v = view_("sizes");
-      return {v.sizes, size_t(v.ndim)};
+      const TlTensor* t = at("sizes");
+      return {tl_sizes(&face::extension(), t), size_t(tl_ndim(&face::extension(), t))};
     }
     IntArrayRef strides() const {
-      const TlView v = view_("strides");
-      return {v.strides, size_t(v.ndim)};
+      const TlTensor* t = at("strides");
+      const int n = tl_ndim(&face::extension(), t);
+      return {tl_sizes(&face::extension(), t) + n, size_t(n)};
     }
     SymIntArrayRef sym_sizes() const { return sizes(); }
     SymIntArrayRef sym_strides() const { return strides(); }
     int64_t size(int64_t d) const {
-      const TlView v = view_("size");
-      return v.sizes[wrapped(d, v.ndim)];
+      const TlTensor* t = at("size");
+      return tl_sizes(&face::extension(), t)[wrapped(d, tl_ndim(&face::extension(), t))];
     }
     int64_t stride(int64_t d) const {
-      const TlView v = view_("stride");
-      return v.strides[wrapped(d, v.ndim)];
+      const TlTensor* t = at("stride");
+      const int n = tl_ndim(&face::extension(), t);
+      return tl_sizes(&face::extension(), t)[n + wrapped(d, n)];
     }
     int64_t sym_size(int64_t d) const { return size(d); }
     int64_t sym_numel() const { return numel(); }
