@@ -11,6 +11,7 @@ import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from PIL import Image
 
 # Patterns of libraries that need no library of the system, by package.
 LIBRARIES = {"torchao": "_C*.so", "xformers": "_C.so", "torchcodec": "libtorchcodec_image.so"}
-PICTURES = {"PNG": {}, "WEBP": {"lossless": True}, "JPEG": {"quality": 90}, "GIF": {}}
+PICTURES: dict[str, dict[str, Any]] = {"PNG": {}, "WEBP": {"lossless": True}, "JPEG": {"quality": 90}, "GIF": {}}
 
 
 def libraries() -> Iterator[Path]:

@@ -124,18 +124,19 @@ ROWS = [
             "Tensor? per_sample_weights=None, bool include_last_offset=False) -> Tensor"
         ),
         shape=(
-            "[offsets.shape[0] - 1 if include_last_offset else offsets.shape[0], (weight.shape[1] - 8) if bits == 8 "
-            "else (weight.shape[1] - 4) * quotient(8, bits)]"
+            "[offsets.shape[0] - 1 if include_last_offset else offsets.shape[0], (weight.shape[1] - 8) if "
+            "bits == 8 else (weight.shape[1] - 4) * quotient(8, bits)]"
         ),
         shards="replicate",
         method=False,
         grad="none:not implemented for _quantized_embedding_bag",
-        jvp="none:not implemented", batch="refuse:() takes the bags of all examples in one call: join their offsets",
+        jvp="none:not implemented",
+        batch="refuse:() takes the bags of all examples in one call: join their offsets",
         doc="Sums or means of rows of integers, each row with a scale and a bias.",
         about={
             "weight": (
-                "the table, of uint8: in each row the integers, the first in the lowest bits, then scale and bias, of "
-                "float32 for 8 bits and of float16 otherwise"
+                "the table, of uint8: in each row the integers, the first in the lowest bits, then scale and "
+                "bias, of float32 for 8 bits and of float16 otherwise"
             ),
             "bits": "the bits of an integer: 8, 4 or 2",
             "indices": "the rows of all bags; an index of -1 names no row",
@@ -145,8 +146,9 @@ ROWS = [
             "include_last_offset": "whether the last offset is the end of the last bag",
         },
         example=(
-            ">>> row = tl.cat([tl.tensor([3, 5], dtype=tl.uint8), tl.tensor([0.5, 1.0]).view(tl.uint8)])\n>>> "
-            "tl._quantized_embedding_bag(row[None], 8, tl.tensor([0]), tl.tensor([0]))\ntensor([[2.5000, 3.5000]])"
+            ">>> row = tl.cat([tl.tensor([3, 5], dtype=tl.uint8), tl.tensor([0.5, 1.0]).view(tl.uint8)])\n"
+            ">>> tl._quantized_embedding_bag(row[None], 8, tl.tensor([0]), tl.tensor([0]))\ntensor([[2.5000, "
+            "3.5000]])"
         ),
     ),
     Op(

@@ -124,8 +124,8 @@ double number_of(const Operand& o, Lane lane) {
   return lane == Lane::Float ? single : number;
 }
 
-// The exponents for which the kernel multiplies or divides. To the power of 1, a float comes out of the kernel's
-// double precision as it went in.
+// The exponents for which the kernel multiplies or divides. To the power of 1, a float comes out of the
+// kernel's double precision as it went in.
 bool is_short_power(const Step& step, Lane lane) {
   if (step.inputs[1].kind != Operand::Number) return false;
   const double exponent = number_of(step.inputs[1], lane);

@@ -132,7 +132,7 @@ def _graph(roots: Sequence[Any]) -> tuple[dict[Any, list[Any]], list[Any]]:
 
 def stage_backward_input(
     stage_outputs_or_loss: Sequence[Tensor],
-    output_grads: Sequence[Tensor] | None,
+    output_grads: Sequence[Tensor | None] | None,
     input_values: Sequence[Any],
     weights: Iterable[Tensor],
 ) -> tuple[tuple[Tensor | None, ...], list[dict[str, Any]]]:

@@ -104,7 +104,7 @@ def insert_dequantize_stubs(
         else:
             for inner in list(user.users):
                 if inner.target is operator.getitem:
-                    _replace(inner, parts[int(inner.args[1])])  # type: ignore[arg-type]  # an index
+                    _replace(inner, parts[int(inner.args[1])])
             _replace(user, state)
     return [output, *parts], [state, pair]
 

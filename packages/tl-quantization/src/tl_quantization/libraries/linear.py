@@ -101,7 +101,7 @@ def _wrap(W: Tensor, W_scale: Tensor, W_zero_point: Tensor, B: Tensor) -> Tensor
     """A float weight, beside which a call finds its integers."""
     weight = quantize_per_tensor(W, float(W_scale), int(W_zero_point), qint8)
     result = W.detach().clone()
-    result.layer = PackedLinear(weight, B)
+    vars(result)["layer"] = PackedLinear(weight, B)
     return result
 
 

@@ -36,8 +36,8 @@ def _activate(
         "hardsigmoid": F.hardsigmoid,
         "swish": F.silu,
         "gelu": lambda y: F.gelu(y, approximate="tanh" if algorithm == "tanh" else "none"),
-        "hardtanh": lambda y: F.hardtanh(y, *map(float, arguments)),
-        "leaky_relu": lambda y: F.leaky_relu(y, *map(float, arguments)),
+        "hardtanh": lambda y: F.hardtanh(y, float(arguments[0]), float(arguments[1])),
+        "leaky_relu": lambda y: F.leaky_relu(y, float(arguments[0])),
     }
     if name not in functions:
         raise RuntimeError(
@@ -106,6 +106,12 @@ def _input(qx: Tensor, scale: Any, zero_point: Any) -> tuple[Tensor, float, int]
     return qx, float(_one(scale)), int(_one(zero_point))
 
 
+def _beside(weight: Tensor, packing: Any) -> Tensor:
+    """A weight with its packing as an attribute, where a call finds it."""
+    vars(weight)["packing"] = packing
+    return weight
+
+
 # ---- linear layers
 
 
@@ -117,15 +123,14 @@ def _prepack_linear(weight: Tensor, x_shape: Any) -> Tensor:
             f"{tuple(weight.shape)}"
         )
     result = weight.detach().clone()
-    result.products = tl_core._pack_int8(result)
-    return result
+    return _beside(result, tl_core._pack_int8(result))
 
 
 def _linear_numbers(
     x: tuple[Tensor, float, int], qw: Tensor, scales: Tensor, zeros: Tensor | None, bias: Any
 ) -> Tensor:
     """The product of bytes with a weight, of float32."""
-    packed, sums = getattr(qw, "products", None) or tl_core._pack_int8(qw)
+    packed, sums = getattr(qw, "packing", None) or tl_core._pack_int8(qw)
     rows = qw.shape[0]
     scale = scales.float().expand(rows).contiguous() if scales.numel() == 1 else scales.float().flatten()
     zero = None if zeros is None or not bool(zeros.any()) else zeros.to(tl_core.int32).flatten()
@@ -172,8 +177,7 @@ def _prepack_convolution(
             f"shape {tuple(weight.shape)}"
         )
     result = weight.detach().clone()
-    result.products = _packed_convolution(result, w_scales, groups)
-    return result
+    return _beside(result, _packed_convolution(result, w_scales, groups))
 
 
 def _packed_convolution(weight: Tensor, scales: Tensor, groups: int) -> PackedConvolution:
@@ -195,13 +199,16 @@ def _convolution_numbers(
     """The convolution of bytes, of float32."""
     if zeros is not None and bool(zeros.any()):
         raise RuntimeError("the zero points of a convolution's weight must be 0")
-    part = getattr(qw, "products", None) or _packed_convolution(qw, scales, groups)
+    part = getattr(qw, "packing", None) or _packed_convolution(qw, scales, groups)
     bias = None if bias is None else bias.float()
     sizes = tuple(qw.shape[2:])
-    windows = [tuple(each) if len(each) == len(sizes) else tuple(each) * len(sizes) for each in windows]
-    return tl_core._int8_convolution(
-        *x, part.packed, part.sums, part.scales, None, bias, sizes, *windows, groups, None, None, False
+    stride, padding, dilation = (
+        tuple(each) if len(each) == len(sizes) else tuple(each) * len(sizes) for each in windows
     )
+    return tl_core._int8_convolution(
+        *x, part.packed, part.sums, part.scales, None, bias, sizes, stride, padding, dilation, groups, None, None,
+        False,
+    )  # fmt: skip
 
 
 def _convolve(
