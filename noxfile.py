@@ -590,6 +590,15 @@ def fuzz_packages(session: nox.Session) -> None:
     _fuzz_compiler(session, "fuzz_packages.py")
 
 
+@nox.session(name="fuzz-archives")
+def fuzz_archives(session: nox.Session) -> None:
+    """Loads and runs 100,000 damaged and forged archives of TorchScript under AddressSanitizer and UBSan.
+
+    `-- --count 1000000 --seed 2` loads others.
+    """
+    _fuzz_compiler(session, "fuzz_archives.py")
+
+
 @nox.session(name="compiled-programs")
 def compiled_programs(session: nox.Session) -> None:
     """2,000 random programs each, compiled and replayed while their state changes, against eager."""

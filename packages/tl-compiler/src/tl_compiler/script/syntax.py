@@ -37,7 +37,7 @@ def parse(text: str, file: str) -> ast.Module:
         RuntimeError: the text is no code of an archive. The message names the file and the line.
     """
     try:
-        tree = ast.parse(text, file)
+        tree = ast.parse(text, "<archive>")  # Python looks for a file of this name to show a line of it
     except SyntaxError as error:
         raise RuntimeError(f"{file}:{error.lineno}: the code can't be read: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:
