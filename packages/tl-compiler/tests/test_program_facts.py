@@ -9,6 +9,7 @@ import pytest
 import tl_core
 import tl_nn as nn
 from tl_compiler.export import Dim, draft_export, export
+from tl_compiler.export.serde.codes import DTYPES
 from tl_compiler.fx import Graph, symbolic_trace
 from tl_compiler.fx.node_list import InsertPoint, NodeList
 from tl_compiler.fx.passes.net_min_base import FxNetMinimizerBadModuleError, FxNetMinimizerRunFuncError
@@ -386,3 +387,94 @@ def test_annotated_values_have_the_annotation_for_a_type():
     lines = str(jit.script(f).graph).splitlines()
     assert any(": int[] = prim::ListConstruct()" in line for line in lines)
     assert any(": int? = prim::Constant()" in line for line in lines)
+
+
+def test_loops_end_where_a_program_says():
+    from tl_compiler import jit
+
+    def first(n: int, stop: int) -> list[int]:
+        result: list[int] = []
+        for i in range(n):
+            if i == stop:
+                break
+            if i % 2 == 1:
+                continue
+            result.append(i)
+        return result
+
+    def nested(n: int) -> int:
+        total = 0
+        for i in range(n):
+            j = 0
+            while True:
+                if j > i:
+                    break
+                total += j
+                j += 1
+            if total > 20:
+                break
+        return total
+
+    for function, calls in ((first, [(9, 5), (9, 20), (0, 0)]), (nested, [(3,), (6,), (50,)])):
+        scripted = jit.script(function)
+        assert [scripted(*call) for call in calls] == [function(*call) for call in calls]
+
+
+def test_nodes_that_read_a_size():
+    from tl_compiler.onnx.symbolic_helper import _size_helper
+
+    nodes = []
+
+    class Recorder:
+        def op(self, name, *inputs, **attributes):
+            nodes.append((name, inputs, attributes))
+            return name
+
+    assert _size_helper(Recorder(), "x", "dim") == "Gather"
+    assert nodes == [("Shape", ("x",), {}), ("Gather", ("Shape", "dim"), {"axis_i": 0})]
+
+
+def test_elements_of_tuples():
+    from tl_compiler import jit
+
+    def fields(x: int) -> tuple[int, int, float]:
+        pair = (x, x * 2)
+        return pair[0] + (x, 7)[1], pair[-1], ((x, 0.5), 3)[0][1]
+
+    def chosen_row(x: int, i: int) -> int:
+        return (x, x + 1, x + 2)[i]
+
+    scripted = jit.script(fields)
+    assert [scripted(n) for n in (1, 5)] == [(8, 2, 0.5), (12, 10, 0.5)]
+    row = jit.script(chosen_row)
+    assert [row(10, i) for i in range(3)] == [10, 11, 12]
+
+    def beyond(x: int) -> int:
+        return (x, 7)[2]
+
+    with pytest.raises(RuntimeError, match="index out of range"):
+        jit.script(beyond)
+
+
+def test_the_codes_of_element_types_in_files():
+    # the numbers of `ScalarType` in PyTorch's schema
+    names = [
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "float16",
+        "float32",
+        "float64",
+        "complex32",
+        "complex64",
+        "complex128",
+        "bool",
+        "bfloat16",
+    ]
+    recorded = dict(enumerate(names, 1)) | {
+        28: "uint16", 29: "float8_e4m3fn", 30: "float8_e5m2", 31: "float8_e4m3fnuz", 32: "float8_e5m2fnuz",
+        33: "float8_e8m0fnu", 34: "uint32", 35: "uint64",
+    }  # fmt: skip
+    assert {code: str(dtype).partition(".")[2] for code, dtype in DTYPES.items()} == recorded

@@ -20,6 +20,7 @@ from tl_distributed.fsdp.unit_state import UnitState, unit_state_of
 from tl_distributed.fsdp.whole_view import refuse_shape
 from tl_distributed.fsdp.wrapped_state_dict import cut_tensor
 from tl_distributed.fsdp.wrapper_options import ignored_parts
+from tl_distributed.optim.named_optimizer import _NamedOptimizer
 from tl_distributed.tensor import Replicate, Shard
 from tl_nn.optim import SGD
 
@@ -183,3 +184,25 @@ def test_the_state_of_an_optimizer_by_name(world, keeps_originals):
         optimizer_state.rename_parameters(
             {"state": {}, "param_groups": [{"params": ["other"]}]}, False, optimizer, wrapper
         )
+
+
+def test_the_older_states_of_optimizers_warn(world):
+    wrapper = wrap(model())
+    optimizer = SGD(wrapper.parameters(), lr=0.1, momentum=0.9)
+    wrapper(tl.ones(1, 2)).sum().backward()
+    optimizer.step()
+    for name in ("full_optim_state_dict", "sharded_optim_state_dict"):
+        with pytest.warns(FutureWarning, match=f"{name}.*optim_state_dict"):
+            state = getattr(FullyShardedDataParallel, name)(wrapper, optimizer)
+        assert sorted(state["state"]) == ["0.bias", "0.weight", "1.weight"]
+
+
+def test_groups_of_a_named_optimizer():
+    layers = model()
+    named = dict(layers.named_parameters())
+    first = {name: value for name, value in named.items() if name.startswith("0")}
+    optimizer = _NamedOptimizer(named, SGD, [{"params": [*first.values()]}], lr=0.1)
+    assert len(optimizer.param_groups) == 1 and optimizer.ordered_param_keys == ["0.weight", "0.bias"]
+    optimizer.add_param_group({"params": [layers[1].weight], "lr": 0.5})
+    assert [group["lr"] for group in optimizer.param_groups] == [0.1, 0.5]
+    assert optimizer.ordered_param_keys == ["0.weight", "0.bias", "1.weight"]

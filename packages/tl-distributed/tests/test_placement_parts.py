@@ -9,7 +9,7 @@ import tl_distributed as dist
 import tl_nn as nn
 from tl_core.library import Library
 from tl_distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
-from tl_distributed.tensor.dispatch import plan_of
+from tl_distributed.tensor.dispatch import _is_data_dependent, plan_of
 from tl_distributed.tensor.dtensor_spec import DTensorSpec, TensorMeta
 from tl_distributed.tensor.layout import cut_order, whole_stride
 from tl_distributed.tensor.operator_call import Operand, Strategy, operator_named
@@ -194,3 +194,25 @@ def test_styles_of_one_s_own(world):
     with pytest.raises(TypeError, match="abstract"):
         ParallelStyle()
     assert not isinstance(model[0].weight, DTensor)
+
+
+def test_operators_whose_sizes_or_numbers_elements_decide():
+    operators = (ATEN.nonzero.default, ATEN.masked_select.default, ATEN.mm.default, ATEN.add.Tensor)
+    assert [_is_data_dependent(func) for func in operators] == [True, True, False, False]
+
+
+def test_plain_scores_in_a_parallel_loss(world):
+    from tl_distributed.tensor.parallel import loss_parallel
+
+    scores, labels = tl.tensor([[1.0, 2.0, 3.0]], requires_grad=True), tl.tensor([2])
+    expected = nn.functional.cross_entropy(scores, labels)
+    with loss_parallel():
+        loss = nn.functional.cross_entropy(scores, labels)
+        mesh = dist.init_device_mesh("cpu", (1,))
+        whole_scores = distribute_tensor(scores.detach(), mesh, [Replicate()])
+        other = nn.functional.cross_entropy(whole_scores, distribute_tensor(labels, mesh, [Replicate()]))
+    assert float(loss.detach()) == float(expected.detach()) == pytest.approx(float(other.full_tensor()))
+
+
+def test_placements_as_texts():
+    assert [str(p) for p in (Replicate(), Shard(1), Shard(-2))] == ["R", "S(1)", "S(-2)"]
