@@ -340,3 +340,28 @@ def test_code_that_no_graph_repeats_is_named_by_its_line():
     assert facts_of(later.__code__).refused[later.__code__] == (
         "the function is asynchronous", later.__code__.co_firstlineno
     )  # fmt: skip
+
+
+def test_calls_that_write_a_variable_of_an_enclosing_function():
+    count = 0
+
+    def outer(x):
+        nonlocal count
+        count += 1
+        return x + count
+
+    def own(x):
+        scale = 2
+
+        def double():
+            nonlocal scale
+            scale += 1
+            return x * scale
+
+        return double() + scale
+
+    x = tl_core.ones(2)
+    for function, values in ((outer, [2.0, 3.0, 4.0, 5.0, 6.0]), (own, [6.0] * 5)):
+        compiled = compile_function(function, mode="reduce-overhead")
+        assert [float(compiled(x)[0]) for _ in range(5)] == values
+    assert count == 5
