@@ -100,3 +100,31 @@ def test_a_program_as_one_rank_of_1024(tmp_path):
     assert lines[0] == "[6.0]" and lines[1] == "rank 0 of 1024"  # an average of equal gradients, three times
     (reduced,) = [line.split() for line in lines if "all_reduce" in line]
     assert reduced[1:5] == ["1024", "all_reduce", "3", str(3 * 2 * 1023)]
+
+
+def test_parts_go_to_the_root_and_back():
+    simulation, results = Simulation(3, 1), []
+
+    def program():
+        dist.init_process_group("gloo")
+        x, parts = tl.tensor([1.0, 2.0]), [tl.zeros(2) for _ in range(3)]
+        work = dist.gather(x, parts, dst=1, async_op=True)
+        work.wait()
+        results.append([part.tolist() for part in parts])
+        output = tl.zeros(2)
+        work = dist.scatter(output, [tl.full((2,), float(i)) for i in range(3)], src=1, async_op=True)
+        work.wait()
+        results.append(output.tolist())
+        dist.reduce(x, 1)
+        results.append(x.tolist())
+        dist.broadcast(x, 0)
+        dist.reduce(x, 0)  # the result is on another rank
+        results.append(x.tolist())
+        dist.destroy_process_group()
+
+    simulation.run(program)
+    assert results == [[[1.0, 2.0]] * 3, [1.0, 1.0], [3.0, 6.0], [3.0, 6.0]]
+    calls = simulation.groups[0].traffic.calls
+    assert {name: calls[name] for name in ("gather", "scatter", "reduce", "broadcast")} == {
+        "gather": 1, "scatter": 1, "reduce": 2, "broadcast": 1
+    }  # fmt: skip

@@ -64,6 +64,21 @@ def test_a_trace_of_one_process_names_no_ranks(tmp_path):
     assert "distributedInfo" not in json.loads((tmp_path / "trace.json").read_text())
 
 
+@pytest.mark.parametrize("is_initialized", [False, True])
+def test_a_trace_names_the_rank_of_its_process(tmp_path, monkeypatch, is_initialized):
+    group = types.SimpleNamespace(
+        is_available=lambda: True, is_initialized=lambda: is_initialized, get_backend=lambda: "gloo",
+        get_rank=lambda: 3, get_world_size=lambda: 8,
+    )  # fmt: skip
+    monkeypatch.setitem(sys.modules, "tl_distributed", group)
+    with profile() as prof:
+        tl.ones(1)
+    prof.export_chrome_trace(str(tmp_path / "trace.json"))
+    trace = json.loads((tmp_path / "trace.json").read_text())
+    expected = {"backend": "gloo", "rank": 3, "world_size": 8} if is_initialized else None
+    assert trace.get("distributedInfo") == expected
+
+
 def test_an_observer_of_the_environment_leaves_no_file_open(monkeypatch):
     monkeypatch.setenv("ENABLE_PYTORCH_EXECUTION_TRACE", "1")
     before = len(os.listdir("/proc/self/fd"))
