@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import subprocess
 import sys
+import time
 import types
 
 import pytest
 
 import tl_core as tl
 from tl_autograd.profiler import KinetoStepTracker
-from tl_profiler import ExecutionTraceObserver, profile, schedule
+from tl_profiler import ExecutionTraceObserver, profile, report, schedule
 from tl_profiler.__main__ import profile_program
 from tl_profiler._utils import BasicEvaluation, EventKey, EventMetrics, Interval
 from tl_profiler.report import events as page_events
@@ -204,3 +206,13 @@ def test_modules_are_imported_when_they_are_named(name):
     code = f"import tl_profiler; print(tl_profiler.{name}.__name__, hasattr(tl_profiler, 'no_such_module'))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert result.stdout.split() == [f"tl_profiler.{name}", "False"], result.stderr
+
+
+def test_the_duration_of_a_page_is_that_of_the_profile():
+    begin = time.perf_counter()
+    with profile() as prof:
+        tl.ones(2).sin()
+        time.sleep(0.01)
+    elapsed = time.perf_counter() - begin
+    duration = float(re.search(r'duration_us": ([\d.]+)', report.render(prof))[1])
+    assert 10_000 <= duration <= 1e6 * elapsed
