@@ -224,3 +224,18 @@ def test_the_fake_world_counts():
     assert traffic.sent == 4095 * 8
     assert traffic.peak == 4097 * 8
     dist.destroy_process_group()
+
+
+@pytest.mark.parametrize(
+    ("size", "before", "after"),
+    [(1, 1.0, 1.0), (2, 2.0, 1.0), (3, 2.0, 1.5), (4, 2.0, 2.0), (6, 4.0, 1.5), (8, 4.0, 2.0), (12, 4.0, 3.0),
+     (16, 4.0, 4.0), (64, 8.0, 8.0)],
+)  # fmt: skip
+def test_gradients_are_divided_before_and_after_the_sum(monkeypatch, size, before, after):
+    from tl_distributed.algorithms._comm_hooks import default_hooks
+
+    monkeypatch.setattr(default_hooks, "get_world_size", lambda group: size)
+    state = default_hooks.DefaultState("group")
+    assert (state.gradient_predivide_factor, state.gradient_postdivide_factor) == (before, after)
+    with pytest.raises(ValueError, match="explicit ProcessGroup to DefaultState"):
+        default_hooks.DefaultState(None)
