@@ -53,11 +53,13 @@ def add_ddp(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def join_ranks(options: argparse.Namespace) -> Iterator[Ranks]:
     """The processes of a training, if there are several. Only the first prints and draws."""
-    if not options.ddp:
+    cuts = [f"--{name}" for name in ("fsdp", "tp", "pp", "cp") if vars(options).get(name, 1) > 1]
+    if not options.ddp and not cuts:
         yield ALONE
         return
     if "RANK" not in os.environ:
-        raise SystemExit("error: --ddp needs tl run --nproc-per-node N -m tl.examples.NAME")
+        needs = " ".join(["--ddp"] * options.ddp + cuts)
+        raise SystemExit(f"error: {needs} needs tl run --nproc-per-node N -m tl.examples.NAME")
     dist.init_process_group("gloo")
     ranks = Ranks(dist.get_rank(), dist.get_world_size())
     try:

@@ -12,6 +12,7 @@ from typing import Any
 import tl
 from tl.distributed.checkpoint import CheckpointManager
 from tl.distributed.checkpoint.state_dict import (
+    StateDictOptions,
     get_state_dict,
     set_state_dict,
 )
@@ -29,6 +30,13 @@ NOT_OF_THE_TRAINING = {
     "quickstart",
     "tensorboard",
     "profile",
+    "ddp",
+    "fsdp",
+    "tp",
+    "pp",
+    "cp",
+    "schedule",
+    "microbatches",
 }
 
 
@@ -79,8 +87,11 @@ class Checkpoints:
     def __init__(
         self, options: argparse.Namespace, model: Any, optimizer: Any, record: dict[str, Any], **parts: Any
     ) -> None:
+        # Names of parameters are the same in every cut, indices of optimizers are not.
+        self._layout = StateDictOptions(flatten_optimizer_state_dict=True)
         self._model, self._optimizer, self._record, self._parts = model, optimizer, record, parts
         self._every, self.steps = options.every, 0
+        self._is_cut = any(vars(options).get(name, 1) > 1 for name in ("fsdp", "tp", "pp", "cp"))
         self._options = {k: v for k, v in vars(options).items() if k not in NOT_OF_THE_TRAINING}
         self._manager = CheckpointManager(options.checkpoint, keep=2) if options.checkpoint else None
         if self._manager and self._manager.latest() is not None:
@@ -94,16 +105,21 @@ class Checkpoints:
         """Counts a step, and saves if it is time to."""
         self.steps += 1
         if self._manager and self.steps % self._every == 0:
-            self._manager.async_save(self.steps, self._state())
+            self._save(self._manager)
 
     def finish(self) -> None:
         """Saves the end, and waits until it is written."""
         if self._manager:
-            self._manager.async_save(self.steps, self._state())
+            self._save(self._manager)
             self._manager.wait()
 
+    def _save(self, manager: CheckpointManager) -> None:
+        # Parts of tensors are saved by all processes together, whole ones in the background.
+        save = manager.save if self._is_cut else manager.async_save
+        save(self.steps, self._state())
+
     def _state(self) -> dict[str, Any]:
-        model, optimizer = get_state_dict(self._model, self._optimizer)
+        model, optimizer = get_state_dict(self._model, self._optimizer, options=self._layout)
         states = {name: part.state_dict() for name, part in self._parts.items()}
         generator = tl.get_rng_state()
         own = {"model": model, "optimizer": optimizer, "generator": generator, "options": dict(self._options)}
@@ -119,7 +135,8 @@ class Checkpoints:
                 )
                 raise SystemExit(f"error: {text}")
         model, optimizer = state["model"], state["optimizer"]
-        set_state_dict(self._model, self._optimizer, model_state_dict=model, optim_state_dict=optimizer)
+        states = {"model_state_dict": model, "optim_state_dict": optimizer}
+        set_state_dict(self._model, self._optimizer, **states, options=self._layout)
         for name, part in self._parts.items():
             part.load_state_dict(state[name])
         self._record.update(state["record"])

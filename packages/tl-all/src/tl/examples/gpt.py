@@ -2,6 +2,7 @@
 
     tl examples gpt --steps 2000 --plot curve.png
     tl run --nproc-per-node 2 -m tl.examples.gpt --ddp
+    tl run --nproc-per-node 4 -m tl.examples.gpt --heads 4 --layers 4 --pp 2 --schedule zbv --tp 2
 
 Files chosen by a hash of their names are held out and only used to measure the loss, in nats a character. A table that
 counts which character follows three others is measured on the same text. The same seed gives the same model.
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 import tl
 from tl import nn
 from tl.examples import corpus
+from tl.examples._cuts import Cut, add_cuts, sizes_of
 from tl.examples._program import (
     Reached,
     board,
@@ -49,7 +51,7 @@ class Attention(nn.Module):
 
     def __init__(self, width: int, heads: int, context: int) -> None:
         super().__init__()
-        self.heads = heads
+        self.size = width // heads
         self.project = nn.Linear(width, 3 * width, bias=False)
         self.out = nn.Linear(width, width, bias=False)
         turns = 10000.0 ** -(tl.arange(0, width // heads, 2) / (width // heads))
@@ -64,11 +66,12 @@ class Attention(nn.Module):
         return tl.cat([one * cos - two * sin, one * sin + two * cos], -1)
 
     def forward(self, x: tl.Tensor) -> tl.Tensor:
-        batch, length, width = x.shape
-        parts = self.project(x).view(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+        batch, length, _ = x.shape
+        # Head by head: a process with some of the rows of `project` has whole heads.
+        parts = self.project(x).view(batch, length, -1, 3, self.size).permute(3, 0, 2, 1, 4)
         query, key, value = parts.unbind(0)
         mixed = F.scaled_dot_product_attention(self.rotate(query), self.rotate(key), value, is_causal=True)
-        return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+        return self.out(mixed.transpose(1, 2).reshape(batch, length, -1))
 
 
 class Block(nn.Module):
@@ -222,6 +225,7 @@ def write(model: GPT, start: str, count: int, temperature: float = 0.7) -> str:
 
 
 Note = Callable[[str, float, int], None]
+Learner = Callable[[tl.Tensor, tl.Tensor], tl.Tensor]
 
 
 def nothing(*of: Any) -> None:
@@ -242,8 +246,33 @@ class Training(NamedTuple):
     speed: float
 
 
+def learner(model: GPT, options: argparse.Namespace, ranks: Ranks, cut: Cut | None) -> Learner:
+    """A function that computes the gradients of a batch and cuts their norm; it returns the loss.
+
+    Args:
+        model: the network.
+        options: the program's options.
+        ranks: the processes that learn together.
+        cut: the network among processes.
+    """
+    mixed = tl.autocast("cpu", enabled=options.precision == "mixed")
+    if cut is not None:
+        return lambda text, follow: cut.learn(text, follow, mixed)
+    copies = ranks.copies(model)
+
+    def learn(text: tl.Tensor, follow: tl.Tensor) -> tl.Tensor:
+        with mixed:
+            loss = F.cross_entropy(copies(text).flatten(0, 1), follow.flatten())
+        model.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        return loss
+
+    return learn
+
+
 def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace, note: Note = nothing,
-          stepped: Callable[[], None] = nothing, ranks: Ranks = ALONE) -> Training:  # fmt: skip
+          stepped: Callable[[], None] = nothing, ranks: Ranks = ALONE, cut: Cut | None = None) -> Training:  # fmt: skip
     """Trains the model, with a progress bar.
 
     Args:
@@ -253,16 +282,21 @@ def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace, note: N
         note: called with name, value and step of each loss.
         stepped: called after each step.
         ranks: the processes that learn together.
+        cut: the network among processes; `model` is then the part of this one.
     """
-    optimizer = tl.optim.AdamW(groups(model), lr=options.lr, betas=(0.9, 0.99))
+    together = cut is None  # tensors of a cut network have several classes
+    optimizer = tl.optim.AdamW(
+        groups(model), lr=options.lr, betas=(0.9, 0.99), foreach=None if together else False
+    )
     record: dict[str, Any] = {"learned": [], "held_out": [], "seconds": 0.0}
     checkpoints = Checkpoints(options, model, optimizer, record)
     losses, held_out, first = record["learned"], record["held_out"], checkpoints.steps
-    copies = ranks.copies(model)
-    mixed = tl.autocast("cpu", enabled=options.precision == "mixed")
+    learn, mean = learner(model, options, ranks, cut), ranks.mean if cut is None else cut.mean
+    size = ranks.size if together else 1
     bar = progress(options.steps, "step", options.quiet, first=first)
     steps = first
-    stretches = batches(texts.learned, options.steps - first, options.batch_size, model.context, ranks)
+    of = ranks if together else ALONE  # a cut network divides the batch itself
+    stretches = batches(texts.learned, options.steps - first, options.batch_size, model.context, of)
     for step, (text, follow) in zip(bar, stretches):
         share = share_of(options, step, record["seconds"])
         if is_over(options, share, held_out):
@@ -270,25 +304,21 @@ def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace, note: N
         start, steps = time.perf_counter(), step + 1
         for group in optimizer.param_groups:
             group["lr"] = rate(step, share, options.lr)
-        with mixed:
-            loss = F.cross_entropy(copies(text).flatten(0, 1), follow.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        loss = learn(text, follow)
         optimizer.step()
         record["seconds"] += time.perf_counter() - start
         stepped()
         if step % 10 == 9:
-            losses.append((step + 1, ranks.mean(loss)))
+            losses.append((step + 1, mean(loss)))
             note("loss/learned", losses[-1][1], step + 1)
-            speed = (step + 1) * text.numel() * ranks.size / record["seconds"]
+            speed = (step + 1) * text.numel() * size / record["seconds"]
             bar.set_postfix(loss=f"{losses[-1][1]:.3f}", tokens_per_s=f"{speed:.0f}")
         if step % 250 == 249:
-            held_out.append((step + 1, loss_of(model, texts.held_out, 32)))
+            held_out.append((step + 1, loss_of(assemble(model, options, cut), texts.held_out, 32)))
             note("loss/held_out", held_out[-1][1], step + 1)
         checkpoints.step()
     checkpoints.finish()
-    read = steps * options.batch_size * ranks.size * model.context
+    read = steps * options.batch_size * size * model.context
     return Training(losses, held_out, read / record["seconds"])
 
 
@@ -318,7 +348,27 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--profile", metavar="FILE.json", type=writable, help=traced)
     add_options(parser)
     add_ddp(parser)
+    add_cuts(parser)
     return parser
+
+
+def build(options: argparse.Namespace) -> GPT:
+    """A network of the options' sizes."""
+    return GPT(len(corpus.SYMBOLS), options.width, options.heads, options.layers, options.context)
+
+
+def assemble(model: GPT, options: argparse.Namespace, cut: Cut | None) -> GPT:
+    """The network with all parameters, also if it is cut.
+
+    Args:
+        model: the network, or the part of this process.
+        options: the program's options.
+        cut: the network among processes.
+    """
+    if cut is None:
+        return model
+    with tl.random.fork_rng():  # the parameters that a new network draws are none of the training's numbers
+        return cut.assemble(lambda: build(options))
 
 
 def run(options: argparse.Namespace, ranks: Ranks = ALONE) -> Reached:
@@ -328,10 +378,13 @@ def run(options: argparse.Namespace, ranks: Ranks = ALONE) -> Reached:
     tl.manual_seed(options.seed)
     if options.precision in PRECISIONS:
         tl.set_float32_matmul_precision(options.precision)
-    model = GPT(len(corpus.SYMBOLS), options.width, options.heads, options.layers, options.context)
+    model = build(options)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters")
+    sizes = sizes_of(options, ranks.size)
+    cut = None if sizes is None else Cut(model, sizes, options.schedule, options.microbatches)
     with board(options.tensorboard) as note, trace_steps(options.profile) as stepped:
-        training = train(model, texts, options, note, stepped, ranks)
+        training = train(model, texts, options, note, stepped, ranks, cut)
+    model = assemble(model, options, cut)
     if options.plot:
         draw(options.plot, "step", training.learned, training.held_out, "loss of held-out text")
     loss, table = loss_of(model, texts.held_out), corpus.table_loss(texts)

@@ -236,7 +236,7 @@ def pipeline(
     with _split_points(module, split_spec or {}):
         program = export.export(module, tuple(mb_args), kwargs, strict=False)
     traced = program.module()
-    _enter_split_points(traced.graph)
+    _insert_splits(traced.graph)
     if split_policy is not None:
         traced = split_policy(traced)
     specs = program.call_spec
@@ -278,7 +278,7 @@ def _split_points(module: Module, split_spec: Mapping[str, SplitPoint]) -> Itera
             handle.remove()
 
 
-def _enter_split_points(graph: Any) -> None:
+def _insert_splits(graph: Any) -> None:
     """Enters a call of `pipe_split` where the mark of nodes changes."""
     stage = 0
     nodes = [node for node in graph.nodes if node.op not in ("placeholder", "get_attr")]
