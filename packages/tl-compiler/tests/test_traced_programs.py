@@ -253,3 +253,8 @@ def test_functions_that_ask_which_tensors_their_arguments_are():
 
     with pytest.raises(LookupError, match="of the program"):
         jit.trace(fails, (kept["weight"],))
+
+
+def test_checks_of_results_that_are_numbers():
+    traced = jit.trace(lambda x: x.numel(), tl.ones(2, 3))
+    assert int(traced(tl.ones(4, 5))) == 20

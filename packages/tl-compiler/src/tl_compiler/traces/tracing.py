@@ -180,7 +180,7 @@ def check_program(function: Any, traced: Any, again: Any, name: str, inputs: Any
     method = traced if isinstance(traced, ScriptFunction) or name == "forward" else getattr(traced, name)
     actual = method(*tree_map(_detach, inputs[0]), **tree_map(_detach, inputs[1]))
     results = (
-        [(expected, actual)] if isinstance(expected, (Tensor, dict)) else zip(expected, actual, strict=False)
+        zip(expected, actual, strict=False) if isinstance(expected, (tuple, list)) else [(expected, actual)]
     )
     for number, (value, other) in enumerate(results, 1):
         difference = _differences(value, other, tolerance)
