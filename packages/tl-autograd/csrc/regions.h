@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core.h"
-#include "tl/regions.h"
+#include "tl/regions.hpp"
 
 namespace tl::autograd {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "batch.h"
-#include "tl/regions.h"
+#include "tl/regions.hpp"
 
 namespace tl::compiler {
 

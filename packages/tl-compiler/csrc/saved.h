@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "core.h"
-#include "tl/regions.h"
+#include "tl/regions.hpp"
 
 namespace tl::compiler {
 
