@@ -6,6 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 from tl_nn import Identity, Module
+from tl_nn.utils.parametrize import type_before_parametrizations
 
 from .fuser_method_mappings import get_fuser_method
 
@@ -33,7 +34,9 @@ def fuse_known_modules(
         >>> [type(layer).__name__ for layer in tq.fuse_known_modules(layers, is_qat=False)]
         ['LinearReLU', 'Identity']
     """
-    fuse = get_fuser_method(tuple(type(m) for m in mod_list), additional_fuser_method_mapping)
+    fuse = get_fuser_method(
+        tuple(type_before_parametrizations(m) for m in mod_list), additional_fuser_method_mapping
+    )
     before, after = mod_list[0]._forward_pre_hooks, mod_list[-1]._forward_hooks
     first, last = list(before.values()), list(after.values())
     before.clear()

@@ -7,6 +7,7 @@ from typing import Any
 
 import tl_nn as nn
 from tl_nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
+from tl_nn.utils.parametrize import type_before_parametrizations
 
 from .nn import intrinsic as nni
 
@@ -62,7 +63,9 @@ def fuse_conv_bn(is_qat: bool, conv: Any, bn: Any) -> Any:
     """
     _check_modes(is_qat, conv, bn)
     _check_norm(conv, bn)
-    return _TRAINED[type(conv)][0](conv, bn) if is_qat else fuse_conv_bn_eval(conv, bn)
+    return (
+        _TRAINED[type_before_parametrizations(conv)][0](conv, bn) if is_qat else fuse_conv_bn_eval(conv, bn)
+    )
 
 
 def fuse_conv_bn_relu(is_qat: bool, conv: Any, bn: Any, relu: Any) -> Any:
@@ -86,8 +89,8 @@ def fuse_conv_bn_relu(is_qat: bool, conv: Any, bn: Any, relu: Any) -> Any:
     _check_modes(is_qat, conv, bn, relu)
     _check_norm(conv, bn)
     if is_qat:
-        return _TRAINED[type(conv)][1](conv, bn, relu)
-    return _RECTIFIED[type(conv)](fuse_conv_bn_eval(conv, bn), relu)
+        return _TRAINED[type_before_parametrizations(conv)][1](conv, bn, relu)
+    return _RECTIFIED[type_before_parametrizations(conv)](fuse_conv_bn_eval(conv, bn), relu)
 
 
 def fuse_linear_bn(is_qat: bool, linear: Any, bn: Any) -> Any:

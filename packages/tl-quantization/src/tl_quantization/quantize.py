@@ -12,6 +12,7 @@ from typing import Any
 
 import tl_core
 from tl_nn import Module, Sequential
+from tl_nn.utils.parametrize import type_before_parametrizations
 
 from .dtypes import qint8, quint8
 from .fake_quantize import FakeQuantizeBase
@@ -89,7 +90,7 @@ def propagate_qconfig_(
 
 
 def _propagate(module: Any, table: dict[Any, Any], above: Any, name: str, skipped: Any) -> None:
-    own = table.get(name, table.get(type(module), getattr(module, "qconfig", above)))
+    own = table.get(name, table.get(type_before_parametrizations(module), getattr(module, "qconfig", above)))
     module.qconfig = own
     for child_name, child in module.named_children():
         full = f"{name}.{child_name}" if name else child_name
@@ -112,7 +113,7 @@ def _observe(module: Any, inputs: Any, output: Any) -> Any:
 def _observer_for(module: Any) -> Any:
     """The observer of a module's result, with a fixed range for functions of a known range."""
     activation = module.qconfig.activation
-    make_fixed = DEFAULT_MODULE_TO_ACT_POST_PROCESS.get(type(module))
+    make_fixed = DEFAULT_MODULE_TO_ACT_POST_PROCESS.get(type_before_parametrizations(module))
     observer = activation()
     if make_fixed is None or getattr(observer, "dtype", None) is not quint8:
         return observer
@@ -128,17 +129,22 @@ def _add_observer(module: Any) -> None:
         module.register_forward_hook(_observe, prepend=True)
 
 
+def _parts(module: Any) -> list[Any]:
+    """The modules below, without parametrizations."""
+    return [child for name, child in module.named_children() if name != "parametrizations"]
+
+
 def _add_observers(module: Any, observed: set[Any], opaque: set[Any]) -> None:
     """Adds observers to the layers below, one to a fused layer or a layer in `opaque`."""
     for child in module.children():
-        kind = type(child)
+        kind = type_before_parametrizations(child)
         if _watches(child) or isinstance(child, DeQuantStub):  # the output of a stub is floating
             continue
         configured = getattr(child, "qconfig", None) is not None
         if isinstance(child, (FloatFunctional, _FusedModule)) or kind in opaque:
             if configured:
                 _add_observer(child)
-        elif configured and kind in observed and kind not in no_observer_set() and not list(child.children()):
+        elif configured and kind in observed and kind not in no_observer_set() and not _parts(child):
             _add_observer(child)
         else:
             _add_observers(child, observed, opaque)
@@ -147,7 +153,7 @@ def _add_observers(module: Any, observed: set[Any], opaque: set[Any]) -> None:
 def _with_observable_parts(module: Any, table: dict[Any, Any]) -> None:
     """Exchanges layers, such as LSTM, for ones that are made of layers which can be observed."""
     for name, child in module.named_children():
-        observable_class = table.get(type(child))
+        observable_class = table.get(type_before_parametrizations(child))
         if observable_class is not None and getattr(child, "qconfig", None) is not None:
             module._modules[name] = observable = observable_class.from_float(child)
             propagate_qconfig_(observable)
@@ -194,7 +200,8 @@ def prepare(
     _with_observable_parts(model, FLOAT_TO_OBSERVED | config.get("float_to_observed_custom_module_class", {}))
     observed = allow_list or get_default_qconfig_propagation_list() | set(DEFAULT_MODULE_TO_ACT_POST_PROCESS)
     _add_observers(model, set(observed), set(observer_non_leaf_module_list or ()))
-    alone = not list(model.children()) and not isinstance(model, Sequential) and type(model) in observed
+    kind = type_before_parametrizations(model)
+    alone = not _parts(model) and not isinstance(model, Sequential) and kind in observed
     if alone and getattr(model, "qconfig", None) is not None:
         _add_observer(model)
     return model
@@ -227,7 +234,8 @@ def swap_module(
     """
     if getattr(mod, "qconfig", None) is None:
         return mod
-    custom, kind = custom_module_class_mapping.get(type(mod)), mapping.get(type(mod))
+    origin = type_before_parametrizations(mod)
+    custom, kind = custom_module_class_mapping.get(origin), mapping.get(origin)
     if custom is None and kind is None:
         return mod
     layer = (
@@ -252,7 +260,7 @@ def _quantize_module(kind: Any, mod: Any, precomputed: bool) -> Any:
 
 def _convert(module: Any, mapping: dict[Any, Any], custom: dict[Any, Any], precomputed: bool) -> None:
     for name, child in list(module.named_children()):
-        is_opaque = isinstance(child, _FusedModule) or type(child) in custom
+        is_opaque = isinstance(child, _FusedModule) or type_before_parametrizations(child) in custom
         if not is_opaque and not _watches(child):
             _convert(child, mapping, custom, precomputed)
         module._modules[name] = swap_module(child, mapping, custom, precomputed)

@@ -8,6 +8,7 @@ from typing import Any
 
 import tl_core
 from tl_compiler.fx import GraphModule, Node
+from tl_nn.utils.parametrize import type_before_parametrizations
 
 from ..backend_config import BackendConfig, get_native_backend_config
 from ..dtypes import is_quantized_dtype, qint8, qint32, quint8
@@ -174,7 +175,7 @@ def _convert_module(work: _Work, node: Node, static_custom: set[Any], kinds: tup
         convert_custom_module(
             node, work.graph, work.modules, work.custom.observed_to_quantized_mapping, static_custom
         )
-    elif type(module) in kinds:
+    elif type_before_parametrizations(module) in kinds:
         convert_weighted_module(
             node, work.modules, work.facts.observed_node_names, work.facts.node_name_to_qconfig, work.backend,
             work.is_decomposed, work.is_reference,

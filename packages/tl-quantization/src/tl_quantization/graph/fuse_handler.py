@@ -10,6 +10,7 @@ import tl_core
 import tl_nn as nn
 from tl_compiler.fx import Graph, Node
 from tl_nn import functional as F
+from tl_nn.utils.parametrize import type_before_parametrizations
 
 from ..backend_config.wildcard import MatchAllNode
 from ..qconfig import qconfig_equals
@@ -138,7 +139,7 @@ def _flat(layers: Any) -> list[Any]:
 def _kinds(layers: Any) -> Any:
     if isinstance(layers, tuple):
         return tuple(_kinds(part) for part in layers)
-    return type(layers) if isinstance(layers, nn.Module) else layers
+    return type_before_parametrizations(layers) if isinstance(layers, nn.Module) else layers
 
 
 def _targets(nodes: Any, modules: dict[str, Any]) -> Any:
@@ -146,7 +147,7 @@ def _targets(nodes: Any, modules: dict[str, Any]) -> Any:
     if isinstance(nodes, tuple):
         return tuple(_targets(part, modules) for part in nodes)
     if isinstance(nodes, Node) and nodes.op == "call_module":
-        return type(modules[str(nodes.target)])
+        return type_before_parametrizations(modules[str(nodes.target)])
     return nodes.target if isinstance(nodes, Node) else MatchAllNode
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import tl_core
 import tl_nn as nn
+from tl_nn.utils.parametrize import type_before_parametrizations
 
 from ..backend_config import BackendConfig
 from ..backend_config.utils import (
@@ -68,7 +69,7 @@ def reference_layer(module: Any, qconfig: Any, backend: BackendConfig, is_decomp
     layer = module.to_float() if is_trained else module
     inner = layer[0] if isinstance(layer, _FusedModule) else layer
     table = get_root_module_to_quantized_reference_module(backend)
-    kind: Any = table.get(type(inner))
+    kind: Any = table.get(type_before_parametrizations(inner))
     if kind is None:
         return module
     reference = kind.from_float(inner, _weight_qparams(inner, observer, qconfig, is_decomposed))
@@ -80,7 +81,7 @@ def reference_layer(module: Any, qconfig: Any, backend: BackendConfig, is_decomp
 
 def _is_supported(module: Any, types: Any, backend: BackendConfig) -> bool:
     for config in backend.configs:
-        if config.pattern is not type(module):
+        if config.pattern is not type_before_parametrizations(module):
             continue
         for target_type in config.dtype_configs:
             if (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tl_nn as nn
+from tl_nn.utils.parametrize import type_before_parametrizations
 
 __all__ = [
     "BNReLU2d",
@@ -34,7 +35,7 @@ class _FusedModule(nn.Sequential):
 
     def _take(self, *layers: Any) -> None:
         for layer, kind in zip(layers, self._kinds, strict=True):
-            if type(layer) is not kind and not isinstance(layer, nn.Identity):
+            if type_before_parametrizations(layer) is not kind and not isinstance(layer, nn.Identity):
                 names = ", ".join(k.__name__ for k in self._kinds)
                 classes = ", ".join(type(x).__name__ for x in layers)
                 raise AssertionError(

@@ -141,6 +141,9 @@ class Linear(OutputScale):
         """The layer's result, with its scale and zero point."""
         return self._packed_params._packed_params.of_bytes(numbers_of(x), self.scale, self.zero_point)
 
+    def _weight_bias(self) -> tuple[Any, Tensor | None]:
+        return self._packed_params._weight_bias()
+
     def weight(self) -> Any:
         """The weight."""
         return self._packed_params._packed_params.weight()
