@@ -19,7 +19,12 @@ from PIL import Image
 
 # Patterns of libraries that need no library of the system, by package.
 LIBRARIES = {"torchao": "_C*.so", "xformers": "_C.so", "torchcodec": "libtorchcodec_image.so"}
-PICTURES: dict[str, dict[str, Any]] = {"PNG": {}, "WEBP": {"lossless": True}, "JPEG": {"quality": 90}, "GIF": {}}
+PICTURES: dict[str, dict[str, Any]] = {
+    "PNG": {},
+    "WEBP": {"lossless": True},
+    "JPEG": {"quality": 90},
+    "GIF": {},
+}
 
 
 def libraries() -> Iterator[Path]:

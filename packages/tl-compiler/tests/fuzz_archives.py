@@ -71,12 +71,12 @@ def forge_code(data: bytes, rng: random.Random) -> bytes:
         kind = rng.random()
         if kind < 0.6:
             pattern = r"[A-Za-z_]\w*" if rng.random() < 0.6 else r"-?\b\d[\d.]*"
-            places = list(re.finditer(pattern, text))
-            if not places:
+            matches = list(re.finditer(pattern, text))
+            if not matches:
                 continue
-            place = rng.choice(places)
-            others = [*(p.group() for p in rng.sample(places, min(4, len(places)))), rng.choice(NUMBERS)]
-            text = f"{text[: place.start()]}{rng.choice([rng.choice(WORDS), *others])}{text[place.end() :]}"
+            match = rng.choice(matches)
+            others = [*(p.group() for p in rng.sample(matches, min(4, len(matches)))), rng.choice(NUMBERS)]
+            text = f"{text[: match.start()]}{rng.choice([rng.choice(WORDS), *others])}{text[match.end() :]}"
             continue
         lines = text.splitlines()
         if not lines:
@@ -96,12 +96,12 @@ def forge_code(data: bytes, rng: random.Random) -> bytes:
 def forge_pickle(data: bytes, rng: random.Random) -> bytes:
     """A pickle in which texts, numbers, names or instructions are others, absent, or twice there."""
     try:
-        places = [position for _, _, position in pickletools.genops(data)]
+        positions = [position for _, _, position in pickletools.genops(data)]
     except ValueError:
         return data
     for _ in range(rng.choice([1, 1, 1, 2, 4])):
-        at = rng.randrange(len(places))
-        start, stop = places[at], places[at + 1] if at + 1 < len(places) else len(data)
+        at = rng.randrange(len(positions))
+        start, stop = positions[at], positions[at + 1] if at + 1 < len(positions) else len(data)
         word = rng.choice(WORDS).encode()
         other = rng.choice([
             b"X" + struct.pack("<I", len(word)) + word,
@@ -114,7 +114,7 @@ def forge_pickle(data: bytes, rng: random.Random) -> bytes:
         ])  # fmt: skip
         data = data[:start] + other + data[stop:]
         try:
-            places = [position for _, _, position in pickletools.genops(data)]
+            positions = [position for _, _, position in pickletools.genops(data)]
         except ValueError:
             break
     return data
