@@ -41,7 +41,7 @@ TABLE = {
         "tensors, storage, dtypes, devices, operators, CPU kernels, dispatch, random numbers, the C interface, **all "
         "switches and thread state**",
         (),
-        41 * MB // 2,
+        20 * MB,
         rooms=(
             *(
                 "settings",
@@ -73,7 +73,7 @@ TABLE = {
     "tl-distributed": Design(
         "process groups, stores, collectives, data-parallel training",
         MODULES,
-        7 * MB // 4,
+        2 * MB,
         {
             f"tl_distributed.{part}": "nn"
             for part in (
@@ -155,7 +155,7 @@ TABLE = {
             *("tl_amp", "tl_data", "tl_checkpoint", "tl_distributed", "tl_backends", "tl_quantization"),
             *("tl_distributions", "tl_compiler", "tl_utils", "tl_profiler"),
         ),
-        4 * MB // 5,
+        17 * MB // 20,
     ),
 }
 # Of everything but numpy and LAPACK; PyTorch 2.13 for CPUs has 790 MB, 25.5 times as much.

@@ -49,8 +49,8 @@ def main() -> None:
     tests.PROFILING_SUPPORTED_BACKENDS = []
     tests.SEND_RECV_PROFILING_SUPPORTED_BACKENDS = []
     case = type("Case", (tests.TestDistBackend, tests.DistributedTest._DistTestBase), {})
-    names = unittest.TestLoader().getTestCaseNames(case)
-    serve(answers, names, lambda name, folder: run(tests, case, name, folder, rank))
+    cases = unittest.TestLoader().getTestCaseNames(case)
+    serve(answers, cases, lambda name, folder: run(tests, case, name, folder, rank))
 
 
 def serve(answers: Any, names: Sequence[str], run_one: Callable[[str, Path], dict[str, Any]]) -> None:

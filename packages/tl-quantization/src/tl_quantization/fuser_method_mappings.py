@@ -20,12 +20,16 @@ __all__ = [
     "sequential_fuser",
 ]
 
-_TRAINED = {
+_TRAINED: dict[type, tuple[Any, Any]] = {
     nn.Conv1d: (nni.ConvBn1d, nni.ConvBnReLU1d),
     nn.Conv2d: (nni.ConvBn2d, nni.ConvBnReLU2d),
     nn.Conv3d: (nni.ConvBn3d, nni.ConvBnReLU3d),
 }
-_RECTIFIED = {nn.Conv1d: nni.ConvReLU1d, nn.Conv2d: nni.ConvReLU2d, nn.Conv3d: nni.ConvReLU3d}
+_RECTIFIED: dict[type, Any] = {
+    nn.Conv1d: nni.ConvReLU1d,
+    nn.Conv2d: nni.ConvReLU2d,
+    nn.Conv3d: nni.ConvReLU3d,
+}
 
 
 def _check_modes(is_qat: bool, *layers: Any) -> None:

@@ -20,7 +20,12 @@ from tl.distributed.pipelining import PipelineStage
 from tl.distributed.pipelining.schedules import PipelineScheduleSingle, get_schedule_class
 from tl.distributed.tensor import DTensor
 from tl.distributed.tensor.experimental import context_parallel
-from tl.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+from tl.distributed.tensor.parallel import (
+    ColwiseParallel,
+    ParallelStyle,
+    RowwiseParallel,
+    parallelize_module,
+)
 from tl.examples._program import positive
 
 __all__ = ["Cut", "Sizes", "add_cuts", "sizes_of"]
@@ -95,7 +100,8 @@ class _Stage(nn.Module):
         count = len(model.blocks)
         self.embed = model.embed if first == 0 else None
         self.blocks = nn.ModuleList(model.blocks[i] for i in range(first, last))
-        self.norm, self.head = (model.norm, model.head) if last == count else (None, None)
+        is_last = last == count
+        self.norm, self.head = model.norm if is_last else None, model.head if is_last else None
 
     def forward(self, x: tl.Tensor) -> tl.Tensor:
         if self.embed is not None:
@@ -137,7 +143,9 @@ class Cut:
         if sizes.pp > 1:
             group = self.mesh["pp"].get_group()
             stages = [PipelineStage(m, n, count, "cpu", group=group) for m, n in zip(modules, own)]
-            self._schedule = self._kind(stages[0] if is_single else stages, microbatches, loss_of_scores)
+            kind: Any = self._kind
+            own_stages: Any = stages[0] if is_single else stages
+            self._schedule = kind(own_stages, microbatches, loss_of_scores)
         self._is_first, self._is_last = 0 in own, count - 1 in own
         self._keep(own, count)
 
@@ -166,8 +174,12 @@ class Cut:
         if self.sizes.tp == 1:
             return
         for block in self.model.blocks:
-            styles = {"attention.project": ColwiseParallel(), "attention.out": RowwiseParallel()}
-            styles |= {"up": ColwiseParallel(), "down": RowwiseParallel()}
+            styles: dict[str, ParallelStyle] = {
+                "attention.project": ColwiseParallel(),
+                "attention.out": RowwiseParallel(),
+                "up": ColwiseParallel(),
+                "down": RowwiseParallel(),
+            }
             parallelize_module(block, self.mesh["tp"], styles)
 
     def _shard(self, module: nn.Module) -> None:

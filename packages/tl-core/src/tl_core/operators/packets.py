@@ -334,7 +334,7 @@ class _OpNamespace:
         if not overloads and not self._provider_loaded:
             self._provider_loaded = True
             if backend_registry.load(_OPERATOR_LOADERS.get(self.__name__, "")):
-                return getattr(self, name)  # type: ignore[no-any-return]
+                return getattr(self, name)
         if not overloads:
             raise AttributeError(f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'")
         packet = OpOverloadPacket(self.__name__, name, overloads)

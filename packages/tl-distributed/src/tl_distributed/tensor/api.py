@@ -57,11 +57,9 @@ def distribute_tensor(
     if isinstance(tensor, DTensor):
         _check_layout(tensor, device_mesh, placed)
         return tensor
-    local = tensor.detach()
+    local, parts = tensor.detach(), placed
     if device_mesh.get_coordinate() is None:  # this rank holds no part
-        local, parts = local.new_empty(0), ()
-    else:
-        parts = placed
+        local, parts = local.new_empty(0), placed[:0]
     for mesh_dim, placement in enumerate(parts):
         if isinstance(placement, Partial):
             raise RuntimeError(f"distribute_tensor: expected Shard or Replicate, got {placement!r}")
