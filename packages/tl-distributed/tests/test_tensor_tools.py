@@ -16,12 +16,14 @@ from tl_core.testing import assert_close
 from tl_distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, ones
 from tl_distributed.tensor.debug import CommDebugMode, visualize_sharding
 from tl_distributed.tensor.experimental import (
+    attention,
     context_parallel,
     context_parallel_unshard,
     implicit_replication,
     local_map,
     register_sharding,
 )
+from tl_distributed.tensor.experimental.attention import set_rotate_method
 from tl_distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from tl_distributed.tensor.parallel.ddp import _pre_dp_module_transform
 from tl_distributed.tensor.parallel.input_reshard import input_reshard
@@ -243,8 +245,11 @@ def test_tables_of_pieces(ranks, capsys):
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("count", [2, 3])
-def test_attention_of_a_sequence_on_several_ranks(ranks, count, causal):
+@pytest.mark.parametrize(
+    "count, method", [(2, "alltoall"), (2, "allgather"), (3, "alltoall"), (3, "allgather")]
+)
+def test_attention_of_a_sequence_on_several_ranks(ranks, count, method, causal, monkeypatch):
+    monkeypatch.setattr(attention, "_rotate_method", method)
     sample = tl.Generator().manual_seed(1)
     full = [tl.randn(2, heads, 12, 8, generator=sample) for heads in (4, 2, 2)]
     leaves = [t.clone().requires_grad_() for t in full]
@@ -277,6 +282,14 @@ def test_attention_of_a_sequence_on_several_ranks(ranks, count, causal):
             pass
 
     ranks(count, body)
+
+
+def test_the_way_of_keys_and_values(monkeypatch):
+    monkeypatch.setattr(attention, "_rotate_method", "alltoall")
+    set_rotate_method("allgather")
+    assert attention._rotate_method == "allgather"
+    with pytest.raises(NotImplementedError, match="one of allgather, alltoall, got 'ring'"):
+        set_rotate_method("ring")
 
 
 def test_saved_inputs_are_cut(ranks):

@@ -8,20 +8,9 @@ a line belongs to the core: `linalg` is `tl_core.linalg`. Names are data here; n
 from __future__ import annotations
 
 __all__ = [
-    "ALIASES",
-    "CORE",
-    "FACADE",
-    "HOMES",
-    "MODULES",
-    "NATIVE_NAMESPACES",
-    "OBJECTS",
-    "ROOMS",
-    "facade_of",
-    "first_name_of",
-    "home_of",
-    "module_of",
-    "real_name_of",
-]
+    "ALIASES", "CORE", "FACADE", "HOMES", "MODULES", "NATIVE_NAMESPACES", "OBJECTS", "ROOMS",
+    "facade_of", "first_name_of", "home_of", "module_of", "real_name_of",
+]  # fmt: skip
 
 CORE = "tl_core"
 
@@ -137,6 +126,7 @@ MODULES = {
     "distributed.checkpoint": "tl_checkpoint.distributed",
     "distributed.tensor._dtensor_spec": "tl_distributed.tensor.dtensor_spec",
     "distributed.tensor._utils": "tl_distributed.tensor.layout",
+    "distributed.tensor.experimental._attention": "tl_distributed.tensor.experimental.attention",
     "distributed.elastic.utils.data": "tl_data.elastic",
     "distributions": "tl_distributions",
     "export": "tl_compiler.export",

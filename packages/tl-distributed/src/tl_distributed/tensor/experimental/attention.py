@@ -24,14 +24,15 @@ from ...collectives.point_to_point import P2POp, batch_isend_irecv, irecv, isend
 from ...groups.device_mesh import DeviceMesh
 from ..operator_call import operator_named
 
-__all__ = ["context_parallel", "context_parallel_unshard"]
+__all__ = ["context_parallel", "context_parallel_unshard", "set_rotate_method"]
 
-
+ROTATE_METHODS = ("allgather", "alltoall")
 _mesh: ContextVar[DeviceMesh | None] = ContextVar(
     "the mesh of a block with context parallelism", default=None
 )
 _lock = threading.Lock()
 _blocks = 0
+_rotate_method = "alltoall"
 
 
 @contextmanager
@@ -62,6 +63,28 @@ def _attend_or_call(query: Any, key: Any, value: Any, *args: Any, **kwargs: Any)
 
 
 _FORWARD, _BACKWARD = operator_named("_attention"), operator_named("_attention_backward")
+
+
+def set_rotate_method(rotate_method: str) -> None:
+    """Chooses how keys and values reach all ranks in the forward pass of later attention.
+
+    Args:
+        rotate_method: "alltoall" passes them around the ranks, step by step, and a rank holds those of two ranks.
+            "allgather" gathers those of all ranks at once. PyTorch begins with "allgather", tl with "alltoall".
+
+    Raises:
+        NotImplementedError: another method.
+
+    Example:
+        >>> set_rotate_method("allgather")
+        >>> set_rotate_method("alltoall")
+    """
+    global _rotate_method
+    if rotate_method not in ROTATE_METHODS:
+        raise NotImplementedError(
+            f"rotate_method must be one of {', '.join(ROTATE_METHODS)}, got {rotate_method!r}"
+        )
+    _rotate_method = rotate_method
 
 
 def _check_mesh(mesh: DeviceMesh) -> None:
@@ -218,6 +241,22 @@ def _rotate(tensors: Sequence[Tensor], mesh: DeviceMesh) -> list[Tensor]:
     return received
 
 
+def _blocks_of_ranks(block: Sequence[Tensor], mesh: DeviceMesh) -> Iterator[Sequence[Tensor]]:
+    """The blocks of all ranks, from this rank's own to that of the rank after it."""
+    count, rank = mesh.size(), mesh.get_local_rank()
+    if _rotate_method == "allgather" and count > 1:
+        gathered = [[tl_core.empty_like(tensor) for _ in range(count)] for tensor in block]
+        for parts, tensor in zip(gathered, block, strict=True):
+            collectives.all_gather(parts, tensor, mesh.get_group())
+        for step in range(count):
+            yield [parts[(rank - step) % count] for parts in gathered]
+        return
+    yield block
+    for _ in range(count - 1):
+        block = _rotate(block, mesh)
+        yield block
+
+
 class _RingAttention(Function):
     @staticmethod
     def forward(
@@ -227,13 +266,11 @@ class _RingAttention(Function):
         queries = [half.contiguous() for half in query.chunk(2, 2)]
         merged: list[tuple[Tensor, Tensor] | None] = [None, None]
         block = [key.contiguous(), value.contiguous()]
-        for step in range(count):
-            halves = [[half.contiguous() for half in each.chunk(2, 2)] for each in block]
+        for step, each_block in enumerate(_blocks_of_ranks(block, mesh)):
+            halves = [[half.contiguous() for half in each.chunk(2, 2)] for each in each_block]
             for i, j, is_diagonal in _pairs(count, rank, (rank - step) % count, is_causal):
                 part = _FORWARD(queries[i], halves[0][j], halves[1][j], None, is_diagonal, scale, False)
                 merged[i] = _merge(merged[i], part)
-            if step < count - 1:
-                block = _rotate(block, mesh)
         outputs, sums = zip(*[each for each in merged if each is not None], strict=True)
         ctx.save_for_backward(query, key, value, *outputs, *sums)
         ctx.mesh, ctx.is_causal, ctx.scale = mesh, is_causal, scale
