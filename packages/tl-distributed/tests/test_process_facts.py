@@ -148,8 +148,12 @@ def test_descriptors_of_connections():
 def test_facts_of_processes():
     own = Process("slurm", 3, 8, 1, 4, "node", 29500)
     assert (own.rank // own.local_world_size, own.address) == (0, "node")
-    peer = PeerInfo(7, "host", "domain", "", "nonce")
-    assert peer == PeerInfo(7, "host", "domain", "", "nonce") != PeerInfo(7, "host", "domain", "", "other")
+    peer = PeerInfo(7, "host", "domain", "", False, "nonce")
+    assert (
+        peer
+        == PeerInfo(7, "host", "domain", "", False, "nonce")
+        != PeerInfo(7, "host", "domain", "", False, "other")
+    )
     assert backend.brings_ranks("mpi") and not backend.brings_ranks("gloo")
     payload = SyncPayload("load", False, None, ValueError("no"))
     assert (payload.stage_name, payload.success, payload.payload) == ("load", False, None)

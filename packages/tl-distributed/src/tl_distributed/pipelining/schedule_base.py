@@ -242,6 +242,7 @@ class PipelineScheduleSingle(_PipelineSchedule):
         ValueError: there are more stages than ranks, or fewer.
 
     Example:
+        >>> from tl_distributed.pipelining import ScheduleGPipe
         >>> issubclass(ScheduleGPipe, PipelineScheduleSingle)
         True
     """
@@ -285,6 +286,7 @@ class PipelineScheduleMulti(_PipelineSchedule):
         ValueError: the stages are others.
 
     Example:
+        >>> from tl_distributed.pipelining import ScheduleInterleaved1F1B
         >>> issubclass(ScheduleInterleaved1F1B, PipelineScheduleMulti)
         True
     """
