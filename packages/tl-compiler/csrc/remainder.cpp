@@ -32,7 +32,7 @@ class Chooser {
   }
 
   Remainder choose() {
-    store_dear_ones();
+    store_costly_results();
     Remainder out;
     for (int k : left_) {
       if (stored_[k]) continue;
@@ -65,8 +65,8 @@ class Chooser {
     return i;
   }
 
-  // Those that are computed from what takes as many bytes as they do, and is kept for them alone.
-  void store_dear_ones() {
+  // Stores the results whose sources take as many bytes and are kept for these results alone.
+  void store_costly_results() {
     const auto n_inputs = static_cast<int>(holders_.input_cost.size());
     std::unordered_map<int, int> first_reader;  // of a source with a cost: of an input, or n_inputs + step
     parent_.resize(left_.size());
