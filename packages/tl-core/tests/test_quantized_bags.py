@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
-import numpy as np
 import pytest
 
 import tl_core as tl
 
+np = pytest.importorskip("numpy", reason="the references are numpy's")
 ROWS = 30
 
 
-def table(bits: int, byte_count: int, rng: np.random.Generator) -> tuple[tl.Tensor, np.ndarray]:
+def table(bits: int, byte_count: int, rng: Any) -> tuple[tl.Tensor, Any]:
     """Packed rows, and the numbers of them."""
     integers = rng.integers(0, 256, (ROWS, byte_count)).astype(np.uint8)
     kind = np.float32 if bits == 8 else np.float16
