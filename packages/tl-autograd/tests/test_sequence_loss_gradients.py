@@ -46,3 +46,24 @@ def test_gradients_of_examples():
     for one, gradient in zip(examples, each, strict=True):
         y = one.clone().requires_grad_()
         assert tl.allclose(gradient, grad(losses(y).sum(), y)[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 7, 8, 12])
+@pytest.mark.parametrize("dtype", [tl.float64, tl.float32])
+def test_gradients_at_each_number_of_states(count, dtype):
+    """A vector of states may begin at the last one: 1, 9, 17, 25 states."""
+    labels = (tl.arange(count) % 3 + 1).reshape(1, count)
+    steps, counts = tl.tensor([count + 3]), tl.tensor([count])
+    x = tl.randn(count + 3, 1, 4, dtype=tl.float64, generator=tl.Generator().manual_seed(count))
+
+    def loss(x):
+        return tl.ops.aten.ctc_losses(x.log_softmax(2), labels, steps, counts, 0)[0].sum()
+
+    own = x.to(dtype).requires_grad_()
+    (gradient,) = grad(loss(own), own)
+    step, unit = 1e-6, tl.zeros_like(x)
+    for i in range(x.numel()):
+        unit.view(-1)[i] = step
+        difference = (loss(x + unit) - loss(x - unit)) / (2 * step)
+        unit.view(-1)[i] = 0
+        assert abs(gradient.view(-1)[i].item() - difference.item()) < (1e-7 if dtype is tl.float64 else 1e-5)

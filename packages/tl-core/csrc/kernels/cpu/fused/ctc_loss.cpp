@@ -36,7 +36,8 @@ class Sample {
       : s_(s),
         t_(t),
         labels_(static_cast<size_t>(s.states())),
-        room_(static_cast<size_t>(s.states() + 2 * W)),
+        // The last vector begins before the end, and reads two states ahead.
+        room_(static_cast<size_t>(s.states() + 2 * W + 2)),
         skips_(room_, kImpossible<T>),
         emitted_(room_, kImpossible<T>),
         line_(room_, kImpossible<T>),
