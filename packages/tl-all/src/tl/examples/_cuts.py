@@ -108,7 +108,9 @@ class _Stage(nn.Module):
             x = self.embed(x)
         for block in self.blocks:
             x = block(x)
-        return x if self.head is None else self.head(self.norm(x))
+        if self.norm is None or self.head is None:
+            return x
+        return self.head(self.norm(x))
 
 
 def loss_of_scores(scores: tl.Tensor, follow: tl.Tensor) -> tl.Tensor:
