@@ -22,7 +22,6 @@ _VALUES = (
     *("per_tensor_affine", "per_tensor_symmetric", "per_channel_affine"),
     *("per_channel_symmetric", "per_channel_affine_float_qparams"),
 )
-_NARROW = {"quint4x2": 4, "quint2x4": 2}  # the bits of elements that share a byte
 
 
 def scheme(full: str) -> Any:
@@ -69,12 +68,12 @@ def tensor(
     names = [name for name, kind in QUANTIZED.items() if kind.dtype is getattr(storage, "dtype", None)]
     if not names or requires_grad or type(parameters) is not tuple or not parameters:
         raise pickle.UnpicklingError("a quantized tensor is made of something else")
-    name = names[0]
-    if name in _NARROW:
-        integers = _unpack(storage, offset, size, stride, _NARROW[name])
+    bits = _module("dtypes").bits_of(getattr(tl_core, names[0]))
+    if bits < 8:
+        integers = _unpack(storage, offset, size, stride, bits)
     else:
         integers = rebuild.tensor(storage, offset, size, stride)
-    return _module("tensor").made_of(integers, _quantizer(name, integers, *parameters))
+    return _module("tensor").made_of(integers, _quantizer(names[0], integers, *parameters))
 
 
 def _unpack(storage: Any, offset: Any, size: Any, stride: Any, bits: int) -> Any:
@@ -133,8 +132,7 @@ def is_quantized_dtype(dtype: Any) -> bool:
 
 def new(size: Any, dtype: Any) -> Any:
     """A quantized tensor to read into; `copy_` of a quantized tensor also copies the scales."""
-    name = str(dtype).removeprefix("torch.")
-    integers = tl_core.empty(size, dtype=tl_core.uint8 if name in _NARROW else QUANTIZED[name].dtype)
+    integers = tl_core.empty(size, dtype=_module("dtypes").storage_dtype(dtype))
     return _module("tensor").made_of(integers, _module("tensor_quantizer").PerTensor(1.0, 0, dtype))
 
 
@@ -148,12 +146,9 @@ def parts(t: Any) -> tuple[Any, str, tuple[Any, ...]]:
         numbers = (quantizer.scales, quantizer.zero_points, quantizer.axis)
     else:
         numbers = (float(quantizer.scale), int(quantizer.zero_point))
-    name = str(quantizer.dtype).removeprefix("torch.")
-    path = f"torch.{QUANTIZED[name].name}"
-    if name in _NARROW:
-        integers = integers.contiguous()
-        geometry = (0, tuple(integers.shape), integers.stride())
-        integers = t.int_repr()
-    else:
-        geometry = (integers.storage_offset(), tuple(integers.shape), integers.stride())
+    path = f"torch.{QUANTIZED[str(quantizer.dtype).removeprefix('torch.')].name}"
+    is_narrow = _module("dtypes").bits_of(quantizer.dtype) < 8
+    elements = integers.clone(memory_format=tl_core.contiguous_format) if is_narrow else integers
+    geometry = (elements.storage_offset(), tuple(elements.shape), elements.stride())
+    integers = t.int_repr() if is_narrow else integers  # in a file, narrow elements share bytes
     return integers, path, (*geometry, (quantizer.scheme, *numbers), False, OrderedDict())

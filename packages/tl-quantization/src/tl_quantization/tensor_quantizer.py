@@ -9,6 +9,7 @@ from tl_core import Tensor
 
 from .dtypes import (
     QScheme,
+    bits_of,
     bounds,
     per_channel_affine,
     per_channel_affine_float_qparams,
@@ -57,9 +58,9 @@ class PerTensor:
         if self.dtype is qint32:
             zero = tl_core.tensor(self.zero_point, dtype=tl_core.float32)
             return _saturate(x.to(tl_core.float32) * self._inverse + zero, self.dtype, bounds(self.dtype)[0])
-        is_signed, most = self.dtype is qint8, bounds(self.dtype)[1]
+        is_signed = self.dtype is qint8
         integers = tl_core._quantize_bytes(x.to(tl_core.float32), self.scale, self.zero_point, is_signed)
-        return integers.clamp_max(most) if most < 127 else integers
+        return integers.clamp_max(bounds(self.dtype)[1]) if bits_of(self.dtype) < 8 else integers
 
     def requantized(self, x: Tensor) -> Tensor:
         """`clamp(round(x * (1 / scale)) + zero_point)`, the rule of operators that compute with quantized tensors."""

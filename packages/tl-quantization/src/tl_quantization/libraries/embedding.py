@@ -8,7 +8,7 @@ import tl_core
 from tl_core import Tensor
 
 from ..observed_fake_quantization import choose_qparams_optimized
-from ..packed.embedding import PackedEmbedding, look_up
+from ..packed.embedding import PackedEmbedding, look_up, scale_dtype
 from ..packing import pack_bits
 from .registry import define
 
@@ -17,47 +17,43 @@ __all__: list[str] = []
 
 def _pack_rows(bits: int, name: str) -> Any:
     """The operator that rounds each row of a table of floating numbers to integers."""
-    most, kind = (1 << bits) - 1, tl_core.float32 if bits == 8 else tl_core.float16
 
     def call(
         weight: Tensor, optimized_qparams: bool = False, nbins: int = 200, ratio: float = 0.16
     ) -> Tensor:
-        _check_table(name, weight, bits)
-        lines = weight.reshape(-1, weight.shape[-1]).float()
-        low, high = (
-            (lines.amin(1), lines.amax(1)) if lines.shape[1] else 2 * (lines.new_zeros(lines.shape[0]),)
-        )
+        lines = _lines(name, weight, bits)
         if optimized_qparams:
             low, high = _searched_range(lines, bits, nbins, ratio)
-        return _round_rows(weight, lines, low, high, most, kind)
+        elif lines.shape[1]:
+            low, high = lines.amin(1), lines.amax(1)
+        else:
+            low = high = lines.new_zeros(lines.shape[0])
+        return _round_rows(weight, lines, low, high, bits)
 
     return call
 
 
 def _pack_rows_between(bits: int, name: str) -> Any:
-    """The operator that rounds the rows of a table to integers between bounds of their own."""
-    most, kind = (1 << bits) - 1, tl_core.float32 if bits == 8 else tl_core.float16
+    """The operator that rounds the rows of a table to integers between bounds of their own, without a search."""
 
-    def call(
-        weight: Tensor,
-        rowwise_min_max: Tensor,
-        optimized_qparams: bool = False,
-        nbins: int = 200,
-        ratio: float = 0.16,
-    ) -> Tensor:
-        _check_table(name, weight, bits)
-        lines, limits = weight.reshape(-1, weight.shape[-1]).float(), rowwise_min_max.reshape(-1, 2).float()
+    def call(weight: Tensor, rowwise_min_max: Tensor, *search: Any, **options: Any) -> Tensor:
+        lines, limits = _lines(name, weight, bits), rowwise_min_max.reshape(-1, 2).float()
         if limits.shape[0] != lines.shape[0]:
             raise RuntimeError(
                 f"{name}: rowwise_min_max must have a pair of numbers for each of {lines.shape[0]} rows, but got the "
                 f"shape {tuple(rowwise_min_max.shape)}"
             )
-        return _round_rows(weight, lines, limits[:, 0], limits[:, 1], most, kind)
+        return _round_rows(weight, lines, limits[:, 0], limits[:, 1], bits)
 
     return call
 
 
-def _check_table(name: str, weight: Tensor, bits: int) -> None:
+def _lines(name: str, weight: Tensor, bits: int) -> Tensor:
+    """The rows of a table as a matrix of float32.
+
+    Raises:
+        RuntimeError: the table is of another type or shape.
+    """
     if weight.dtype not in (tl_core.float32, tl_core.float16):
         raise RuntimeError(f"'{name}' only support float32 or float16.")
     if weight.dim() < 2:
@@ -65,6 +61,7 @@ def _check_table(name: str, weight: Tensor, bits: int) -> None:
     per = 8 // bits
     if weight.shape[-1] % per:
         raise RuntimeError(f"q{name} only works for the number of columns a multiple of {per}")
+    return weight.reshape(-1, weight.shape[-1]).float()
 
 
 def _searched_range(lines: Tensor, bits: int, nbins: int, ratio: float) -> tuple[Tensor, Tensor]:
@@ -73,7 +70,7 @@ def _searched_range(lines: Tensor, bits: int, nbins: int, ratio: float) -> tuple
     return tl_core.cat([low for _, low in pairs]), tl_core.cat([high for high, _ in pairs])
 
 
-def _round_rows(weight: Tensor, lines: Tensor, low: Tensor, high: Tensor, most: int, kind: Any) -> Tensor:
+def _round_rows(weight: Tensor, lines: Tensor, low: Tensor, high: Tensor, bits: int) -> Tensor:
     """Rows of integers and their scales and biases, as bytes.
 
     Args:
@@ -81,10 +78,10 @@ def _round_rows(weight: Tensor, lines: Tensor, low: Tensor, high: Tensor, most: 
         lines: its rows, as a matrix.
         low: the number of the integer 0, for each row.
         high: the number of the largest integer.
-        most: the largest integer.
-        kind: the type of scales and biases.
+        bits: the bits of an integer.
     """
-    if most == 255:
+    most, kind = (1 << bits) - 1, scale_dtype(bits)
+    if bits == 8:
         scales, inverses = (high - low) / most, most / (high - low + 1e-8)
     else:  # the integers belong to the bias and the scale that float16 holds
         low = low.to(kind).float()
@@ -95,8 +92,8 @@ def _round_rows(weight: Tensor, lines: Tensor, low: Tensor, high: Tensor, most: 
     steps = ((lines - low[:, None]) * inverses[:, None]).round()
     integers = steps.nan_to_num(0.0).clamp(0, most).to(tl_core.uint8)
     tails = tl_core.stack([scales, low], 1).to(kind).view(tl_core.uint8)
-    bytes_ = tl_core.cat([pack_bits(integers, most.bit_length()), tails], 1)
-    return bytes_.reshape(*weight.shape[:-1], bytes_.shape[1])
+    rows = tl_core.cat([pack_bits(integers, bits), tails], 1)
+    return rows.reshape(*weight.shape[:-1], rows.shape[1])
 
 
 def _unpack_rows(bits: int) -> Any:

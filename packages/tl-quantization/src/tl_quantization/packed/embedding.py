@@ -12,9 +12,22 @@ from ..packing import pack_bits, unpack_bits
 from ..tensor import QuantizedTensor, integers_of, made_of
 from ..tensor_quantizer import PerChannel
 
-__all__ = ["PackedEmbedding", "look_up"]
+__all__ = ["PackedEmbedding", "look_up", "scale_dtype"]
 
 _MODES = ("sum", "mean", "max")
+
+
+def scale_dtype(bits: int) -> Any:
+    """The type of the scale and the bias behind a row.
+
+    Args:
+        bits: the bits of an integer: 8, 4 or 2.
+
+    Example:
+        >>> scale_dtype(8), scale_dtype(4)
+        (torch.float32, torch.float16)
+    """
+    return tl_core.float32 if bits == 8 else tl_core.float16
 
 
 class PackedEmbedding:
@@ -43,14 +56,13 @@ class PackedEmbedding:
     def __init__(self, weight: QuantizedTensor) -> None:
         self.quantizer = _check(weight)
         self.bits, self.columns = bits_of(weight.dtype), weight.shape[1]
-        kind = tl_core.float32 if self.bits == 8 else tl_core.float16
         scales, zeros = self.quantizer.scales.float(), self.quantizer.zero_points.float()
-        tails = tl_core.stack([scales, -zeros * scales], 1).to(kind)
+        tails = tl_core.stack([scales, -zeros * scales], 1).to(scale_dtype(self.bits))
         self.packed = tl_core.cat([pack_bits(integers_of(weight), self.bits), tails.view(tl_core.uint8)], 1)
 
     def weight(self) -> QuantizedTensor:
         """The table, as a tensor of its own."""
-        tail = 8 if self.bits == 8 else 4
+        tail = 2 * scale_dtype(self.bits).itemsize
         return made_of(unpack_bits(self.packed[:, :-tail], self.bits, self.columns), self.quantizer)
 
     def unpack(self) -> QuantizedTensor:
