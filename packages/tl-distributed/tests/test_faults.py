@@ -135,6 +135,24 @@ def check_nothing_is_left(job):
     assert not [name for name in os.listdir("/dev/shm") if name.startswith("tl-")]
 
 
+def outcomes_of_a_kill(folder, size, work, victim, pause, **options):
+    """Kills a rank after a pause: rank, output and wait of each survivor, whose output names the dead rank."""
+    folder.mkdir()
+    with Job(folder, size, work, **options) as here:
+        time.sleep(pause)
+        killed, dead = time.time(), here.ranks[victim]
+        dead.kill()
+        for rank in {*range(size)} - {victim}:
+            output = here.outcome(rank)
+            match = re.search(
+                rf"([\d.]+) [\d.]+ DistBackendError: .*rank {victim} \(pid {dead.pid}\b", output
+            )
+            assert match, (work, size, victim, rank, output)
+            yield rank, output, float(match[1]) - killed
+            here.ranks[rank].wait()  # nobody else ends it
+    check_nothing_is_left(here)
+
+
 def test_kills_during_every_operation(tmp_path, transport, times):
     """540 for each transport in the long run: each survivor names the dead rank in time, and leaves nothing."""
     draw = random.Random(transport)
@@ -142,23 +160,12 @@ def test_kills_during_every_operation(tmp_path, transport, times):
     waits: list[float] = []
     own = set()
     for number, (operation, size, moment) in enumerate(draw_cases(draw, cases, times(540, 6))):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        with Job(folder, size, f"{operation}:{moment}") as here:
-            time.sleep(draw.uniform(0, 0.1))
-            victim = size - 1 if moment == "before" else draw.randrange(size)  # the last one stays away then
-            killed, dead = time.time(), here.ranks[victim]
-            dead.kill()
-            for rank in {*range(size)} - {victim}:
-                output = here.outcome(rank)
-                match = re.search(
-                    rf"([\d.]+) [\d.]+ DistBackendError: .*rank {victim} \(pid {dead.pid}\b", output
-                )
-                assert match, (operation, size, moment, victim, output)
-                assert output.endswith("\n0 descriptors left\n"), (operation, size, moment, victim, output)
-                waits.append(float(match[1]) - killed)
-                here.ranks[rank].wait()  # nobody else ends it
-        check_nothing_is_left(here)
+        pause = draw.uniform(0, 0.1)
+        victim = size - 1 if moment == "before" else draw.randrange(size)  # the last one stays away then
+        killed = outcomes_of_a_kill(tmp_path / str(number), size, f"{operation}:{moment}", victim, pause)
+        for _, output, wait in killed:
+            assert output.endswith("\n0 descriptors left\n"), (operation, size, moment, victim, output)
+            waits.append(wait)
         own.add(len(os.listdir("/proc/self/fd")))
     assert len(own) == 1
     late = [wait for wait in waits if wait > LIMITS[transport]]

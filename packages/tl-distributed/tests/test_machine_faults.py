@@ -14,7 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from rank_program import OPERATIONS
-from test_faults import Job, check_nothing_is_left, draw_cases
+from test_faults import Job, draw_cases, outcomes_of_a_kill
 
 LAYOUTS = ("aabb", "aab")
 
@@ -41,22 +41,11 @@ def test_kills_on_both_machines_are_named(tmp_path, divide, times):
     waits = []
     for number, (layout, operation, moment, victim) in enumerate(drawn):
         divide(layout)
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        with Job(folder, len(layout), f"{operation}:{moment}", timeout=60) as here:
-            time.sleep(draw.uniform(0, 0.1))
-            killed, dead = time.time(), here.ranks[victim]
-            dead.kill()
-            for rank in {*range(len(layout))} - {victim}:
-                output = here.outcome(rank)
-                match = re.search(
-                    rf"([\d.]+) [\d.]+ DistBackendError: .*rank {victim} \(pid {dead.pid}\b", output
-                )
-                assert match, (layout, operation, moment, victim, rank, output)
-                assert output.endswith("\n0 descriptors left\n"), (layout, operation, moment, victim, output)
-                waits.append((float(match[1]) - killed, layout, operation, moment, victim, rank))
-                here.ranks[rank].wait()
-        check_nothing_is_left(here)
+        work, pause = f"{operation}:{moment}", draw.uniform(0, 0.1)
+        killed = outcomes_of_a_kill(tmp_path / str(number), len(layout), work, victim, pause, timeout=60)
+        for rank, output, wait in killed:
+            assert output.endswith("\n0 descriptors left\n"), (layout, operation, moment, victim, output)
+            waits.append((wait, layout, operation, moment, victim, rank))
     late = [wait for wait in waits if wait[0] > 1]
     print(
         f"{len(drawn)} killed, all named, the median after {statistics.median(w[0] for w in waits):.3f} s, the slowest "

@@ -110,18 +110,23 @@ def check_copies(rank, size, dtype, shape):
     dist.barrier()
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_operations_beside_numpy(ranks, machines, layout):
-    machines(layout)
+def check_operations(ranks, layout, dtypes):
+    """All operations of ranks on machines, beside numpy."""
     size = len(layout)
 
     def body(rank):
-        for dtype in DTYPES[LAYOUTS.index(layout) :: len(LAYOUTS)]:
+        for dtype in dtypes:
             for shape in SHAPES:
                 check_reductions(rank, size, dtype, shape)
                 check_copies(rank, size, dtype, shape)
 
     ranks(size, body, timeout=60)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_operations_beside_numpy(ranks, machines, layout):
+    machines(layout)
+    check_operations(ranks, layout, DTYPES[LAYOUTS.index(layout) :: len(LAYOUTS)])
 
 
 @pytest.mark.parametrize("layout", ["aabb", "abbb"])

@@ -16,8 +16,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from rank_program import OPERATIONS
-from test_faults import Job, check_nothing_is_left, draw_cases
-from test_machines import DTYPES, SHAPES, check_copies, check_reductions
+from test_faults import Job, draw_cases, outcomes_of_a_kill
+from test_machines import DTYPES, check_copies, check_operations, check_reductions
 from test_network import hosts, job, outcome  # noqa: F401 - fixtures
 
 import tl_core as tl
@@ -54,15 +54,7 @@ def over_ucx(library, machines, monkeypatch):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_operations_beside_numpy(ranks, over_ucx, layout):
     over_ucx(layout)
-    size = len(layout)
-
-    def body(rank):
-        for dtype in DTYPES[LAYOUTS.index(layout) :: len(LAYOUTS)]:
-            for shape in SHAPES:
-                check_reductions(rank, size, dtype, shape)
-                check_copies(rank, size, dtype, shape)
-
-    ranks(size, body, timeout=60)
+    check_operations(ranks, layout, DTYPES[LAYOUTS.index(layout) :: len(LAYOUTS)])
 
 
 def test_operations_over_tcp_alone(ranks, over_ucx, monkeypatch):
@@ -185,21 +177,10 @@ def test_kills_on_both_machines_are_named(tmp_path, divide, times):
     sample[:2] = [("aabb", "all_reduce", "inside", 0), ("ab", "all_reduce", "inside", 1)]
     for number, (layout, operation, moment, victim) in enumerate(sample):
         divide(layout)
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        with Job(folder, len(layout), f"{operation}:{moment}", timeout=60) as here:
-            time.sleep(draw.uniform(0, 0.1))
-            killed, dead = time.time(), here.ranks[victim]
-            dead.kill()
-            for rank in {*range(len(layout))} - {victim}:
-                output = here.outcome(rank)
-                match = re.search(
-                    rf"([\d.]+) [\d.]+ DistBackendError: .*rank {victim} \(pid {dead.pid}\b", output
-                )
-                assert match, (layout, operation, moment, victim, rank, output)
-                assert float(match[1]) - killed < 2, output
-                here.ranks[rank].wait()
-        check_nothing_is_left(here)
+        work, pause = f"{operation}:{moment}", draw.uniform(0, 0.1)
+        killed = outcomes_of_a_kill(tmp_path / str(number), len(layout), work, victim, pause, timeout=60)
+        for _, output, wait in killed:
+            assert wait < 2, (layout, operation, moment, victim, output)
 
 
 def test_a_stopped_rank_is_named_when_the_time_is_over(tmp_path, divide):
@@ -223,7 +204,7 @@ def test_ctrl_c_ends_a_wait_for_another_machine(tmp_path, divide):
         assert "interrupted on rank 0" in here.outcome(2)
 
 
-def test_a_killed_rank_on_another_host_is_named(library, monkeypatch, job):  # noqa: F811
+def test_a_killed_rank_on_another_host_is_named(library, monkeypatch, job):  # noqa: F811 - a fixture
     """Two network namespaces, which only TCP connects."""
     monkeypatch.setenv("UCX_TLS", "tcp")
     first, second = job("large", 20)
