@@ -95,11 +95,11 @@ def forge_code(data: bytes, rng: random.Random) -> bytes:
 
 def forge_pickle(data: bytes, rng: random.Random) -> bytes:
     """A pickle in which texts, numbers, names or instructions are others, absent, or twice there."""
-    try:
-        positions = [position for _, _, position in pickletools.genops(data)]
-    except ValueError:
-        return data
     for _ in range(rng.choice([1, 1, 1, 2, 4])):
+        try:
+            positions = [position for _, _, position in pickletools.genops(data)]
+        except ValueError:  # a pickle that no longer parses is forged enough
+            break
         at = rng.randrange(len(positions))
         start, stop = positions[at], positions[at + 1] if at + 1 < len(positions) else len(data)
         word = rng.choice(WORDS).encode()
@@ -113,10 +113,6 @@ def forge_pickle(data: bytes, rng: random.Random) -> bytes:
             data[start:stop] * 2,
         ])  # fmt: skip
         data = data[:start] + other + data[stop:]
-        try:
-            positions = [position for _, _, position in pickletools.genops(data)]
-        except ValueError:
-            break
     return data
 
 
@@ -170,7 +166,11 @@ def loader(arguments: tuple[Any, ...]) -> Callable[[bytes], Any]:
         try:
             with tl.no_grad():
                 result = program(*(a.clone() if isinstance(a, tl.Tensor) else a for a in arguments))
-        except (fuzzing.Hang, tl.OutOfMemoryError, MemoryError):
+        except (
+            fuzzing.Hang,
+            tl.OutOfMemoryError,
+            MemoryError,
+        ):  # a forged loop or size, which ended within limits
             return Stopped()
         return result, dict(program.state_dict())
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import tl_core
 import tl_nn
-from tl_core.pytree import tree_map
+from tl_core.pytree import tree_leaves, tree_map
 from tl_core.subclasses import FakeTensor
 from tl_core.subclasses.fake_mode import FakeTensorMode
 from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
@@ -166,7 +167,7 @@ class Recording:
                 out = function(*arguments, **keywords)
                 self.state.copy_assigned()
             self.result = tree_map(self._result, out)
-            self.graph.output([n for n in _leaves(self.result) if isinstance(n, Node)])
+            self.graph.output([n for n in tree_leaves(self.result) if isinstance(n, Node)])
         eliminate_dead(self.graph)
 
     def _fake(self, value: Any, name: str, static: bool = False) -> Any:
@@ -296,14 +297,6 @@ class ScriptCall:
         return self.target(*args, **kwargs)
 
 
-def _leaves(value: Any) -> list[Any]:
-    if isinstance(value, (list, tuple)):
-        return [leaf for item in value for leaf in _leaves(item)]
-    if isinstance(value, dict):
-        return [leaf for item in value.values() for leaf in _leaves(item)]
-    return [value]
-
-
 def record(module: tl_nn.Module, function: Callable[..., Any], inputs: Any, warns: bool = True) -> Recording:
     """Returns the recording of a run.
 
@@ -317,13 +310,11 @@ def record(module: tl_nn.Module, function: Callable[..., Any], inputs: Any, warn
         return _record(module, function, inputs, warns)
     except Exception:
         if isinstance(function, tl_nn.Module) or not any(
-            isinstance(value, Tensor) and value.requires_grad for value in _leaves(inputs)
+            isinstance(value, Tensor) and value.requires_grad for value in tree_leaves(inputs)
         ):
             raise
-        try:
+        with suppress(Exception):  # the first error counts, which is one of the program
             return _record(module, function, inputs, warns, own=True)
-        except Exception:  # the first error counts, which is one of the program
-            pass
         raise
 
 

@@ -13,7 +13,7 @@ from ..tensor import NAMESPACES, QuantizedTensor
 __all__ = ["define", "quantized_input", "schema_of"]
 
 _LIBRARIES: dict[str, Library] = {}
-_FUNCTIONS: dict[str, Callable[..., Any]] = {}
+_FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {}  # by operator, then by overload
 
 # Short names of the classes of packed weights in schemas.
 _CLASSES = {
@@ -59,7 +59,9 @@ def quantized_input(x: Any, name: str) -> Any:
 def _call(func: Any, args: Any, kwargs: Any) -> Any:
     """Runs an operator with quantized tensors as arguments."""
     packet = getattr(func, "overloadpacket", func)
-    return _FUNCTIONS[f"{packet._namespace}::{packet.__name__}"](*args, **kwargs)
+    functions = _FUNCTIONS[f"{packet._namespace}::{packet.__name__}"]
+    function = functions.get(getattr(func, "_overloadname", "default")) or next(iter(functions.values()))
+    return function(*args, **kwargs)
 
 
 def define(space: str, schemas: dict[str, Callable[..., Any]]) -> None:
@@ -67,7 +69,7 @@ def define(space: str, schemas: dict[str, Callable[..., Any]]) -> None:
 
     Args:
         space: the namespace.
-        schemas: the functions by schema. The overloads of an operator have one function.
+        schemas: the functions by schema. A call without the name of an overload is one of the first.
     """
     library = _LIBRARIES.get(space)
     if library is None:
@@ -77,4 +79,5 @@ def define(space: str, schemas: dict[str, Callable[..., Any]]) -> None:
         name = text.partition("(")[0]
         library.define(schema_of(text))
         library.impl(name, function, "CompositeExplicitAutograd")
-        _FUNCTIONS[f"{space}::{name.partition('.')[0]}"] = function
+        operator, _, overload = name.partition(".")
+        _FUNCTIONS.setdefault(f"{space}::{operator}", {})[overload or "default"] = function
