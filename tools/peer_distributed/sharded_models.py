@@ -63,7 +63,7 @@ def _load_cases(file: Path, load: Any) -> dict[str, Any]:
     """The test cases of a file, by the names of their classes. One that does not load has no cases."""
     try:
         module = load(str(file))
-    except Exception as error:
+    except Exception as error:  # whatever the module's own code raises
         print(f"{file.name} does not load: {type(error).__name__}: {error}", file=sys.stderr)
         module = None
     _cases[file.stem] = (
@@ -106,6 +106,7 @@ def run(name: str, folder: Path, rank: int) -> dict[str, Any]:
     except BaseException as error:
         text = f"{type(error).__name__}: {error}"
         outcome = {"outcome": "failed", "why": text, "stack": traceback.format_exc()}
+    # The outcome is that of the test: what fails after it would hide the reason, and the next test begins anew.
     with contextlib.suppress(Exception):
         test.tearDown()
     with contextlib.suppress(Exception):

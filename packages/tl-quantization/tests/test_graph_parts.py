@@ -448,7 +448,7 @@ def test_a_fuse_handler():
     handler = DefaultFuseHandler(norm)
     assert isinstance(handler, FuseHandler) and handler.last is norm
     mapping = {(nn.BatchNorm2d, nn.Conv2d): tq.fuser_method_mappings.fuse_conv_bn}
-    arguments = lambda root: (  # noqa: E731
+    arguments = lambda root: (  # noqa: E731 - one expression
         nodes.get, modules, new, root, [], (norm, conv), FuseCustomConfig(), mapping, False
     )  # fmt: skip
     with pytest.raises(AssertionError, match="placeholder"):

@@ -207,7 +207,7 @@ def test_names_of_patterns():
 
 
 def test_nested_forms():
-    form = lambda p: nested_form(bc.BackendPatternConfig(p))  # noqa: E731
+    form = lambda p: nested_form(bc.BackendPatternConfig(p))  # noqa: E731 - one expression
     assert form("a") == "a"
     assert (form(("a", "b")), form(("a", "b", "c"))) == (("b", "a"), ("c", ("b", "a")))
     assert nested_form(bc.BackendPatternConfig()._set_pattern_complex_format(("x", "y"))) == ("x", "y")

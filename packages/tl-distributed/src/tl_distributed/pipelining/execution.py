@@ -114,7 +114,7 @@ class Execution:
             for part in action.sub_actions or (action,):
                 step = run_one.get(part.computation_type)
                 if step is not None:
-                    step(self._stages[part.stage_index], part.microbatch_index)  # type: ignore[arg-type]
+                    step(self._stages[part.stage_index], part.microbatch_index)  # type: ignore[arg-type]  # passes have one
 
     def _forward(self, stage: _PipelineStageBase, microbatch: int) -> None:
         args, kwargs = self._context.arg_mbs, self._context.kwarg_mbs

@@ -430,7 +430,7 @@ class _Cut:
         owner, _, last = name.rpartition(".")
         try:
             module = self._module.get_submodule(owner)
-        except AttributeError:
+        except AttributeError:  # a constant that the export adds has no module
             return False
         return last in module._buffers and last not in module._non_persistent_buffers_set
 

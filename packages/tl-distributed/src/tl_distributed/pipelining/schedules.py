@@ -47,7 +47,7 @@ __all__ = [
 
 # Names of PyTorch's module, which programs with tables of their own import.
 _Action, _ComputationType = Action, ActionKind
-F, B, I, W = FORWARD, FULL_BACKWARD, BACKWARD_INPUT, BACKWARD_WEIGHT  # noqa: E741
+F, B, I, W = FORWARD, FULL_BACKWARD, BACKWARD_INPUT, BACKWARD_WEIGHT  # noqa: E741 - PyTorch has I
 SEND_F, RECV_F, SEND_B, RECV_B = actions.SEND_F, actions.RECV_F, actions.SEND_B, actions.RECV_B
 UNSHARD, RESHARD, REDUCE_GRAD = actions.UNSHARD, actions.RESHARD, actions.REDUCE_GRAD
 OVERLAP_F_B = actions.OVERLAP_F_B
