@@ -34,6 +34,7 @@ class OptimizedModule(Module):
         (['_orig_mod.weight', '_orig_mod.bias'], 1)
     """
 
+    __wrapped_module_name__ = "_orig_mod"  # checkpoints have the names without it
     _orig_mod: Module
 
     def __init__(self, mod: Module, dynamo_ctx: Any = None) -> None:

@@ -19,6 +19,7 @@ from .flatten import flatten_state_dict, unflatten_state_dict
 from .metadata import MetadataIndex
 from .planner_helpers import create_chunk_list
 from .utils import find_tensor_shard
+from .wrapped_names import WrappedNames
 
 __all__ = [
     "StateDictOptions",
@@ -86,7 +87,7 @@ def get_model_state_dict(
     """
     options = options or StateDictOptions()
     with _contents(model, options):
-        state = model.state_dict()
+        state = WrappedNames(model).shorten_keys(model.state_dict())
     for name in _left_out(model, options):
         state.pop(name, None)
     if submodules:
@@ -186,13 +187,18 @@ def set_model_state_dict(
     if options.full_state_dict:
         state = _as_everywhere(state, options)
         if _wrapper_of(model) is None:
-            state = _in_pieces(state, model.state_dict())
+            state = _in_pieces(state, WrappedNames(model).shorten_keys(model.state_dict()))
     left_out = _left_out(model, options)
+    names = WrappedNames(model)
     with _contents(model, options):
-        if not left_out:
-            return model.load_state_dict(state, strict=options.strict)
-        own = {name: value for name, value in model.state_dict().items() if name in left_out}
-        return model.load_state_dict({**own, **state}, strict=options.strict)
+        if left_out:
+            own = {
+                name: value
+                for name, value in names.shorten_keys(model.state_dict()).items()
+                if name in left_out
+            }
+            state = {**own, **state}
+        return model.load_state_dict(names.restore_keys(state, model), strict=options.strict)
 
 
 def set_optimizer_state_dict(
@@ -318,7 +324,10 @@ def _left_out(model: Any, options: StateDictOptions) -> set[str]:
 
 def _prefixes(model: Any, submodules: Iterable[Any]) -> list[str]:
     modules = set(submodules)
-    return [f"{name}." if name else "" for name, module in model.named_modules() if module in modules]
+    shorten = WrappedNames(model).shorten
+    return [
+        shorten(f"{name}.") if name else "" for name, module in model.named_modules() if module in modules
+    ]
 
 
 def _of_submodules(model: Any, state: dict[str, Any], submodules: set[Any], keep: bool) -> dict[str, Any]:
@@ -411,10 +420,12 @@ def _several(optimizers: Any) -> list[Any]:
 
 def _names(model: Any) -> dict[int, list[str]]:
     """The names of a model's parameters; several for a flat one."""
+    shorten = WrappedNames(model).shorten
     wrapper = _wrapper_of(model)
     if wrapper is not None:
-        return wrapper.__parameter_names__(model)
-    return {id(parameter): [name] for name, parameter in model.named_parameters()}
+        names = wrapper.__parameter_names__(model)
+        return {key: [shorten(name) for name in several] for key, several in names.items()}
+    return {id(parameter): [shorten(name)] for name, parameter in model.named_parameters()}
 
 
 def _name(parameter: Any, names: dict[int, list[str]]) -> str:

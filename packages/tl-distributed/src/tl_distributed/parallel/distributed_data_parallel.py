@@ -72,6 +72,8 @@ class DistributedDataParallel(Module, Joinable):
         >>> dist.destroy_process_group()
     """
 
+    __wrapped_module_name__ = "module"  # checkpoints have the names without it
+
     def __init__(
         self,
         module: Module,
