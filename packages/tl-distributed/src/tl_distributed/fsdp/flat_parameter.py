@@ -10,7 +10,9 @@ import tl_core
 from tl_core import Tensor
 from tl_nn import Module, Parameter
 
+from ..tensor.api import distribute_tensor
 from ..tensor.dtensor import DTensor
+from ..tensor.dtensor_spec import DTensorSpec
 
 __all__ = ["FLAT_PARAMETER", "WRAPPED_MODULE", "FlatEntry", "FlatParameter", "clean_name"]
 
@@ -54,6 +56,7 @@ class FlatEntry:
         start: the location of its first element that this rank has, from the beginning of the rank's piece.
         end: the location after its last element there.
         skipped: the number of its elements that ranks before this one have.
+        spec: the layout of a distributed tensor, of which the flat parameter has this rank's part; None otherwise.
     """
 
     parameter: Parameter
@@ -64,6 +67,39 @@ class FlatEntry:
     start: int = 0
     end: int = 0
     skipped: int = 0
+    spec: DTensorSpec | None = None
+
+    @property
+    def whole_shape(self) -> tl_core.Size:
+        """The size of the parameter, of a distributed tensor that of the whole."""
+        return self.shape if self.spec is None else self.spec.shape
+
+    def wrap(self, value: Tensor) -> Any:
+        """A tensor of its size as the model has it: a distributed one if the parameter is one.
+
+        Args:
+            value: the tensor.
+        """
+        if self.spec is None:
+            return value
+        meta = self.spec.tensor_meta._replace(dtype=value.dtype)
+        spec = DTensorSpec(self.spec.mesh, self.spec.placements, meta)
+        return DTensor(value, spec, requires_grad=False)
+
+    def unwrap(self, value: Any) -> Tensor:
+        """This rank's part of a tensor of the parameter's whole size, in whatever layout it is.
+
+        Args:
+            value: the tensor, whole or distributed.
+        """
+        is_distributed = isinstance(value, DTensor)
+        if self.spec is None:
+            return value.full_tensor().detach() if is_distributed else value
+        if is_distributed and value.device_mesh == self.spec.mesh:
+            part: Tensor = value.detach().redistribute(placements=self.spec.placements)._local_tensor
+            return part
+        full = value.detach().full_tensor() if is_distributed else value.detach()
+        return distribute_tensor(full, self.spec.mesh, self.spec.placements, src_data_rank=None)._local_tensor
 
     @property
     def numel(self) -> int:
@@ -131,7 +167,10 @@ def entries_of(
     for parameter, modules in owners:
         position = -(-position // alignment) * alignment
         names = [prefixes[id(module)] + name for module, name in modules]
-        entries.append(FlatEntry(parameter, modules, names, position, parameter.shape))
+        spec = parameter._spec if isinstance(parameter, DTensor) else None
+        if isinstance(parameter, DTensor):  # the optimizer and the collectives have the elements of this rank
+            parameter = Parameter(parameter._local_tensor, requires_grad=parameter.requires_grad)
+        entries.append(FlatEntry(parameter, modules, names, position, parameter.shape, spec=spec))
         position += parameter.numel()
     return entries, position
 
@@ -145,7 +184,6 @@ def check_entries(entries: Iterable[FlatEntry], mixes_frozen: bool) -> Any:
 
     Raises:
         ValueError: they can't be in one flat parameter.
-        NotImplementedError: one is a distributed tensor.
     """
     dtype, frozen = None, None
     for entry in entries:
@@ -153,10 +191,6 @@ def check_entries(entries: Iterable[FlatEntry], mixes_frozen: bool) -> Any:
         if parameter.dim() == 0:
             raise ValueError(
                 f"FSDP doesn't support scalar parameters. Change {name} to a 1D tensor with numel equal to 1."
-            )
-        if isinstance(parameter, DTensor):
-            raise NotImplementedError(
-                f"FullyShardedDataParallel: {name} is a DTensor; use fully_shard, which cuts pieces of tensors"
             )
         if isinstance(parameter, FlatParameter):
             raise ValueError(f"Cannot flatten a `FlatParameter`: {name} is one; wrap its module once")

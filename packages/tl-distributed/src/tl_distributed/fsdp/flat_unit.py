@@ -85,6 +85,8 @@ class FlatUnit:
         if self.keeps_originals:
             for entry in self.entries:
                 entry.parameter.data = self.part(entry)
+                for module, name in entry.owners:
+                    module._parameters[name] = entry.parameter
             return
         for entry in self.entries:
             for module, name in entry.owners:
@@ -219,7 +221,7 @@ class FlatUnit:
         self._memory = memory
         self._leaves = []
         for entry in self.entries:
-            leaf: Any = entry.view(memory).detach()
+            leaf: Any = entry.wrap(entry.view(memory).detach())
             if self.keeps_originals:
                 leaf = Parameter(leaf, requires_grad=False)
             self._leaves.append(leaf)
@@ -327,11 +329,15 @@ class FlatUnit:
         position = 0
         for entry, leaf in zip(self.entries, self._leaves, strict=True):
             if entry.offset > position:
-                yield leaf.new_zeros(entry.offset - position)
-            yield leaf.new_zeros(entry.numel) if leaf.grad is None else leaf.grad.detach().reshape(-1)
+                yield self._zeros(entry.offset - position)
+            has_none = leaf.grad is None
+            yield self._zeros(entry.numel) if has_none else entry.unwrap(leaf.grad.detach()).reshape(-1)
             position = entry.offset + entry.numel
         if (rest := self.padded_numel * self.count - position) > 0:
-            yield self._leaves[0].new_zeros(rest)
+            yield self._zeros(rest)
+
+    def _zeros(self, count: int) -> Tensor:
+        return self.flat.new_zeros(count, dtype=self.param_dtype, requires_grad=False)
 
     def padded_gradient(self, grad: Tensor) -> Tensor:
         """The gradient of the whole parameter in the type of the reduction, with a row for each rank.

@@ -65,7 +65,6 @@ class FullyShardedDataParallel(OptimizerStateMethods, Module):
 
     Raises:
         ValueError: options contradict each other, or the parameters can't be in one flat parameter.
-        NotImplementedError: a parameter is a distributed tensor.
 
     Example:
         >>> import tl_core, tl_nn, tl_distributed as dist

@@ -170,7 +170,8 @@ def _state_of_unit(unit: _Unit, by_name: dict[str, Any], is_cut: bool) -> dict[s
             kind = kinds[name].get(key)
             if isinstance(kind, _Piece):
                 value = entry.view(full)
-                result[name][key] = cut_tensor(value, unit.layout) if is_cut else value.clone()
+                value = entry.wrap(value if is_cut else value.clone())
+                result[name][key] = cut_tensor(value, unit.layout) if is_cut else value
             elif kind is not None:
                 result[name][key] = copy.deepcopy(kind[0])
     return result
@@ -297,39 +298,45 @@ def _pieces(names: Names, state: dict[str, Any]) -> Iterator[tuple[int, Any]]:
         if not unit.is_flat:
             for name, entry in unit.entries.items():
                 has_elements = entry.end > entry.start
-                value = state.get(name) if has_elements else _whole_values(state.get(name), unit)
-                yield id(entry.parameter), _own_pieces(name, entry, value, unit) if has_elements else None
+                value = _local_values(name, entry, state.get(name))
+                yield id(entry.parameter), _own_pieces(entry, value, unit) if has_elements else None
             continue
-        saved = {name: _whole_values(state.get(name), unit) for name in unit.entries}
+        saved = {name: _local_values(name, entry, state.get(name)) for name, entry in unit.entries.items()}
         yield id(flat.flat), _flat_state(unit, saved)
 
 
-def _whole_values(value: Any, unit: _Unit) -> Any:
-    """A parameter's state with whole tensors in place of distributed ones."""
+def _local_values(name: str, entry: FlatEntry, value: Any) -> Any:
+    """A parameter's state with this rank's part of it in place of whole and distributed tensors.
+
+    Raises:
+        RuntimeError: a tensor has another size than the parameter.
+    """
     if value is None:
         return None
-    return {key: v.full_tensor().detach() if isinstance(v, DTensor) else v for key, v in value.items()}
+    result = {}
+    for key, each in value.items():
+        if isinstance(each, Tensor) and each.dim() > 0:
+            if each.shape != entry.whole_shape:
+                raise RuntimeError(
+                    f"the state {key!r} of {name} has the size {tuple(each.shape)}, the parameter "
+                    f"{tuple(entry.whole_shape)}"
+                )
+            each = entry.unwrap(each)
+        result[key] = each.full_tensor().detach() if isinstance(each, DTensor) else each
+    return result
 
 
-def _own_pieces(name: str, entry: FlatEntry, value: Any, unit: _Unit) -> Any:
+def _own_pieces(entry: FlatEntry, value: Any, unit: _Unit) -> Any:
     if value is None:
         return None
     pieces = {}
-    for key, each in _whole_values(value, unit).items():
+    for key, each in value.items():
         if isinstance(each, Tensor) and each.dim() > 0:
-            part = entry.local_part(_check_size(name, key, each, entry)).clone()
+            part = entry.local_part(each).clone()
             pieces[key] = part.view(entry.shape) if unit.layout.shard_size == 1 else part
         else:
             pieces[key] = copy.deepcopy(each)
     return pieces
-
-
-def _check_size(name: str, key: str, value: Tensor, entry: FlatEntry) -> Tensor:
-    if value.shape != entry.shape:
-        raise RuntimeError(
-            f"the state {key!r} of {name} has the size {tuple(value.shape)}, the parameter {tuple(entry.shape)}"
-        )
-    return value
 
 
 def _flat_state(unit: _Unit, saved: dict[str, Any]) -> Any:
@@ -350,8 +357,7 @@ def _flat_state(unit: _Unit, saved: dict[str, Any]) -> Any:
         piece = tl_core.zeros(flat.padded_numel, dtype=first.dtype)
         for name, value in values.items():
             entry = unit.entries[name]
-            part = entry.local_part(_check_size(name, key, value, entry))
-            piece[entry.start : entry.end] = part
+            piece[entry.start : entry.end] = entry.local_part(value)
         result[key] = piece
     return result
 

@@ -14,13 +14,11 @@ from tl_core import Tensor
 from tl_core.tensors.version_counters import unsafe_preserve_version_counter
 from tl_nn import Module, Parameter
 
-from ..groups.device_mesh import DeviceMesh
 from ..tensor.dtensor import DTensor
-from ..tensor.dtensor_spec import DTensorSpec, TensorMeta
-from ..tensor.layout import whole_stride
-from ..tensor.placement_types import Placement, Replicate, Shard, _StridedShard
+from ..tensor.dtensor_spec import DTensorSpec
+from ..tensor.placement_types import Shard
 from .api import MixedPrecisionPolicy
-from .mesh_layout import MeshLayout
+from .mesh_layout import MeshLayout, contiguous_meta
 
 __all__ = ["ShardedParameter"]
 
@@ -58,27 +56,14 @@ class ShardedParameter:
         self.chunk = -(-self.size[dim] // layout.shard_size)
         self.padded_size = (*self.size[:dim], self.chunk, *self.size[dim + 1 :])
         self.padded_numel = local.numel() // max(self.size[dim], 1) * self.chunk if local.numel() else 0
-        self.spec = self._sharded_spec(parameter)
+        meta = contiguous_meta(parameter.shape, self.dtype)
+        self.spec = layout.spec_of_piece(meta, self.placement, self.tensor_spec)
         piece = self.placement.piece(local, layout.shard_size, layout.shard_rank).clone()
         self.sharded: Any = _parameter_like(parameter, DTensor(piece, self.spec, requires_grad=False))
         parameter._fsdp_piece = self.sharded._fsdp_piece = True  # type: ignore[attr-defined]  # a flag
         self.whole: Any = None
         self._memory: Tensor | None = None  # of the whole parameter
         self.register(self.sharded)
-
-    def _sharded_spec(self, parameter: Parameter) -> DTensorSpec:
-        meta = TensorMeta(parameter.shape, whole_stride(parameter.shape), self.dtype)
-        copies: list[Placement] = [Replicate()] * self.layout.shard_dim
-        if self.tensor_spec is None:
-            return DTensorSpec(self.layout.mesh, (*copies, self.placement), meta)
-        mesh = _joint_mesh(self.layout.mesh, self.tensor_spec.mesh)
-        cuts = 1
-        for mesh_dim, placement in enumerate(self.tensor_spec.placements):
-            if placement.is_shard(self.placement.dim):
-                cuts *= self.tensor_spec.mesh.size(mesh_dim)
-        dim = self.placement.dim
-        own = self.placement if cuts == 1 else _StridedShard(dim, split_factor=cuts)
-        return DTensorSpec(mesh, (*copies, own, *self.tensor_spec.placements), meta)
 
     def register(self, parameter: Parameter) -> None:
         """Makes a parameter the one that the modules have.
@@ -269,21 +254,6 @@ def _check_placement(placement: Shard, local: Tensor, parameter: Parameter, layo
     if isinstance(parameter, DTensor) and local.dtype != parameter.dtype:
         raise ValueError(f"fully_shard: a DTensor of {parameter.dtype} holds elements of {local.dtype}")
     return Shard(dim)
-
-
-def _joint_mesh(data: DeviceMesh, tensor: DeviceMesh) -> DeviceMesh:
-    """The mesh with the dimensions of data and of tensor parallelism.
-
-    Raises:
-        ValueError: both aren't slices of one mesh.
-    """
-    root = data._get_root_mesh()
-    if root != tensor._get_root_mesh() or data.mesh_dim_names is None or tensor.mesh_dim_names is None:
-        raise ValueError(
-            "FSDP requires the DP and TP mesh to have the same parent mesh but got: \n"
-            f"DP's global mesh: {root}\nTP's global mesh: {tensor._get_root_mesh()}"
-        )
-    return root[(*data.mesh_dim_names, *tensor.mesh_dim_names)]
 
 
 def _parameter_like(parameter: Any, value: Tensor) -> Parameter:

@@ -10,6 +10,7 @@ from tl_core import Tensor
 from tl_nn import Module, Parameter
 
 from ..collectives import tensor_collectives as collectives
+from ..tensor.dtensor import DTensor
 from .flat_parameter import FLAT_PARAMETER, FlatEntry
 from .mesh_layout import MeshLayout
 
@@ -62,17 +63,17 @@ class WholeView:
         if not source.keeps_originals:
             source.root._parameters.pop(FLAT_PARAMETER, None)
         for entry in source.entries:
-            shown = self._show(entry)
+            visible = self._show(entry)
             for module, name in entry.owners:
                 module.__dict__.pop(name, None)
-                module._parameters[name] = shown
+                module._parameters[name] = visible
         if has_gradients and not source.is_replica:
             self._show_gradients(gradient)
 
     def _show(self, entry: FlatEntry) -> Parameter:
         value = entry.view(self._full)
-        if not self._source.keeps_originals:
-            return Parameter(value, requires_grad=self._source.needs_gradient(entry))
+        if not self._source.keeps_originals or entry.spec is not None:
+            return Parameter(entry.wrap(value), requires_grad=self._source.needs_gradient(entry))
         if not self._source.is_replica:
             entry.parameter.grad = None
         entry.parameter.data = value
@@ -89,7 +90,10 @@ class WholeView:
         self._full_gradient = source.gather(own)
         for entry in source.entries:
             if entry.parameter.requires_grad:
-                entry.parameter.grad = entry.view(self._full_gradient)
+                module, name = entry.owners[0]
+                visible = module._parameters[name]
+                assert visible is not None
+                visible.grad = entry.wrap(entry.view(self._full_gradient))
 
     def close(self, writes_back: bool) -> None:
         """Takes the whole parameters away from the modules.
@@ -113,17 +117,18 @@ class WholeView:
     def _take_replaced(self, entry: FlatEntry) -> None:
         module, name = entry.owners[0]
         own, value = module._parameters[name], entry.view(self._full)
-        if own is None or own.data_ptr() != value.data_ptr():
-            if own is None or own.shape != value.shape:
-                refuse_shape(entry.names[0], None if own is None else own.shape, value.shape)
-            value.copy_(own)  # type: ignore[arg-type]  # it is there
+        local: Any = own._local_tensor if isinstance(own, DTensor) else own
+        if local is None or local.data_ptr() != value.data_ptr():
+            if own is None or own.shape != entry.whole_shape:
+                refuse_shape(entry.names[0], None if own is None else own.shape, entry.whole_shape)
+            value.copy_(entry.unwrap(own))
 
     def _restore_originals(self, entries: Sequence[FlatEntry], writes_back: bool) -> None:
         for entry, grad in zip(entries, self._hidden, strict=True):
             parameter = entry.parameter
             for module, name in entry.owners:
                 module._parameters[name] = parameter
-            if self._source.is_replica:
+            if self._source.is_replica and entry.spec is None:
                 continue
             parameter.grad = None
             parameter.data = self._source.part(entry)

@@ -12,7 +12,6 @@ from tl_nn import Module
 
 from ..tensor.dtensor import DTensor
 from ..tensor.dtensor_spec import DTensorSpec, TensorMeta
-from ..tensor.layout import whole_stride
 from ..tensor.placement_types import Placement, Replicate, Shard
 from .api import (
     FullOptimStateDictConfig,
@@ -28,7 +27,7 @@ from .api import (
 )
 from .flat_parameter import FLAT_PARAMETER, WRAPPED_MODULE
 from .full_parameters import wrappers_of
-from .mesh_layout import MeshLayout
+from .mesh_layout import MeshLayout, contiguous_meta
 from .unit_state import UnitState, unit_state_of
 
 __all__ = ["change_settings", "cut_tensor", "register_state_dict_hooks", "settings_of"]
@@ -118,19 +117,20 @@ def _common_settings(module: Module, message: str) -> StateDictSettings | None:
 
 
 def cut_tensor(value: Tensor, layout: MeshLayout) -> Any:
-    """A distributed tensor of which this rank has its piece of a whole one.
+    """A distributed tensor of which this rank has its piece of a whole one, or of its part of a distributed one.
 
     Args:
-        value: the whole tensor.
+        value: the tensor.
         layout: the ranks.
     """
     placement: Placement = Shard(0) if value.dim() else Replicate()
-    copies: list[Placement] = [Replicate()] * layout.shard_dim
-    meta = TensorMeta(value.shape, whole_stride(value.shape), value.dtype)
-    own = value.detach()
+    is_distributed = isinstance(value, DTensor)
+    own: Tensor = value._local_tensor if is_distributed else value.detach()
     if isinstance(placement, Shard):
         own = placement.piece(own, layout.shard_size, layout.shard_rank)
-    return DTensor(own.clone(), DTensorSpec(layout.mesh, (*copies, placement), meta), requires_grad=False)
+    meta = contiguous_meta(value.shape, value.dtype)
+    spec = layout.spec_of_piece(meta, placement, value._spec if is_distributed else None)
+    return DTensor(own.clone(), spec, requires_grad=False)
 
 
 # ---- hooks
@@ -253,8 +253,8 @@ def _before_loading(wrapper: Module, state_dict: Any, prefix: str, *_: Any) -> N
     for entry in state.unit.entries:
         for name in entry.names:
             value = state_dict.get(prefix + _PREFIX + name)
-            if isinstance(value, DTensor):
-                state_dict[prefix + _PREFIX + name] = value.full_tensor().detach()
+            if isinstance(value, DTensor) or (entry.spec is not None and isinstance(value, Tensor)):
+                state_dict[prefix + _PREFIX + name] = entry.wrap(entry.unwrap(value))
     if not state.is_shown:
         state.group.reshard()
         state.unit.show_full()

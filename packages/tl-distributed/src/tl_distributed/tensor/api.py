@@ -14,7 +14,7 @@ from ..collectives import tensor_collectives as collectives
 from ..groups.device_mesh import DeviceMesh, _mesh_resources
 from .dtensor import DTensor
 from .dtensor_spec import DTensorSpec, TensorMeta, meta_of, normalize_placements
-from .layout import compute_local_shape, whole_stride
+from .layout import compute_local_shape, cut_order, own_cut, whole_stride
 from .placement_types import Partial, Placement, Replicate, Shard
 
 __all__ = ["distribute_module", "distribute_tensor", "empty", "full", "ones", "rand", "randn", "zeros"]
@@ -57,13 +57,16 @@ def distribute_tensor(
     if isinstance(tensor, DTensor):
         _check_layout(tensor, device_mesh, placed)
         return tensor
-    local, parts = tensor.detach(), placed
-    if device_mesh.get_coordinate() is None:  # this rank holds no part
-        local, parts = local.new_empty(0), placed[:0]
-    for mesh_dim, placement in enumerate(parts):
+    for placement in placed:
         if isinstance(placement, Partial):
             raise RuntimeError(f"distribute_tensor: expected Shard or Replicate, got {placement!r}")
-        local = _distribute(local, device_mesh, mesh_dim, placement, src_data_rank)
+    local = tensor.detach()
+    if device_mesh.get_coordinate() is None:  # this rank holds no part
+        local = local.new_empty(0)
+    else:
+        copies = [mesh_dim for mesh_dim, placement in enumerate(placed) if not isinstance(placement, Shard)]
+        for mesh_dim in (*copies, *cut_order(device_mesh, placed)):
+            local = _distribute(local, device_mesh, mesh_dim, placed, src_data_rank)
     return DTensor(
         local, DTensorSpec(device_mesh, placed, meta_of(tensor)), requires_grad=tensor.requires_grad
     )
@@ -83,14 +86,19 @@ def _check_layout(tensor: DTensor, mesh: DeviceMesh, placements: tuple[Placement
 
 
 def _distribute(
-    local: Tensor, mesh: DeviceMesh, mesh_dim: int, placement: Placement, src_data_rank: int | None
+    local: Tensor,
+    mesh: DeviceMesh,
+    mesh_dim: int,
+    placements: tuple[Placement, ...],
+    src_data_rank: int | None,
 ) -> Tensor:
     if src_data_rank is not None and mesh.size(mesh_dim) > 1 and not local.is_meta:
         local = local.contiguous().clone()
         collectives.broadcast(local, group=mesh.get_group(mesh_dim), group_src=src_data_rank)
-    if not isinstance(placement, Shard):
+    if not isinstance(placements[mesh_dim], Shard):
         return local
-    return placement.piece(local, mesh.size(mesh_dim), mesh.get_local_rank(mesh_dim)).contiguous()
+    cut = own_cut(mesh, placements, mesh_dim)
+    return cut.piece(local, mesh.size(mesh_dim), mesh.get_local_rank(mesh_dim)).contiguous()
 
 
 def distribute_module(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -14,8 +15,8 @@ from ..collectives import tensor_collectives as collectives
 from ..groups.device_mesh import DeviceMesh, _mesh_resources
 from . import dispatch
 from .dtensor_spec import DTensorSpec, TensorMeta, normalize_placements
-from .layout import compute_global_tensor_info, compute_local_shape_and_global_offset, whole_stride
-from .placement_types import Partial, Placement, Replicate, _StridedShard
+from .layout import compute_global_tensor_info, local_runs, whole_stride
+from .placement_types import Partial, Placement, Replicate
 from .redistribute import redistribute_local_tensor
 
 __all__ = ["DTensor"]
@@ -210,29 +211,35 @@ class DTensor(Tensor):
     # ---- checkpoints. Who asks is tl-checkpoint, on which this package doesn't depend.
 
     def __create_chunk_list__(self) -> list[Any]:
-        """The part of this process: a list of one chunk with its offsets and sizes.
+        """The parts of this process: a list of chunks with their offsets and sizes.
 
-        The list is empty where the process isn't in the mesh.
+        The list is empty where the process has no element, or isn't in the mesh. A piece is one chunk, unless a
+        dimension was cut into runs that are not neighbours.
 
         Raises:
             RuntimeError: it holds terms of a sum, which are no part of the whole.
-            NotImplementedError: a dimension was cut from right to left.
         """
+        from tl_checkpoint.distributed.metadata import ChunkStorageMetadata
+
+        return [
+            ChunkStorageMetadata(
+                offsets=tl_core.Size([offset for _, offset in runs]),
+                sizes=tl_core.Size([size for size, _ in runs]),
+            )
+            for runs in self._own_boxes()
+        ]
+
+    def _own_boxes(self) -> list[tuple[tuple[int, int], ...]]:
+        """The boxes of the whole that this process holds: a run of each dimension, by its size and its beginning."""
         if any(isinstance(placement, Partial) for placement in self.placements):
             raise RuntimeError(
                 "Any checkpointing related operations are not supported for DTensor with partial placements! "
                 f"Got {self.placements}; `redistribute` it first."
             )
-        if any(isinstance(placement, _StridedShard) for placement in self.placements):
-            raise NotImplementedError(
-                f"checkpoints of {self.placements} are not there yet; `redistribute` it first"
-            )
         if self.device_mesh.get_coordinate() is None:
             return []
-        from tl_checkpoint.distributed.metadata import ChunkStorageMetadata
-
-        sizes, offsets = compute_local_shape_and_global_offset(self.shape, self.device_mesh, self.placements)
-        return [ChunkStorageMetadata(offsets=tl_core.Size(offsets), sizes=tl_core.Size(sizes))]
+        boxes = list(itertools.product(*local_runs(self.shape, self.device_mesh, self.placements)))
+        return [box for box in boxes if self.numel() == 0 or all(size for size, _ in box)]
 
     def __create_write_items__(self, fqn: str, object: Any) -> list[Any]:
         """The part that this process writes to a checkpoint.
@@ -248,7 +255,7 @@ class DTensor(Tensor):
         return create_chunk_items(fqn, self.shape, properties, self.__create_chunk_list__())
 
     def __get_tensor_shard__(self, index: Any) -> Tensor:
-        """The chunk that an index of a checkpoint names, which is all that this process holds.
+        """The chunk that an index of a checkpoint names.
 
         Args:
             index: the name of the tensor and the offset of the chunk.
@@ -256,10 +263,19 @@ class DTensor(Tensor):
         Raises:
             ValueError: this process holds no chunk with that offset.
         """
-        here = [chunk.offsets for chunk in self.__create_chunk_list__()]
-        if not here or index.offset not in (None, *here):
+        boxes = self._own_boxes()
+        here = [tuple(offset for _, offset in box) for box in boxes]
+        if not here or (index.offset is not None and tuple(index.offset) not in here):
             raise ValueError(f"{index.fqn!r} has no chunk at {index.offset} here")
-        return self._local_tensor
+        if len(boxes) == 1:
+            return self._local_tensor
+        box = boxes[here.index(tuple(index.offset)) if index.offset is not None else index.index or 0]
+        result = self._local_tensor
+        runs = local_runs(self.shape, self.device_mesh, self.placements)
+        for dim, (own, run) in enumerate(zip(runs, box, strict=True)):
+            start = sum(size for size, _ in own[: own.index(run)])
+            result = result.narrow(dim, start, run[0])
+        return result
 
 
 plan_calls(DTensor, "_local_tensor", "_spec")

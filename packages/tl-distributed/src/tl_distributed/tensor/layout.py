@@ -15,6 +15,8 @@ __all__ = [
     "compute_local_shape",
     "compute_local_shape_and_global_offset",
     "cut_order",
+    "local_runs",
+    "own_cut",
 ]
 
 
@@ -78,16 +80,60 @@ def compute_local_shape_and_global_offset(
         ((4, 3), (0, 0))
         >>> dist.destroy_process_group()
     """
-    shape, offset = list(global_shape), [0] * len(global_shape)
+    runs = local_runs(global_shape, mesh, placements)
+    return tuple(sum(size for size, _ in own) for own in runs), tuple(own[0][1] for own in runs)
+
+
+def local_runs(
+    global_shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placement]
+) -> list[list[tuple[int, int]]]:
+    """The runs of each dimension that this rank holds, each by its size and its beginning in the whole.
+
+    Args:
+        global_shape: the size of the whole.
+        mesh: the mesh.
+        placements: one for each of its dimensions.
+
+    Raises:
+        RuntimeError: this rank isn't in the mesh.
+    """
+    result = [[(length, 0)] for length in global_shape]
     for mesh_dim in cut_order(mesh, placements):
-        placement = placements[mesh_dim]
-        if isinstance(placement, Shard):
-            size, start = placement.local_shard_size_and_offset(
-                shape[placement.dim], mesh.size(mesh_dim), mesh.get_local_rank(mesh_dim)
-            )
-            shape[placement.dim] = size
-            offset[placement.dim] += start
-    return tuple(shape), tuple(offset)
+        cut = own_cut(mesh, placements, mesh_dim)
+        before = result[cut.dim]
+        length = sum(size for size, _ in before)
+        pieces = cut.runs(length, mesh.size(mesh_dim), mesh.get_local_rank(mesh_dim))
+        result[cut.dim] = _parts(before, pieces)
+    return result
+
+
+def _parts(runs: Sequence[tuple[int, int]], pieces: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The parts of runs that pieces of their sequence consist of; an empty one if the pieces are empty."""
+    result = []
+    for size, start in pieces:
+        position = 0
+        for length, offset in runs:
+            begin, end = max(start - position, 0), min(start + size - position, length)
+            if end > begin:
+                result.append((end - begin, offset + begin))
+            position += length
+    last_size, last_offset = runs[-1]
+    return result or [(0, runs[0][1] + pieces[0][1] if len(runs) == 1 else last_offset + last_size)]
+
+
+def own_cut(mesh: DeviceMesh, placements: Sequence[Placement], mesh_dim: int) -> Shard:
+    """The cut of a mesh dimension in what the cuts before it leave.
+
+    A `_StridedShard` after which another mesh dimension has cut the same pieces is a plain cut of the rank's own piece.
+
+    Args:
+        mesh: the mesh.
+        placements: one for each of its dimensions, that of `mesh_dim` a `Shard`.
+        mesh_dim: the dimension of the mesh.
+    """
+    placement = placements[mesh_dim]
+    assert isinstance(placement, Shard)
+    return placement if _last_before(mesh, placements, mesh_dim) is None else Shard(placement.dim)
 
 
 def compute_local_shape(

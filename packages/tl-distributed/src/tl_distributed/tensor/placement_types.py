@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import tl_core
@@ -68,16 +69,60 @@ class Shard(Placement):
         size, offset = Shard.local_shard_size_and_offset(size_on_dim, num_chunks, rank)
         return size, offset if return_offset else -1
 
+    def runs(self, length: int, num_chunks: int, rank: int) -> list[tuple[int, int]]:
+        """The runs of a dimension that a rank's piece consists of, each by its size and its beginning.
+
+        Args:
+            length: the size of the dimension.
+            num_chunks: the number of pieces.
+            rank: the piece.
+        """
+        return [Shard.local_shard_size_and_offset(length, num_chunks, rank)]
+
+    def piece_size(self, length: int, num_chunks: int, rank: int) -> int:
+        """The size of a rank's piece of a dimension.
+
+        Args:
+            length: the size of the dimension.
+            num_chunks: the number of pieces.
+            rank: the piece.
+        """
+        return sum(size for size, _ in self.runs(length, num_chunks, rank))
+
     def piece(self, tensor: Tensor, num_chunks: int, rank: int) -> Tensor:
-        """A rank's piece of a tensor, as a view.
+        """A rank's piece of a tensor, as a view if it is one run.
 
         Args:
             tensor: what is cut.
             num_chunks: into how many pieces.
             rank: which piece.
         """
-        size, offset = self.local_shard_size_and_offset(tensor.shape[self.dim], num_chunks, rank)
-        return tensor.narrow(self.dim, offset, size)
+        runs = self.runs(tensor.shape[self.dim], num_chunks, rank)
+        parts = [tensor.narrow(self.dim, offset, size) for size, offset in runs]
+        return parts[0] if len(parts) == 1 else tl_core.cat(parts, self.dim)
+
+    def write_piece(self, whole: Tensor, piece: Tensor, num_chunks: int, rank: int) -> None:
+        """Writes a rank's piece to its place in a whole tensor.
+
+        Args:
+            whole: the tensor.
+            piece: the piece.
+            num_chunks: the number of pieces.
+            rank: the rank.
+        """
+        position = 0
+        for size, offset in self.runs(whole.shape[self.dim], num_chunks, rank):
+            whole.narrow(self.dim, offset, size).copy_(piece.narrow(self.dim, position, size))
+            position += size
+
+    def join(self, pieces: Sequence[Tensor], length: int) -> Tensor:
+        """The tensor of which all ranks' pieces are given.
+
+        Args:
+            pieces: the pieces, in the order of the ranks.
+            length: the size of the dimension that was cut.
+        """
+        return tl_core.cat(list(pieces), self.dim)
 
     def __repr__(self) -> str:
         return f"Shard(dim={self.dim})"
@@ -88,7 +133,9 @@ class Shard(Placement):
 
 @dataclass(frozen=True, kw_only=True)
 class _StridedShard(Shard):
-    """A piece of one dimension that another mesh dimension, to the right, has cut before.
+    """A piece of each of several pieces of a dimension.
+
+    If another mesh dimension, to the right, has cut the dimension into these pieces, a rank has a piece of its own.
 
     Args:
         dim: the dimension of the tensor.
@@ -97,8 +144,39 @@ class _StridedShard(Shard):
 
     split_factor: int
 
+    def runs(self, length: int, num_chunks: int, rank: int) -> list[tuple[int, int]]:
+        """The runs of a dimension that a rank's piece consists of, each by its size and its beginning.
+
+        Args:
+            length: the size of the dimension.
+            num_chunks: the number of pieces.
+            rank: the piece.
+        """
+        result = []
+        for part in range(self.split_factor):
+            length_of_part, start = Shard.local_shard_size_and_offset(length, self.split_factor, part)
+            size, offset = Shard.local_shard_size_and_offset(length_of_part, num_chunks, rank)
+            result.append((size, start + offset))
+        return result
+
+    def join(self, pieces: Sequence[Tensor], length: int) -> Tensor:
+        """The tensor of which all ranks' pieces are given.
+
+        Args:
+            pieces: the pieces, in the order of the ranks.
+            length: the size of the dimension that was cut.
+        """
+        first = pieces[0]
+        result = first.new_empty((*first.shape[: self.dim], length, *first.shape[self.dim + 1 :]))
+        for rank, piece in enumerate(pieces):
+            self.write_piece(result, piece, len(pieces), rank)
+        return result
+
     def __repr__(self) -> str:
         return f"_StridedShard(dim={self.dim}, sf={self.split_factor})"
+
+    def __str__(self) -> str:
+        return f"_S({self.dim}, {self.split_factor})"
 
 
 @dataclass(frozen=True)

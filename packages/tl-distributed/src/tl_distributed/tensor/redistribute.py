@@ -21,7 +21,7 @@ from ..base.reduction import operation_named
 from ..collectives import tensor_collectives as collectives
 from ..groups.device_mesh import DeviceMesh
 from .dtensor_spec import DTensorSpec
-from .layout import compute_local_shape, cut_order
+from .layout import compute_local_shape, cut_order, own_cut
 from .placement_types import Partial, Placement, Replicate, Shard
 
 __all__ = ["chain_of", "redistribute_local_tensor"]
@@ -164,6 +164,8 @@ def _elements(mesh: DeviceMesh, shape: tl_core.Size, placed: Placements) -> floa
 def _apply(local: Tensor, current: DTensorSpec, step: Step) -> Tensor:
     mesh, mesh_dim, new = current.mesh, step.mesh_dim, step.new
     old, count = step.placements[mesh_dim], mesh.size(mesh_dim)
+    if isinstance(new, Shard):
+        new = own_cut(mesh, (*step.placements[:mesh_dim], new, *step.placements[mesh_dim + 1 :]), mesh_dim)
     if isinstance(old, Replicate):
         return _from_replicas(local, mesh, mesh_dim, new)
     without = (*step.placements[:mesh_dim], Replicate(), *step.placements[mesh_dim + 1 :])
@@ -175,14 +177,14 @@ def _apply(local: Tensor, current: DTensorSpec, step: Step) -> Tensor:
             collectives.all_reduce(total, operation_named(old.reduce_op), mesh.get_group(mesh_dim))
         return total
     sizes = compute_local_shape(current.shape, mesh, without)
-    assert isinstance(old, Shard)
+    cut = own_cut(mesh, step.placements, mesh_dim)
     if isinstance(new, Shard):
-        return _all_to_all(local, sizes, mesh, mesh_dim, old, new)
+        return _all_to_all(local, sizes, mesh, mesh_dim, cut, new)
     if isinstance(new, Partial):
         term = local.new_zeros(sizes)
-        old.piece(term, count, mesh.get_local_rank(mesh_dim)).copy_(local)
+        cut.write_piece(term, local, count, mesh.get_local_rank(mesh_dim))
         return term
-    return _all_gather(local, mesh, mesh_dim, old, sizes[old.dim])
+    return _all_gather(local, mesh, mesh_dim, cut, sizes[cut.dim])
 
 
 def _from_replicas(local: Tensor, mesh: DeviceMesh, mesh_dim: int, placement: Placement) -> Tensor:
@@ -197,14 +199,14 @@ def _all_gather(local: Tensor, mesh: DeviceMesh, mesh_dim: int, old: Shard, leng
     count, dim = mesh.size(mesh_dim), old.dim
     if count == 1:
         return local
-    sizes = [old.local_shard_size_and_offset(length, count, rank)[0] for rank in range(count)]
+    sizes = [old.piece_size(length, count, rank) for rank in range(count)]
     own = _fill(local, dim, sizes[0])
     block = own.new_empty((count * own.shape[0], *own.shape[1:]) if own.dim() else (count,))
     collectives.all_gather_into_tensor(block, own, mesh.get_group(mesh_dim))
-    if dim == 0:
+    if dim == 0 and type(old) is Shard:
         return block.narrow(0, 0, length)  # all but the last pieces are full
     parts = block.chunk(count)
-    return tl_core.cat([part.narrow(dim, 0, size) for part, size in zip(parts, sizes)], dim)
+    return old.join([part.narrow(dim, 0, size) for part, size in zip(parts, sizes)], length)
 
 
 def _fill(local: Tensor, dim: int, size: int) -> Tensor:
@@ -232,11 +234,11 @@ def _all_to_all(
 ) -> Tensor:
     count, rank = mesh.size(mesh_dim), mesh.get_local_rank(mesh_dim)
     inputs = [new.piece(local, count, i).contiguous() for i in range(count)]
-    own = new.local_shard_size_and_offset(sizes[new.dim], count, rank)[0]
+    own = new.piece_size(sizes[new.dim], count, rank)
     outputs = []
     for i in range(count):
         shape = list(local.shape)
-        shape[new.dim], shape[old.dim] = own, old.local_shard_size_and_offset(sizes[old.dim], count, i)[0]
+        shape[new.dim], shape[old.dim] = own, old.piece_size(sizes[old.dim], count, i)
         outputs.append(local.new_empty(shape))
     collectives.all_to_all(outputs, inputs, mesh.get_group(mesh_dim))
-    return tl_core.cat(outputs, old.dim)
+    return old.join(outputs, sizes[old.dim])

@@ -17,7 +17,7 @@ from ...base.reduction import ReduceOp
 from ...collectives import tensor_collectives as collectives
 from ..dispatch import BLOCK_LOSSES, class_losses
 from ..dtensor_spec import DTensorSpec, meta_of
-from ..placement_types import Replicate
+from ..placement_types import Replicate, Shard
 
 __all__ = ["loss_parallel"]
 
@@ -57,7 +57,7 @@ def _mesh_dim(spec: DTensorSpec) -> int | None:
     dim = 1 if spec.ndim > 1 else 0
     cuts = [i for i, p in enumerate(spec.placements) if p.is_shard(dim)]
     other_cuts = [p for i, p in enumerate(spec.placements) if i not in cuts and not isinstance(p, Replicate)]
-    if len(cuts) != 1 or other_cuts:
+    if len(cuts) != 1 or other_cuts or type(spec.placements[cuts[0]]) is not Shard:
         return None
     return cuts[0]
 
