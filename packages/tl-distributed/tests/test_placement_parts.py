@@ -215,4 +215,60 @@ def test_plain_scores_in_a_parallel_loss(world):
 
 
 def test_placements_as_texts():
-    assert [str(p) for p in (Replicate(), Shard(1), Shard(-2))] == ["R", "S(1)", "S(-2)"]
+    placements = (
+        Replicate(),
+        Shard(1),
+        Shard(-2),
+        Partial(),
+        Partial("max"),
+        _StridedShard(1, split_factor=2),
+    )
+    assert [str(p) for p in placements] == ["R", "S(1)", "S(-2)", "P(sum)", "P(max)", "_S(1, 2)"]
+    assert [repr(p) for p in placements[-3:]] == [
+        "Partial(sum)",
+        "Partial(max)",
+        "_StridedShard(dim=1, sf=2)",
+    ]
+
+
+# Rank by rank, the elements 0 to n - 1 that PyTorch 2.13 gives each of c ranks for a factor.
+STRIDED = {
+    (8, 2, 2): [[0, 1, 4, 5], [2, 3, 6, 7]],
+    (8, 3, 2): [[0, 1, 3, 4, 6], [2, 5, 7]],
+    (7, 2, 3): [[0, 1, 4], [2, 3, 5], [6]],
+    (5, 2, 2): [[0, 1, 3], [2, 4]],
+    (5, 3, 3): [[0, 2, 4], [1, 3], []],
+    (3, 2, 3): [[0, 2], [1], []],
+    (2, 3, 2): [[0, 1], []],
+}
+
+
+@pytest.mark.parametrize(("length", "factor", "count"), STRIDED)
+def test_a_piece_of_each_of_several_pieces(ranks, length, factor, count):
+    """The runs, and the moves from and to them."""
+    cut = _StridedShard(0, split_factor=factor)
+    parts = STRIDED[length, factor, count]
+    full = tl.arange(float(length))
+    for rank, part in enumerate(parts):
+        assert [o + i for size, o in cut.runs(length, count, rank) for i in range(size)] == part
+        assert cut.piece(full, count, rank).tolist() == part and cut.piece_size(length, count, rank) == len(
+            part
+        )
+    assert cut.join([tl.tensor(part, dtype=tl.float32) for part in parts], length).tolist() == full.tolist()
+
+    def body(rank):
+        mesh = dist.init_device_mesh("cpu", (count,))
+        rows = full.reshape(-1, 1) + tl.zeros(1, 3)
+        x = distribute_tensor(rows, mesh, [cut])
+        assert x.to_local()[:, 0].tolist() == parts[rank]
+        for other in (Replicate(), Shard(0), Shard(1), _StridedShard(1, split_factor=2)):
+            there = x.redistribute(placements=[other])
+            assert there.full_tensor().tolist() == rows.tolist(), other
+            assert there.redistribute(placements=[cut]).to_local()[:, 0].tolist() == parts[rank], other
+        terms = DTensor.from_local(rows, mesh, [Partial()])
+        assert terms.redistribute(placements=[cut]).to_local()[:, 0].tolist() == [
+            count * n for n in parts[rank]
+        ]
+        assert (x * 2 + x).full_tensor().tolist() == (3 * rows).tolist()
+
+    ranks(count, body)

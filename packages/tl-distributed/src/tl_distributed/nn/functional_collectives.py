@@ -1,6 +1,7 @@
 """Collectives that return what they give: `torch.distributed._functional_collectives`.
 
-Each waits for its result, so `wait_tensor` returns at once. The forms with `_autograd` have gradients.
+Each returns before its result is there; the result waits when it is read, and by `wait()`. While a program is traced,
+each waits itself. Results of tensors with gradients have gradients, which are waited for.
 """
 
 from __future__ import annotations
@@ -14,28 +15,29 @@ from tl_core.dispatch import modes as dispatch_modes
 
 from .. import nn
 from ..base.reduction import operation_named
+from ..base.work import Work
 from ..collectives import tensor_collectives as collectives
 from ..groups.device_mesh import DeviceMesh
 from ..groups.process_group import ProcessGroup
 from ..groups.process_groups import default_group, get_rank, get_world_size, new_group
+from .async_collective_tensor import AsyncCollectiveTensor, wrap_with_gradient
 
 __all__ = [
     "AsyncCollectiveTensor",
+    "all_gather_into_tensor_coalesced",
     "all_gather_tensor",
     "all_gather_tensor_autograd",
     "all_reduce",
+    "all_reduce_coalesced",
     "all_to_all_single",
     "all_to_all_single_autograd",
     "broadcast",
     "permute_tensor",
     "reduce_scatter_tensor",
     "reduce_scatter_tensor_autograd",
+    "reduce_scatter_tensor_coalesced",
     "wait_tensor",
 ]
-
-
-class AsyncCollectiveTensor(Tensor):
-    """A result that isn't there yet. No function makes one: results are waited for."""
 
 
 def group_of(group: Any) -> ProcessGroup:
@@ -68,7 +70,31 @@ def wait_tensor(tensor: Tensor) -> Tensor:
     Args:
         tensor: the result.
     """
-    return tensor
+    return tensor.wait() if isinstance(tensor, AsyncCollectiveTensor) else tensor
+
+
+def _plain(tensor: Tensor) -> Tensor:
+    """An operand, waited for and contiguous."""
+    return wait_tensor(tensor).contiguous()
+
+
+def _tracks(tensor: Tensor) -> bool:
+    """Whether the gradient of an operand is recorded."""
+    return tl_core.is_grad_enabled() and tensor.requires_grad
+
+
+def _later(result: Tensor, work: Work | None) -> Tensor:
+    """A result that waits when it is read; in a trace it waits at once."""
+    if is_torchdynamo_compiling() or dispatch_modes.is_exporting():
+        if work is not None:
+            work.wait()
+        return result
+    return AsyncCollectiveTensor(result, work)
+
+
+def _later_with_gradient(result: Tensor) -> Tensor:
+    is_traced = is_torchdynamo_compiling() or dispatch_modes.is_exporting()
+    return result if is_traced else wrap_with_gradient(result)
 
 
 def broadcast(self: Tensor, src: int, group: Any, tag: str = "") -> Tensor:
@@ -80,9 +106,10 @@ def broadcast(self: Tensor, src: int, group: Any, tag: str = "") -> Tensor:
         group: the group, in one of the ways of `group_of`.
         tag: unused.
     """
-    result = self.contiguous().clone()
-    collectives.broadcast(result, src, group_of(group))
-    return result
+    if _tracks(self):
+        return _later_with_gradient(nn.functional.broadcast(_plain(self), src, group_of(group)))
+    result = _plain(self).clone()
+    return _later(result, collectives.broadcast(result, src, group_of(group), async_op=True))
 
 
 def all_reduce(self: Tensor, reduceOp: str, group: Any, tag: str = "") -> Tensor:
@@ -97,13 +124,28 @@ def all_reduce(self: Tensor, reduceOp: str, group: Any, tag: str = "") -> Tensor
     Example:
         >>> import tl_distributed as dist
         >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-        >>> all_reduce(tl_core.ones(2), "sum", [0])
+        >>> all_reduce(tl_core.ones(2), "sum", [0]).wait()
         tensor([1., 1.])
         >>> dist.destroy_process_group()
     """
-    result = self.contiguous().clone()
-    collectives.all_reduce(result, operation_named(reduceOp), group_of(group))
-    return result
+    operation = operation_named(reduceOp)
+    if _tracks(self):
+        return _later_with_gradient(nn.functional.all_reduce(_plain(self), operation, group_of(group)))
+    result = _plain(self).clone()
+    return _later(result, collectives.all_reduce(result, operation, group_of(group), async_op=True))
+
+
+def all_reduce_coalesced(self: Sequence[Tensor], reduceOp: str, group: Any, tag: str = "") -> list[Tensor]:
+    """The reductions of several tensors of all ranks.
+
+    Args:
+        self: the tensors, of one shape on all ranks.
+        reduceOp: as for `all_reduce`.
+        group: the group, in one of the ways of `group_of`.
+        tag: unused.
+    """
+    process_group = group_of(group)
+    return [all_reduce(tensor, reduceOp, process_group) for tensor in self]
 
 
 def all_gather_tensor(self: Tensor, gather_dim: int, group: Any, tag: str = "") -> Tensor:
@@ -111,16 +153,34 @@ def all_gather_tensor(self: Tensor, gather_dim: int, group: Any, tag: str = "") 
 
     Args:
         self: of one shape on all ranks.
-        gather_dim: along which dimension.
+        gather_dim: along which dimension; a result along another one than the first is waited for.
         group: the group, in one of the ways of `group_of`.
         tag: unused.
     """
     process_group = group_of(group)
-    parts = [
-        tl_core.empty_like(self, memory_format=tl_core.contiguous_format) for _ in range(process_group.size())
-    ]
-    collectives.all_gather(parts, self.contiguous(), process_group)
-    return tl_core.cat(parts, gather_dim)
+    if _tracks(self):
+        return all_gather_tensor_autograd(self, gather_dim, process_group)
+    part = _plain(self)
+    rows, *rest = part.shape or (1,)
+    block = part.new_empty((rows * process_group.size(), *rest))
+    work = collectives.all_gather_into_tensor(block, part, process_group, async_op=True)
+    if gather_dim == 0:
+        return _later(block, work)
+    if work is not None:
+        work.wait()
+    return tl_core.cat(list(block.chunk(process_group.size())), gather_dim)
+
+
+def all_gather_into_tensor_coalesced(self: Sequence[Tensor], group: Any, tag: str = "") -> list[Tensor]:
+    """All ranks' tensors along the first dimension, for several tensors.
+
+    Args:
+        self: the tensors, of one shape on all ranks.
+        group: the group, in one of the ways of `group_of`.
+        tag: unused.
+    """
+    process_group = group_of(group)
+    return [all_gather_tensor(tensor, 0, process_group) for tensor in self]
 
 
 def all_gather_tensor_autograd(self: Tensor, gather_dim: int, group: Any, tag: str = "") -> Tensor:
@@ -132,7 +192,8 @@ def all_gather_tensor_autograd(self: Tensor, gather_dim: int, group: Any, tag: s
         group: the group, in one of the ways of `group_of`.
         tag: unused.
     """
-    return tl_core.cat(nn.functional.all_gather(self.contiguous(), group_of(group)), gather_dim)
+    gathered = nn.functional.all_gather(_plain(self), group_of(group))
+    return _later_with_gradient(tl_core.cat(gathered, gather_dim))
 
 
 def _pieces(tensor: Tensor, dim: int, group: ProcessGroup) -> list[Tensor]:
@@ -158,10 +219,34 @@ def reduce_scatter_tensor(self: Tensor, reduceOp: str, scatter_dim: int, group: 
         AssertionError: the dimension can't be cut in equal pieces.
     """
     process_group = group_of(group)
-    pieces = _pieces(self, scatter_dim, process_group)
+    if _tracks(self):
+        return reduce_scatter_tensor_autograd(self, reduceOp, scatter_dim, process_group)
+    pieces = _pieces(_plain(self), scatter_dim, process_group)
     result = tl_core.empty_like(pieces[0])
-    collectives.reduce_scatter(result, pieces, operation_named(reduceOp), process_group)
-    return result
+    operation = operation_named(reduceOp)
+    return _later(result, collectives.reduce_scatter(result, pieces, operation, process_group, async_op=True))
+
+
+def reduce_scatter_tensor_coalesced(
+    inputs: Sequence[Tensor], reduceOp: str, scatter_dim: Sequence[int], group: Any, tag: str = ""
+) -> list[Tensor]:
+    """This rank's pieces of the reductions of several tensors.
+
+    Args:
+        inputs: the tensors, of one shape on all ranks.
+        reduceOp: as for `reduce_scatter_tensor`.
+        scatter_dim: the dimension of each that is cut.
+        group: the group, in one of the ways of `group_of`.
+        tag: unused.
+
+    Raises:
+        ValueError: there isn't a dimension for each tensor.
+    """
+    if len(scatter_dim) != len(inputs):
+        raise ValueError(f"scatter_dim: expected {len(inputs)} dimensions, got {len(scatter_dim)}")
+    process_group = group_of(group)
+    pairs = zip(inputs, scatter_dim, strict=True)
+    return [reduce_scatter_tensor(tensor, reduceOp, dim, process_group) for tensor, dim in pairs]
 
 
 def reduce_scatter_tensor_autograd(
@@ -177,10 +262,11 @@ def reduce_scatter_tensor_autograd(
         tag: unused.
     """
     process_group = group_of(group)
-    pieces = _pieces(self, scatter_dim, process_group)
-    return nn.functional.reduce_scatter(
+    pieces = _pieces(_plain(self), scatter_dim, process_group)
+    result = nn.functional.reduce_scatter(
         tl_core.empty_like(pieces[0]), pieces, operation_named(reduceOp), process_group
     )
+    return _later_with_gradient(result)
 
 
 def _output_of_exchange(self: Tensor, output_split_sizes: Sequence[int] | None) -> Tensor:
@@ -204,11 +290,15 @@ def all_to_all_single(
         group: the group, in one of the ways of `group_of`.
         tag: unused.
     """
-    result = _output_of_exchange(self, output_split_sizes)
-    collectives.all_to_all_single(
-        result, self.contiguous(), output_split_sizes, input_split_sizes, group=group_of(group)
+    process_group = group_of(group)
+    if _tracks(self):
+        return all_to_all_single_autograd(self, output_split_sizes, input_split_sizes, process_group)
+    operand = _plain(self)
+    result = _output_of_exchange(operand, output_split_sizes)
+    work = collectives.all_to_all_single(
+        result, operand, output_split_sizes, input_split_sizes, group=process_group, async_op=True
     )
-    return result
+    return _later(result, work)
 
 
 def all_to_all_single_autograd(
@@ -227,10 +317,12 @@ def all_to_all_single_autograd(
         group: the group, in one of the ways of `group_of`.
         tag: unused.
     """
-    output = _output_of_exchange(self, output_split_sizes)
-    return nn.functional.all_to_all_single(
-        output, self.contiguous(), output_split_sizes, input_split_sizes, group_of(group)
+    operand = _plain(self)
+    output = _output_of_exchange(operand, output_split_sizes)
+    result = nn.functional.all_to_all_single(
+        output, operand, output_split_sizes, input_split_sizes, group_of(group)
     )
+    return _later_with_gradient(result)
 
 
 def permute_tensor(self: Tensor, src_dst: Sequence[int], group: Any, tag: str = "") -> Tensor:
@@ -245,10 +337,19 @@ def permute_tensor(self: Tensor, src_dst: Sequence[int], group: Any, tag: str = 
     process_group = group_of(group)
     rank, size = get_rank(process_group), get_world_size(process_group)
     n_sent, n_received = [0] * size, [0] * size
-    flat = self.contiguous().reshape(-1)
+    flat = _plain(self).reshape(-1)
     n_sent[src_dst[rank]] = flat.numel()
     n_received[list(src_dst).index(rank)] = flat.numel()
-    return all_to_all_single(flat, n_received, n_sent, process_group).reshape(self.shape)
+    result = all_to_all_single(flat, n_received, n_sent, process_group)
+    is_pending = isinstance(result, AsyncCollectiveTensor)
+    return _in_shape(result, self.shape) if is_pending else result.reshape(self.shape)
+
+
+def _in_shape(result: AsyncCollectiveTensor, shape: Sequence[int]) -> Tensor:
+    """A pending result in another size."""
+    if result.requires_grad:
+        return wrap_with_gradient(result.wait().reshape(shape))
+    return AsyncCollectiveTensor(result.elem.view(shape), result._work)
 
 
 def is_torchdynamo_compiling() -> bool:

@@ -13,6 +13,7 @@ from tl_core.subclasses.wrapper_plans import plan_calls
 
 from ..collectives import tensor_collectives as collectives
 from ..groups.device_mesh import DeviceMesh, _mesh_resources
+from ..nn.async_collective_tensor import AsyncCollectiveTensor
 from . import dispatch
 from .dtensor_spec import DTensorSpec, TensorMeta, normalize_placements
 from .layout import compute_global_tensor_info, local_runs, whole_stride
@@ -179,7 +180,8 @@ class DTensor(Tensor):
         Args:
             device_mesh: the mesh, which is the one that it lies on.
             placements: how it shall lie; replicas by default.
-            async_op: takes no effect: the result is waited for.
+            async_op: whether a last all-gather or all-reduce runs on; the result waits when it is read, and `to_local`
+                returns an `AsyncCollectiveTensor`.
             forward_dtype: the type in which it moves, and of the result; its own by default.
             backward_dtype: the type in which its gradient moves; that of the gradient by default.
 
@@ -197,7 +199,7 @@ class DTensor(Tensor):
                 raise RuntimeError(
                     "Can not redistribute to Partial, redistributing to Partial is for internal use only!"
                 )
-        result: DTensor = _Redistribute.apply(self, placed, forward_dtype, backward_dtype)
+        result: DTensor = _Redistribute.apply(self, placed, forward_dtype, backward_dtype, async_op)
         return result
 
     def full_tensor(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
@@ -206,7 +208,8 @@ class DTensor(Tensor):
         Args:
             grad_placements: how the gradient of the result will lie; replicas by default.
         """
-        return self.redistribute().to_local(grad_placements=grad_placements)
+        result = self.redistribute().to_local(grad_placements=grad_placements)
+        return result.wait() if isinstance(result, AsyncCollectiveTensor) else result
 
     # ---- checkpoints. Who asks is tl-checkpoint, on which this package doesn't depend.
 
@@ -308,10 +311,15 @@ class _ToLocal(Function):
 class _Redistribute(Function):
     @staticmethod
     def forward(
-        ctx: Any, tensor: DTensor, placements: tuple[Placement, ...], dtype: Any, backward_dtype: Any
+        ctx: Any,
+        tensor: DTensor,
+        placements: tuple[Placement, ...],
+        dtype: Any,
+        backward_dtype: Any,
+        is_async: bool,
     ) -> DTensor:
         ctx.before, ctx.dtype, ctx.backward_dtype = tensor._spec.placements, tensor.dtype, backward_dtype
-        return _move(tensor if dtype is None else cast(DTensor, tensor.to(dtype)), placements)
+        return _move(tensor if dtype is None else cast(DTensor, tensor.to(dtype)), placements, is_async)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
@@ -319,9 +327,14 @@ class _Redistribute(Function):
         placed = tuple(Replicate() if isinstance(p, Partial) else p for p in ctx.before)
         if ctx.backward_dtype is not None:
             grad = grad.to(ctx.backward_dtype)
-        return _move(grad, placed).to(ctx.dtype), None, None, None
+        return _move(grad, placed).to(ctx.dtype), None, None, None, None
 
 
-def _move(tensor: DTensor, placements: tuple[Placement, ...]) -> DTensor:
-    local = redistribute_local_tensor(tensor._local_tensor, tensor._spec, placements)
-    return DTensor(local, tensor._spec.with_placements(placements), requires_grad=False)
+def _move(tensor: DTensor, placements: tuple[Placement, ...], is_async: bool = False) -> DTensor:
+    local = redistribute_local_tensor(tensor._local_tensor, tensor._spec, placements, is_async)
+    spec = tensor._spec.with_placements(placements)
+    if not isinstance(local, AsyncCollectiveTensor):
+        return DTensor(local, spec, requires_grad=False)
+    result = DTensor(local.elem, spec, requires_grad=False)
+    result._local_tensor = local
+    return result

@@ -230,4 +230,4 @@ class Partial(Placement):
         return f"Partial({self.reduce_op})"
 
     def __str__(self) -> str:
-        return "P"
+        return f"P({self.reduce_op})"

@@ -20,6 +20,7 @@ from tl_core import Tensor
 from ..base.reduction import operation_named
 from ..collectives import tensor_collectives as collectives
 from ..groups.device_mesh import DeviceMesh
+from ..nn.async_collective_tensor import AsyncCollectiveTensor
 from .dtensor_spec import DTensorSpec
 from .layout import compute_local_shape, cut_order, own_cut
 from .placement_types import Partial, Placement, Replicate, Shard
@@ -41,16 +42,20 @@ class Step(NamedTuple):
     new: Placement
 
 
-def redistribute_local_tensor(local: Tensor, current: DTensorSpec, target: Placements) -> Tensor:
+def redistribute_local_tensor(
+    local: Tensor, current: DTensorSpec, target: Placements, is_async: bool = False
+) -> Tensor:
     """The part of this rank in another layout.
 
     Args:
         local: what it holds now.
         current: the layout now.
         target: the placements then.
+        is_async: whether the result of a last all-gather or all-reduce is an `AsyncCollectiveTensor`.
     """
-    for step in chain_of(current, target):
-        local = _apply(local, current, step)
+    chain = chain_of(current, target)
+    for step in chain:
+        local = _apply(local, current, step, is_async and step is chain[-1])
     return local
 
 
@@ -122,6 +127,8 @@ def _steps(mesh: DeviceMesh, placed: Placements, choices: list[tuple[Placement, 
         for new in choices[mesh_dim]:
             if new == old or (isinstance(new, Partial) and not _may_be_term(old, new)):
                 continue
+            if isinstance(old, Shard) and isinstance(new, Shard) and old.dim == new.dim:
+                continue  # two cuts of one dimension: the way leads over the whole
             then = (*placed[:mesh_dim], new, *placed[mesh_dim + 1 :])
             if isinstance(new, Shard) and not _is_last_cut(mesh, then, mesh_dim):
                 continue
@@ -161,7 +168,7 @@ def _elements(mesh: DeviceMesh, shape: tl_core.Size, placed: Placements) -> floa
 # ---- the steps -------------------------------------------------------------------------------------------------------
 
 
-def _apply(local: Tensor, current: DTensorSpec, step: Step) -> Tensor:
+def _apply(local: Tensor, current: DTensorSpec, step: Step, is_async: bool) -> Tensor:
     mesh, mesh_dim, new = current.mesh, step.mesh_dim, step.new
     old, count = step.placements[mesh_dim], mesh.size(mesh_dim)
     if isinstance(new, Shard):
@@ -173,9 +180,11 @@ def _apply(local: Tensor, current: DTensorSpec, step: Step) -> Tensor:
         if isinstance(new, Shard):
             return _reduce_scatter(local, mesh, mesh_dim, old, new)
         total = local.contiguous().clone()
-        if count > 1:
-            collectives.all_reduce(total, operation_named(old.reduce_op), mesh.get_group(mesh_dim))
-        return total
+        if count == 1:
+            return total
+        group, operation = mesh.get_group(mesh_dim), operation_named(old.reduce_op)
+        work = collectives.all_reduce(total, operation, group, async_op=is_async)
+        return total if work is None else AsyncCollectiveTensor(total, work)
     sizes = compute_local_shape(current.shape, mesh, without)
     cut = own_cut(mesh, step.placements, mesh_dim)
     if isinstance(new, Shard):
@@ -184,7 +193,7 @@ def _apply(local: Tensor, current: DTensorSpec, step: Step) -> Tensor:
         term = local.new_zeros(sizes)
         cut.write_piece(term, local, count, mesh.get_local_rank(mesh_dim))
         return term
-    return _all_gather(local, mesh, mesh_dim, cut, sizes[cut.dim])
+    return _all_gather(local, mesh, mesh_dim, cut, sizes[cut.dim], is_async)
 
 
 def _from_replicas(local: Tensor, mesh: DeviceMesh, mesh_dim: int, placement: Placement) -> Tensor:
@@ -194,7 +203,9 @@ def _from_replicas(local: Tensor, mesh: DeviceMesh, mesh_dim: int, placement: Pl
     return placement.term(local, size, rank) if isinstance(placement, Partial) else local
 
 
-def _all_gather(local: Tensor, mesh: DeviceMesh, mesh_dim: int, old: Shard, length: int) -> Tensor:
+def _all_gather(
+    local: Tensor, mesh: DeviceMesh, mesh_dim: int, old: Shard, length: int, is_async: bool
+) -> Tensor:
     """The pieces of all ranks, each filled up to the size of the first."""
     count, dim = mesh.size(mesh_dim), old.dim
     if count == 1:
@@ -202,9 +213,12 @@ def _all_gather(local: Tensor, mesh: DeviceMesh, mesh_dim: int, old: Shard, leng
     sizes = [old.piece_size(length, count, rank) for rank in range(count)]
     own = _fill(local, dim, sizes[0])
     block = own.new_empty((count * own.shape[0], *own.shape[1:]) if own.dim() else (count,))
-    collectives.all_gather_into_tensor(block, own, mesh.get_group(mesh_dim))
-    if dim == 0 and type(old) is Shard:
-        return block.narrow(0, 0, length)  # all but the last pieces are full
+    is_in_place = dim == 0 and type(old) is Shard  # all but the last pieces are full
+    group = mesh.get_group(mesh_dim)
+    work = collectives.all_gather_into_tensor(block, own, group, async_op=is_async and is_in_place)
+    if is_in_place:
+        result = block.narrow(0, 0, length)
+        return result if work is None else AsyncCollectiveTensor(result, work)
     parts = block.chunk(count)
     return old.join([part.narrow(dim, 0, size) for part, size in zip(parts, sizes)], length)
 
