@@ -331,6 +331,53 @@ def test_strangers_execute_nothing(workers, times):
     assert not CALLS
 
 
+def test_an_answer_that_was_read_before_the_connection_ended(workers):
+    """A worker answers and ends at once: another thread sees the end while the first one has yet to set the future."""
+
+    def body(rank):
+        if rank == 0:
+            agent = agents.current()
+            finish = agent._calls.finish
+
+            def end_first(call, frame):
+                connection = agent._connections.get(1)
+                if connection is not None:
+                    connection.end()
+                    until(lambda: agent._connections.get(1) is not connection)
+                finish(call, frame)
+
+            agent._calls.finish = end_first
+            assert rpc.rpc_async("worker1", operator.add, (1, 2)).wait() == 3
+            agent._calls.finish = finish
+        rpc.api._barrier({"worker0", "worker1"})
+
+    for _ in range(5):
+        workers(2, body)
+
+
+def test_a_stranger_that_sends_its_answer_in_parts(workers):
+    """The worker keeps no thread busy with it, and refuses it as soon as it ends."""
+
+    def body(rank):
+        agent = agents.current()
+        if rank == 0:
+            address = agent.roster._records[1]["local"]
+            link = socket.socket(socket.AF_UNIX)
+            link.settimeout(5)
+            link.connect("\0" + address)
+            assert len(link.recv(connections.CHALLENGE)) == connections.CHALLENGE
+            for _ in range(3):
+                link.sendall(b"x" * 20)
+                time.sleep(0.01)
+            link.shutdown(socket.SHUT_WR)
+            assert link.recv(1) == b""
+            link.close()
+        rpc.api._barrier({"worker0", "worker1"})
+        until(lambda: agent.reception.count() == 0)
+
+    workers(2, body)
+
+
 PROGRAM = """
 import sys, threading
 import tl_distributed as dist

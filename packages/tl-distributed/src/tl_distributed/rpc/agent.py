@@ -187,7 +187,7 @@ class Agent:
                 is_whole = False
                 frame = connection.receive()
                 is_whole = True
-                self._calls.answer(frame, future)
+                self._answer_here(frame, future)
         except OSError as error:
             self._lose(connection, error)
         finally:
@@ -196,6 +196,16 @@ class Agent:
                 connection.end()  # a part of a message was read
             if connection.is_open:
                 self.threads.resume(descriptor)
+
+    def _answer_here(self, frame: Frame, expected: Future[Any]) -> None:
+        """Sets the future of an answer; another future with callbacks is set by another thread."""
+        call = self._calls.take(frame)
+        if call is None:
+            return
+        if call[0] is not expected and call[0]._callbacks:
+            self.threads.submit(lambda: self._calls.finish(call, frame))
+        else:
+            self._calls.finish(call, frame)
 
     def _send(
         self,
@@ -271,13 +281,15 @@ class Agent:
             return
         finally:
             connection.reading.release()
+        # The call is closed before another thread can read the end of the connection, which fails all open calls.
+        call = None if frame.kind == REQUEST else self._calls.take(frame)
         if connection.is_open:
             self.threads.resume(connection.link.fileno())
         turn.release()
         if frame.kind == REQUEST:
             self._run_request(connection, frame)
-        else:
-            self._calls.answer(frame)
+        elif call is not None:
+            self._calls.finish(call, frame)
 
     def _lose(self, connection: Connection, error: Exception) -> None:
         """Ends a connection, and the calls that wait for it."""
@@ -398,7 +410,8 @@ class Agent:
 
     def _send_answer(self, connection: Connection | None, frame: Frame) -> None:
         if connection is None:
-            self._calls.answer(frame)
+            if (call := self._calls.take(frame)) is not None:
+                self._calls.finish(call, frame)
             return
         with suppress(OSError):  # the caller is gone, and with it whoever would read the error
             connection.send(frame)
@@ -460,16 +473,13 @@ class _Calls:
             self._deadlines.add(number, limit)
         return number, future
 
-    def answer(self, frame: Frame, expected: Future[Any] | None = None) -> None:
-        """Sets a future. A thread that reads for itself leaves the futures with callbacks to others."""
-        opened = self._open.get(frame.number)
-        if expected is not None and opened is not None and opened[0] is not expected and opened[0]._callbacks:
-            self._agent.threads.submit(lambda: self.answer(frame))
-            return
-        opened = self._open.pop(frame.number, None)
-        if opened is None:
-            return  # it came too late
-        future, to = opened
+    def take(self, frame: Frame) -> tuple[Future[Any], WorkerInfo] | None:
+        """Closes the call of an answer, so that it no longer fails; None if the answer came too late."""
+        return self._open.pop(frame.number, None)
+
+    def finish(self, call: tuple[Future[Any], WorkerInfo], frame: Frame) -> None:
+        """Sets the future of a call that was closed."""
+        future, to = call
         try:
             if frame.kind == FAILURE:
                 future.set_exception(failures.unpack(frame.content))

@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 
 from . import connection as connections
@@ -36,7 +37,7 @@ class Reception:
         welcome: Callable[[Connection], None],
     ):
         self._own, self._token, self._threads, self._welcome = own, token, threads, welcome
-        self._strangers: dict[int, tuple[socket.socket, bytes, float]] = {}
+        self._strangers: dict[int, _Stranger] = {}
         self._is_over = False
         self._servers = [connections.listen(address) for address in addresses]
 
@@ -62,8 +63,8 @@ class Reception:
 
     def close(self) -> None:
         """Ends the connections that have proved nothing, after the threads."""
-        for link, _, _ in self._strangers.values():
-            link.close()
+        for stranger in self._strangers.values():
+            stranger.link.close()
 
     def _watch_server(self, server: socket.socket) -> None:
         self._threads.watch(server.fileno(), lambda turn: self._accept(server))
@@ -83,42 +84,63 @@ class Reception:
             challenge = secrets.token_bytes(connections.CHALLENGE)
             with suppress(OSError):  # the caller is gone: its silence ends the connection
                 link.send(challenge)
-            self._strangers[link.fileno()] = (link, challenge, time.monotonic() + connections.PATIENCE)
-            self._threads.watch(link.fileno(), partial(self._hear_stranger, link))
+            stranger = _Stranger(link, challenge, time.monotonic() + connections.PATIENCE)
+            self._strangers[link.fileno()] = stranger
+            self._threads.watch(link.fileno(), partial(self._hear_stranger, stranger))
         now = time.monotonic()
         strangers = list(self._strangers.values())
-        for index, (link, _, until) in enumerate(strangers):
-            if until < now or index < len(strangers) - _MOST_STRANGERS:
-                self._refuse(link)
-        self._watch_server(server)
+        for index, stranger in enumerate(strangers):
+            if stranger.until < now or index < len(strangers) - _MOST_STRANGERS:
+                self._refuse(stranger)
+        if not self._is_over:
+            self._watch_server(server)
 
-    def _hear_stranger(self, link: socket.socket, turn: Turn) -> None:
-        """Admits a caller that knows the token, and ends the connection of any other."""
-        stranger = self._strangers.get(link.fileno())
-        if stranger is None:
+    def _hear_stranger(self, stranger: _Stranger, turn: Turn) -> None:
+        """Admits a caller that knows the token, and ends the connection of any other.
+
+        The thread has the turn, so no other one ends the connection meanwhile.
+        """
+        link = stranger.link
+        if self._strangers.get(link.fileno()) is not stranger:
             return
         try:
-            answer = link.recv(connections.ANSWER, socket.MSG_PEEK)
-            if answer and len(answer) < connections.ANSWER and time.monotonic() < stranger[2]:
-                turn.release()
-                time.sleep(0.001)
-                self._threads.watch(link.fileno(), partial(self._hear_stranger, link))
+            more = link.recv(connections.ANSWER - len(stranger.answer))
+            stranger.answer += more
+            if more and len(stranger.answer) < connections.ANSWER and time.monotonic() < stranger.until:
+                self._threads.watch(link.fileno(), partial(self._hear_stranger, stranger))
                 return
-            answer = link.recv(connections.ANSWER)
             admitted = (
-                connections.admit(link, self._own, self._token, stranger[1], answer)
-                if len(answer) == connections.ANSWER
+                connections.admit(link, self._own, self._token, stranger.challenge, stranger.answer)
+                if len(stranger.answer) == connections.ANSWER
                 else None
             )
         except OSError:  # the caller is gone
             admitted = None
         if admitted is None:
-            self._refuse(link)
+            self._refuse(stranger)
             return
         del self._strangers[link.fileno()]
         self._welcome(admitted)
 
-    def _refuse(self, link: socket.socket) -> None:
+    def _refuse(self, stranger: _Stranger) -> None:
+        link = stranger.link
         if self._strangers.pop(link.fileno(), None) is not None:
             self._threads.forget(link.fileno())
             link.close()
+
+
+@dataclass(eq=False)
+class _Stranger:
+    """A connection that has proved nothing yet.
+
+    Args:
+        link: the socket.
+        challenge: the bytes that were sent to the caller.
+        until: the time by which it must have answered.
+        answer: the part of the answer that has come.
+    """
+
+    link: socket.socket
+    challenge: bytes
+    until: float
+    answer: bytes = b""
