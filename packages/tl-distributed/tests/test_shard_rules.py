@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import math
+import random
+import re
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,6 @@ from tl_core.base.row_facts import facts
 from tl_distributed.groups.device_mesh import init_device_mesh
 from tl_distributed.tensor import DTensor, Partial, Replicate, Shard, dispatch
 from tl_distributed.tensor.operator_call import OperatorCall, argument_names, call_by_name
-from tl_distributed.tensor.placement_types import _StridedShard
 from tl_distributed.tensor.strategies import PLACEMENTS, strategies_of
 
 TEXTS = facts("shards")
@@ -108,8 +109,6 @@ REDUCTIONS = {
 
 def fits(whole, parts, placement):
     """Whether parts make a tensor by a placement."""
-    if isinstance(placement, _StridedShard):
-        return sum(part.numel() for part in parts) == whole.numel()
     if isinstance(placement, Partial):
         is_alike = all(part.shape == whole.shape for part in parts)
         return is_alike and same(REDUCTIONS[placement.reduce_op](tl.stack(parts)).to(whole.dtype), whole)
@@ -119,8 +118,6 @@ def fits(whole, parts, placement):
 def is_testable(strategy, tensors):
     """Terms of the largest or of products aren't drawn, and terms of low precision aren't compared."""
     for placement, tensor in zip(strategy.operands, tensors, strict=True):
-        if isinstance(placement, _StridedShard):
-            return False
         if isinstance(placement, Partial):
             is_wide = tensor.dtype in (tl.float64, tl.complex128)
             if placement.reduce_op not in ("sum", "avg") or not is_wide:
@@ -279,6 +276,109 @@ def test_a_wrong_text_is_noticed(name, wrong_text, monkeypatch):
             except (RuntimeError, IndexError, AssertionError):
                 noticed = True
     assert noticed and math.isfinite(len(calls))
+
+
+# ---- changed texts ---------------------------------------------------------------------------------------------------
+
+
+# Operators that are linear in their first operand, so that terms of it are right, though their texts don't say so.
+LINEAR = {
+    "_adaptive_avg_pool_adjoint", "_attention_backward", "_batch_norm_backward", "_ctc_backward",
+    "_distances_backward", "_grid_sample", "_grid_sample_adjoint", "_grid_sample_derivative", "_put_by_index",
+    "_softmax_backward_data", "_unpool", "cholesky_solve", "linalg_cross", "unsafe_split.Tensor",
+}  # fmt: skip
+EQUAL = {"sum": ("any",), "product": ("all",)}  # reductions of truth values that give the same
+
+
+def changed_texts(name, text):
+    """The text of a row with one mistake, in each way that applies."""
+    base, _, rest = text.partition(";")
+    end = f";{rest}" if rest else ""
+    if "reduce:" in text:
+        kind = re.search(r"reduce: (\w+)", text)[1]
+        equal = {name.partition(".")[0]: kind for kind, names in EQUAL.items() for name in names}
+        others = [other for other in REDUCTIONS if other not in (kind, equal.get(name.partition(".")[0]))]
+        yield from (text.replace(f"reduce: {kind}", f"reduce: {other}") for other in others)
+    if "->" in base and "/" not in base and "[" not in base:
+        operands, results = base.split("->")
+        letters = sorted(set(re.findall("[a-z]", results)))
+        if len(letters) == 2:  # the dimensions of the result exchanged
+            exchange = str.maketrans("".join(letters), "".join(reversed(letters)))
+            yield f"{operands}->{results.translate(exchange)}{end}"
+        if "_" in operands and operands.count("_") == operands.count(",") + 1 and "{" not in base:
+            yield f"{operands.replace('_', 'x')}->{results.replace('_', 'x')}{end}"
+        if "+" in operands:  # no summand
+            yield text.replace("+", "")
+        for operand in re.findall(r"\b[a-z]{2}\b", operands):  # the dimensions of an operand exchanged
+            yield text.replace(operand, operand[::-1], 1)
+    if base.startswith("dims "):
+        yield f"dims{end}"
+    if base.startswith("dims") and "padded" in text:
+        yield "dims"
+    if not base.startswith("elementwise"):
+        yield "elementwise"
+    if "terms" not in text and "reduce" not in text and name not in LINEAR:
+        yield f"{text}; terms: {operator(name)._schema.arguments[0].name}"
+
+
+def strategies_at(calls, name):
+    """The strategies that the text of a row derives for its calls, by the number of the call."""
+    func, result = operator(name), set()
+    for number, (args, kwargs) in enumerate(calls):
+        named = argument_names(func, argument(args), {key: argument(v) for key, v in kwargs.items()})
+        tensors = flat(list(named.values()))
+        metas = [tl.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta") for t in tensors]
+        results = computed(func, named, metas)
+        remaining = iter(metas)
+        without_elements = {key: replace(value, remaining) for key, value in named.items()}
+        call = OperatorCall(func, without_elements, results, lambda operand, dim: 2, 2)
+        try:
+            strategies = strategies_of(call)
+        except Exception:  # whatever a wrong text causes: it is noticed
+            result.add((number, "an error"))
+            continue
+        result |= {(number, s.operands, s.results) for s in strategies if is_testable(s, tensors)}
+    return result
+
+
+def is_noticed(calls, name):
+    for args, kwargs in calls:
+        for count in (2, 3):
+            values = argument(args), {key: argument(value) for key, value in kwargs.items()}
+            try:
+                if wrong_strategies(name, *values, count)[1]:
+                    return True
+            except Exception:  # whatever a wrong text causes: it is noticed
+                return True
+    return False
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_changed_texts_are_noticed(monkeypatch, times):
+    """200 texts with a mistake in the long form; one that derives nothing else than the right text is no mistake."""
+    calls = {}
+    for name, args, kwargs in recorded():
+        if name not in WITHOUT_VALUES and name in TEXTS:
+            calls.setdefault(name, []).append((args, kwargs))
+    texts = [
+        (name, TEXTS[name]) for name in calls if not TEXTS[name].startswith(("function", "view", "sizes"))
+    ]
+    changes = [(name, new) for name, text in texts for new in changed_texts(name, text) if new != text]
+    random.Random(1).shuffle(changes)
+    count, unnoticed = 0, []
+    for name, new in changes:
+        if count == times(200, 15):
+            break
+        right = strategies_at(calls[name], name)
+        with monkeypatch.context() as patch:
+            patch.setitem(TEXTS, name, new)
+            if strategies_at(calls[name], name) <= right:
+                continue
+            count += 1
+            if not is_noticed(calls[name], name):
+                unnoticed.append((name, new))
+    print(f"{len(unnoticed)} of {count} changed texts were not noticed")
+    assert count >= times(200, 15) and len(unnoticed) <= 0.01 * count, unnoticed
 
 
 # ---- calls without Python --------------------------------------------------------------------------------------------
