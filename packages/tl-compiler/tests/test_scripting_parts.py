@@ -27,7 +27,7 @@ from tl_compiler.scripting.signatures import signature_of
 from tl_compiler.scripting.source import FunctionSource, SourceRange, source_of, source_of_text
 from tl_compiler.scripting.statements import Statements
 from tl_compiler.traces.building import TracedProgram, argument_names
-from tl_compiler.traces.code import Methods, member_text, type_of_example
+from tl_compiler.traces.code import Methods, check_examples, member_text, type_of_example
 from tl_compiler.traces.recording import Recording, ScriptCall
 from tl_compiler.traces.tracing import check_program, trace_function, trace_methods
 from tl_compiler.traces.values import call_text, is_number_node, number_text, value_text
@@ -338,18 +338,19 @@ def test_names_and_types_of_examples():
     assert argument_names(lambda a, b, c: a, 2) == ["a", "b"] and argument_names(3, 1) == ["argument_0"]
     assert member_text("a.0.weight", "a") == 'getattr(self, "0").weight' and member_text("w", "") == "self.w"
 
-    def is_tensor(value):
-        return isinstance(value, Tensor)
-
     one = tl.ones(1)
     for value, text in (
         (one, "Tensor"), ((one, [one]), "Tuple[Tensor, List[Tensor]]"), ({"a": one}, "Dict[str, Tensor]"),
         ({1: (one,)}, "Dict[int, Tuple[Tensor]]"),
     ):  # fmt: skip
-        assert str(type_of_example(value, is_tensor)) == text
-    for value in (3, [], {}, (one, "a")):
-        with pytest.raises(RuntimeError, match="cannot be traced"):
-            type_of_example(value, is_tensor)
+        assert str(type_of_example(value)) == text
+    for value, text in (
+        (3, r"Type 'Tuple\[int\]' cannot be traced"), ((one, "a"), r"Type 'Tuple\[Tuple\[Tensor, str\]\]' cannot"),
+        ([], "List trace inputs must have elements"), ({}, "Dictionary trace inputs must have elements"),
+        ([one, (one,)], "consistent types, got Tensor and"),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match=text):
+            check_examples((value,))
 
 
 def test_traces_of_functions_and_methods():

@@ -84,7 +84,7 @@ class ScriptFunction:
             self._run = self._compile_once()
         trace = current_trace()
         if trace is not None:
-            return trace.record_script_call(self, None, self.name, self._run, args, kwargs)
+            return trace.record_script_call(self, self.name, self._run, args, kwargs)
         return self._run(*args, **kwargs)
 
     def _compile_once(self) -> Callable[..., Any]:

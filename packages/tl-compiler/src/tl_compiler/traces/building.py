@@ -16,6 +16,7 @@ from ..script.script_module import ScriptModule
 from ..script.sources import Sources, program_name
 from ..script.types import Type
 from .code import Methods, type_of_example
+from .exported_methods import ExportedMethods
 from .recording import Recording
 
 __all__ = ["TracedProgram", "argument_names"]
@@ -34,6 +35,7 @@ class TracedProgram:
     def __init__(self, module: tl_nn.Module, base: Callable[[str], type]) -> None:
         self.program = Program(Sources())
         self.module, self._base = module, base
+        self._exports: Any = None
         self._names: dict[str, str] = {}  # of classes by the path
         self._extra: dict[str, list[str]] = {}  # tensors that are plain attributes, by the path of the module
 
@@ -50,9 +52,11 @@ class TracedProgram:
         modules = dict(self.module.named_modules(remove_duplicate=False))
         for path, module in modules.items():
             self._names[path] = self._name_of(module)
-        for path, module in modules.items():
-            if not isinstance(module, ScriptModule):
-                self._declare(path, module)
+        own = {path: module for path, module in modules.items() if not isinstance(module, ScriptModule)}
+        self._exports = ExportedMethods(self.program, own, self._names)
+        for path, module in own.items():
+            self._declare(path, module)
+        self._exports.compile()
 
     def _name_of(self, module: Any) -> str:
         if isinstance(module, ScriptModule):
@@ -77,8 +81,11 @@ class TracedProgram:
             value = getattr(module, tensor)
             lines.append(f"  {tensor} : {'Tensor' if value is not None else 'NoneType'}")
         lines += ["  training : bool", "  _is_full_backward_hook : Optional[bool]"]
+        lines += self._exports.lines(path)
         for child, value in module._modules.items():
-            kind = "NoneType" if value is None else self._names[f"{path}.{child}" if path else child]
+            if value is None:  # the run doesn't call it
+                continue
+            kind = self._names[f"{path}.{child}" if path else child]
             plain = child.isidentifier()
             lines.append(f"  {child} : {kind}" if plain else f'  __annotations__["{child}"] = {kind}')
         self.program.archive.add(name, "\n".join(lines) + "\n")
@@ -97,7 +104,10 @@ class TracedProgram:
         methods = Methods(recording, self.program, self._names)
         methods.root(*_signature(recording, parameters, inputs), name, owner=True)
         for path, text in methods.texts:
-            self.program.archive.add_method(self._names[path], text)
+            node = self.program.archive.add_method(self._names[path], text)
+            declaration = self.program.declaration(self._names[path])
+            assert declaration is not None
+            declaration.methods[node.name] = node
 
     def add_function(self, recording: Recording, name: str, parameters: list[str], inputs: Any) -> str:
         """Adds the function of a run, and returns its dotted name."""
@@ -112,7 +122,7 @@ class TracedProgram:
         return self._build("", self.module, {})
 
     def _build(self, path: str, module: Any, built: dict[int, Any]) -> Any:
-        if isinstance(module, ScriptModule) or module is None:
+        if isinstance(module, ScriptModule):
             return module
         if id(module) in built:
             return built[id(module)]
@@ -126,7 +136,10 @@ class TracedProgram:
         for name in self._extra.get(path, []):
             vars(result)[name] = getattr(module, name)
         vars(result).update(training=module.training, _is_full_backward_hook=None)
+        vars(result).update(self._exports.attributes(path))
         for child, value in module._modules.items():
+            if value is None:
+                continue
             inner = f"{path}.{child}" if path else child
             result._modules[child] = self._build(inner, value, built)
         return result
@@ -142,7 +155,7 @@ def _signature(
     lines: list[str] = []
     nodes = iter(recording.inputs)
     for name, value in [*zip(parameters, positional, strict=False), *keywords.items()]:
-        kind = type_of_example(value, lambda v: isinstance(v, Tensor))
+        kind = type_of_example(value)
         arguments.append(f"{name}: {kind}")
         _take_apart(value, kind, name, nodes, names, lines)
     return arguments, names, lines

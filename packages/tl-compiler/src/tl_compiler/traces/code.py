@@ -5,6 +5,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import tl_core
+from tl_core.pytree import tree_leaves
+
 from ..fx.node import Node
 from ..script.linking import absorb
 from ..script.printing import constant_text
@@ -12,7 +15,9 @@ from ..script.types import Type
 from .recording import Call, Recording, ScriptCall
 from .values import call_text, is_number_node, value_text
 
-__all__ = ["Methods", "type_of_example"]
+__all__ = ["Methods", "check_examples", "type_of_example"]
+
+Tensor = tl_core.Tensor
 
 
 class Methods:
@@ -138,7 +143,7 @@ class Methods:
             return [f"{self._name(node)} = {self._script_call(node, call)}"]
         if node.target is operator.getitem:
             source, index = node.args
-            return [f"{self._name(node)} = ({text(source)})[{index}]"]
+            return [f"{self._name(node)} = ({text(source)})[{constant_text(index)}]"]
         return [f"{self._name(node)} = {call_text(node, text)}"]
 
     def _script_call(self, node: Node, call: Call) -> str:
@@ -185,18 +190,25 @@ class Methods:
             items = [self._final(v) for v in value]
             end = "," if len(items) == 1 else ""
             return f"({', '.join(i for i, _ in items)}{end})", f"Tuple[{', '.join(k for _, k in items)}]"
-        if isinstance(value, list):
+        if isinstance(value, list) and not any(isinstance(v, list) for v in value):
             items = [self._final(v) for v in value]
             return f"[{', '.join(i for i, _ in items)}]", f"List[{items[0][1] if items else 'Tensor'}]"
         if isinstance(value, dict):
-            pairs = [(constant_text(k), *self._final(v)) for k, v in value.items()]
+            pairs = [(self._key(k), *self._final(v)) for k, v in value.items()]
             kind = pairs[0][2] if pairs else "Tensor"
-            return "{" + ", ".join(f"{k}: {v}" for k, v, _ in pairs) + "}", f"Dict[str, {kind}]"
+            keys = pairs[0][0][1] if pairs else "str"
+            return "{" + ", ".join(f"{k}: {v}" for (k, _), v, _ in pairs) + "}", f"Dict[{keys}, {kind}]"
         raise RuntimeError(
             "The result cannot be understood by the tracer, only outputs matching dict[Union[str, Tensor], Tensor] or "
             "tuples of tensors are. Only tensors, lists, tuples of tensors, or dictionary of tensors can be output "
             "from traced functions"
         )
+
+    def _key(self, key: Any) -> tuple[str, str]:
+        """A key of a dictionary as code, and its type."""
+        if isinstance(key, Node):
+            return self._final(key)
+        return constant_text(key), "int" if isinstance(key, int) else "str"
 
 
 def member_text(path: str, owner: str) -> str:
@@ -239,29 +251,54 @@ def _needs(node: Node) -> list[Node]:
     return list(result)
 
 
-def type_of_example(value: Any, is_tensor: Any) -> Type:
-    """Returns the type of an example input.
+def type_of_example(value: Any) -> Type:
+    """Returns the type of an example input. Values that are no tensors have the name of their class.
 
     Args:
         value: the example.
-        is_tensor: whether a value is a tensor.
 
     Raises:
-        RuntimeError: there are values of other types in it.
+        RuntimeError: a list has elements of several types, or a list or dictionary is empty.
     """
-    if is_tensor(value):
+    if isinstance(value, Tensor):
         return Type("Tensor")
     if isinstance(value, tuple):
-        return Type("Tuple", tuple(type_of_example(v, is_tensor) for v in value))
-    if isinstance(value, list) and value:
-        return Type("List", (type_of_example(value[0], is_tensor),))
-    if isinstance(value, dict) and value:
+        return Type("Tuple", tuple(map(type_of_example, value)))
+    if isinstance(value, (list, dict)) and not value:
+        what = "List" if isinstance(value, list) else "Dictionary"
+        raise RuntimeError(f"{what} trace inputs must have elements, got an empty one: its type isn't known")
+    if isinstance(value, list):
+        kinds = [type_of_example(item) for item in value]
+        other = next((kind for kind in kinds if kind != kinds[0]), None)
+        if other is not None:
+            raise RuntimeError(
+                f"List inputs of a trace must have elements of consistent types, got {kinds[0]} and {other}"
+            )
+        return Type("List", (kinds[0],))
+    if isinstance(value, dict):
         key, item = next(iter(value.items()))
-        return Type(
-            "Dict", (Type("int" if isinstance(key, int) else "str"), type_of_example(item, is_tensor))
+        return Type("Dict", (Type("int" if isinstance(key, int) else "str"), type_of_example(item)))
+    return Type(type(value).__name__)
+
+
+def check_examples(examples: tuple[Any, ...]) -> None:
+    """Checks the example inputs of a trace.
+
+    Args:
+        examples: the arguments of a call.
+
+    Raises:
+        RuntimeError: there are values in them that are no tensors.
+
+    Example:
+        >>> check_examples((1,))
+        Traceback (most recent call last):
+        RuntimeError: Type 'Tuple[int]' cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and Tuples \
+of Tensors can be traced
+    """
+    kind = type_of_example(examples)
+    if not all(isinstance(leaf, Tensor) for leaf in tree_leaves(examples)):
+        raise RuntimeError(
+            f"Type '{kind}' cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors "
+            "can be traced"
         )
-    raise RuntimeError(
-        f"Type '{type(value).__name__}' cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and "
-        "Tuples of "
-        "Tensors can be traced"
-    )

@@ -8,6 +8,7 @@ fails, it is repeated with the arguments themselves, whose sizes are numbers.
 
 from __future__ import annotations
 
+import operator
 import sys
 import warnings
 from collections.abc import Callable
@@ -76,10 +77,11 @@ class _Mode(ProxyTorchDispatchMode):
 
     def record(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Records an operator, or runs it where the mode is silent."""
+        reads = str(func) == "aten._local_scalar_dense.default"
+        if reads and (self.silent or isinstance(args[0], FakeTensor)):
+            return self._scalar(func, args, kwargs)
         if not self.silent:
             return super().record(func, args, kwargs)
-        if str(func) == "aten._local_scalar_dense.default":
-            return self._scalar(func, args, kwargs)
         return self.run_on_fakes(func, *args, **kwargs)
 
     def _scalar(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -138,7 +140,9 @@ class Recording:
         self.attributes: dict[
             Node, str
         ] = {}  # the nodes of parameters, buffers and other tensors of the module
-        self._paths = {id(m): name for name, m in module.named_modules()}
+        self._paths: dict[int, list[str]] = {}  # of modules, by identity: a module may be there twice
+        for path, part in module.named_modules(remove_duplicate=False):
+            self._paths.setdefault(id(part), []).append(path)
         self._counts: dict[str, int] = {}
         self.call = self.root = Call("", None, 0)
         self._starts = False
@@ -166,7 +170,7 @@ class Recording:
             with record_in(self), MODULE_CALLS.handle(self._call), self.mode:
                 out = function(*arguments, **keywords)
                 self.state.copy_assigned()
-            self.result = tree_map(self._result, out)
+            self.result = self._result(out)
             self.graph.output([n for n in tree_leaves(self.result) if isinstance(n, Node)])
         eliminate_dead(self.graph)
 
@@ -220,22 +224,25 @@ class Recording:
         return node
 
     def _result(self, value: Any) -> Any:
+        """The result with nodes in the place of tensors, which may be keys of dictionaries."""
         if isinstance(value, (Tensor, *_SYMBOLIC)):
             return self.mode.node_of(value)
-        return value
+        if isinstance(value, dict):
+            return {self._result(key): self._result(item) for key, item in value.items()}
+        if not isinstance(value, (tuple, list)):
+            return value
+        return tree_map(self._result, value, is_leaf=lambda part: part is not value)
 
     # ---- calls of modules
     def _call(self, method: Any, module: Any, /, *args: Any, **kwargs: Any) -> Any:
-        path = self._paths.get(id(module))
         if isinstance(module, ScriptModule):
-            return self.record_script_call(module, path, "forward", method, (module, *args), kwargs)
+            return self.record_script_call(module, "forward", method, (module, *args), kwargs)
         if self._starts:
             self._starts = False
             return method(module, *args, **kwargs)
-        inside = path and self.call.holds(path) and path != self.call.path
-        if not inside:
+        path = self._paths.get(id(module), [""])[0]
+        if not path or path == self.call.path or not self.call.holds(path):
             return method(module, *args, **kwargs)
-        assert path is not None
         number = self._counts[path] = self._counts.get(path, -1) + 1
         self.call = Call(path, self.call, number)
         try:
@@ -244,10 +251,14 @@ class Recording:
             assert self.call.parent is not None
             self.call = self.call.parent
 
+    def _path_in_call(self, module: Any) -> str | None:
+        """The path of a scripted module in the module that runs; None if it is no part of it."""
+        paths = self._paths.get(id(module), [])
+        return next((path for path in paths if self.call.holds(path)), None)
+
     def record_script_call(
         self,
         target: Any,
-        path: str | None,
         name: str,
         function: Any,
         args: tuple[Any, ...],
@@ -257,25 +268,40 @@ class Recording:
 
         Args:
             target: the `ScriptFunction` or `ScriptModule`.
-            path: the path of the module in the traced one, or None.
             name: the name of the method.
             function: what runs.
             args, kwargs: its arguments.
         """
+        if self.mode.silent:
+            return function(*args, **kwargs)
+        path = self._path_in_call(target)
         if isinstance(target, ScriptModule) and path is None:
             raise RuntimeError(
                 "a scripted module is called in a trace, and is no submodule of the traced module: make it an attribute"
             )
-        if self.mode.silent:
-            return function(*args, **kwargs)
         self.mode.silent = True
         try:
             out = function(*args, **kwargs)
         finally:
             self.mode.silent = False
         arguments_of_call = args[1:] if isinstance(target, ScriptModule) else args
-        self.mode.record_call(ScriptCall(target, path, name), arguments_of_call, kwargs, out, name)
+        call = ScriptCall(target, path, name)
+        self._track_parts(out, self.mode.record_call(call, arguments_of_call, kwargs, out, name), 0)
         return out
+
+    def _track_parts(self, out: Any, node: Node, depth: int) -> None:
+        """Creates the nodes of the tensors in a result, except those of a list, which `record_call` creates."""
+        pairs = (
+            out.items() if isinstance(out, dict) else enumerate(out) if isinstance(out, (list, tuple)) else ()
+        )
+        has_nodes = not isinstance(out, dict) and depth == 0
+        for key, part in pairs:
+            holds = isinstance(part, (list, tuple, dict))
+            if holds or (isinstance(part, (Tensor, *_SYMBOLIC)) and not has_nodes):
+                item = self.mode.recorder.create(operator.getitem, (node, key), {}, "getitem")
+                item.meta["val"] = part
+                self.mode.track(part, item)
+                self._track_parts(part, item, depth + 1)
 
 
 class ScriptCall:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import tl_core
@@ -20,6 +21,7 @@ from ..script.script_module import TopLevelTracedModule, TracedModule
 from ..script.sources import fresh_name
 from ..script.tracing_state import current_trace
 from .building import TracedProgram, argument_names
+from .code import check_examples
 from .recording import Recording, record
 
 __all__ = ["check_program", "trace", "trace_function", "trace_methods", "trace_module"]
@@ -34,7 +36,9 @@ def _base(path: str) -> type:
 def _inputs(example: Any, keywords: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if isinstance(example, (Tensor, dict)):
         example = (example,)
-    return tuple(example or ()), dict(keywords or {})
+    positional, keywords = tuple(example or ()), dict(keywords or {})
+    check_examples((*positional, *keywords.values()))
+    return positional, keywords
 
 
 def _detach(value: Any) -> Any:
@@ -110,6 +114,8 @@ def trace_methods(module: Any, inputs: dict[str, Any], strict: bool, warns: bool
     """
     if current_trace() is not None:
         raise RuntimeError("a trace is recorded already: trace can't be called inside of it")
+    if any(part._backward_hooks for part in module.modules()):
+        raise ValueError(f"Modules that have backward hooks assigned can't be compiled: {module}")
     traced = TracedProgram(module, _base)
     recordings = {}
     for name, examples in inputs.items():
@@ -149,7 +155,7 @@ def _differences(expected: Any, actual: Any, tolerance: float) -> str | None:
             return str(error)
         return None
     if isinstance(expected, dict):
-        return next((d for k in expected if (d := _differences(expected[k], actual[k], tolerance))), None)
+        return _differences(list(expected.values()), list(actual.values()), tolerance)
     if isinstance(expected, (list, tuple)):
         pairs = zip(expected, actual, strict=False)
         return next((d for a, b in pairs if (d := _differences(a, b, tolerance))), None)
@@ -205,6 +211,19 @@ def check_program(function: Any, traced: Any, again: Any, name: str, inputs: Any
         return
 
 
+@contextmanager
+def _second_run() -> Iterator[None]:
+    """Raises TracingCheckError where a second run uses a tensor of the first."""
+    try:
+        yield
+    except AssertionError as error:
+        if "fake modes" not in str(error):
+            raise
+        raise TracingCheckError(
+            "The second run uses a tensor of the first one, which the function keeps.", None
+        ) from error
+
+
 def _text_difference(first: str, second: str) -> str:
     a, b = (re.sub(r"___torch_mangle_\d+\.", "", t).splitlines() for t in (first, second))
     if a == b:
@@ -245,15 +264,20 @@ def trace(
             strict=strict,
         )
     if isinstance(owner, tl_nn.Module):
-        name = function.__name__
-        module = trace_module(
-            owner, {name: inputs}, check=check, check_inputs=None, tolerance=tolerance, strict=strict
+        if function.__name__ != "forward":
+            raise AttributeError(
+                f"trace doesn't support compiling individual module's functions, got {function.__qualname__}. Please "
+                "use trace_module"
+            )
+        checks = check_inputs and [{"forward": _inputs(i, None)} for i in check_inputs]
+        return trace_module(
+            owner, {"forward": inputs}, check=check, check_inputs=checks, tolerance=tolerance, strict=strict
         )
-        return module if name == "forward" else getattr(module, name)
     result = trace_function(function, inputs, strict)
     if check:
         for more in [inputs, *(_inputs(i, None) for i in check_inputs or ())]:
-            again = trace_function(function, more, strict, warns=False)
+            with _second_run():
+                again = trace_function(function, more, strict, warns=False)
             check_program(function, result, again, result.name, more, tolerance)
     return result
 
@@ -275,7 +299,8 @@ def trace_module(
     if check:
         with tl_core.no_grad():
             for more in [inputs, *(check_inputs or ())]:
-                again = trace_methods(module, more, strict, warns=False)
+                with _second_run():
+                    again = trace_methods(module, more, strict, warns=False)
                 for name, examples in more.items():
                     function = module if name == "forward" else getattr(module, name)
                     check_program(function, result, again, name, examples, tolerance)
