@@ -10,7 +10,7 @@ import enum
 import io
 import pathlib
 import zipfile
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import torch
 from torch import Tensor, nn
@@ -175,6 +175,29 @@ class Shared(nn.Module):
         return hidden @ self.second.weight + self.second.bias
 
 
+class Level:
+    def __init__(self, depth: Tensor):
+        self.depth = depth
+
+    def __enter__(self) -> Tensor:
+        self.depth += 1
+        return self.depth.clone()
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        self.depth -= 1
+
+
+class Regions(nn.Module):
+    def forward(self, x: Tensor):
+        level = Level(torch.zeros(1))
+        with level as outer:
+            x = x + outer
+            if bool(x.sum() > 0):
+                with level as inner:
+                    x = x * inner
+        return x, level.depth
+
+
 def main():
     torch.manual_seed(0)
     FOLDER.mkdir(exist_ok=True)
@@ -198,6 +221,7 @@ def main():
     write("kinds", torch.jit.script(Kinds()), torch.arange(6.0).view(2, 3), [1, 2, 3], {"a": 1.0, "b": 2.0})
     write("objects", torch.jit.script(Objects()), torch.randn(3), 2)
     write("shared", torch.jit.script(Shared()), torch.randn(2, 3))
+    write("regions", torch.jit.script(Regions()), torch.ones(3))
 
 
 if __name__ == "__main__":

@@ -127,7 +127,7 @@ class Outer(nn.Module):
         return self.inner(x) * 10
 
 
-def double_before(self, inputs: typing.Tuple[tl_core.Tensor]):  # noqa: UP006
+def double_before(self, inputs: typing.Tuple[tl_core.Tensor]) -> tl_core.Tensor:  # noqa: UP006
     return inputs[0] * 2
 
 

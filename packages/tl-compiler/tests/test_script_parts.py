@@ -194,8 +194,8 @@ def test_expressions_that_no_archive_has():
     for text in ("a + b", "lambda: 0", "[a for a in b]", "f'{a}'", "a < b"):
         with pytest.raises(TypeError, match="an archive's code has no"):
             expression_text(tree(text))
-    with pytest.raises(TypeError, match="no With"):
-        definition_text(ast.parse("def f(x):\n  with x:\n    pass").body[0])
+    with pytest.raises(TypeError, match="no Try"):
+        definition_text(ast.parse("def f(x):\n  try:\n    pass\n  finally:\n    pass").body[0])
 
 
 DEFINITION = """\

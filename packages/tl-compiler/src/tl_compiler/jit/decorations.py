@@ -132,6 +132,12 @@ def export(fn: Callable) -> Callable:
 def interface(obj: type) -> type:
     """Marks a class that only declares methods.
 
+    Args:
+        obj: the class, which derives from `object` or from `nn.Module` alone.
+
+    Raises:
+        RuntimeError: the class derives from another one.
+
     Example:
         >>> from tl_compiler import jit
         >>> @jit.interface
@@ -143,6 +149,12 @@ def interface(obj: type) -> type:
         'Layer'
     """
     if builtins.isinstance(obj, type):
+        plain = [base is object or base.__name__ == "Module" for base in obj.__bases__]
+        if plain != [True]:
+            raise RuntimeError(
+                "TorchScript interface does not support inheritance yet. Please directly inherit from 'object' or "
+                f"'nn.Module', got {obj.__name__} of {', '.join(base.__name__ for base in obj.__bases__)}"
+            )
         obj.__torch_script_interface__ = True  # type: ignore[attr-defined]
     return obj
 

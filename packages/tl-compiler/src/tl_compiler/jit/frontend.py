@@ -22,9 +22,11 @@ class FrontendError(Exception):
     def __init__(self, source_range: Any, msg: str) -> None:
         super().__init__(source_range, msg)
         self.source_range, self.msg = source_range, msg
+        self.callers: list[str] = []  # the calls that made the compiler read the source
 
     def __str__(self) -> str:
-        return self.msg if self.source_range is None else f"{self.msg}\n{self.source_range}"
+        text = self.msg if self.source_range is None else f"{self.msg}\n{self.source_range}"
+        return "".join([text, *self.callers])
 
 
 class NotSupportedError(FrontendError):

@@ -97,9 +97,13 @@ def _converter(kind: Type, program: Any) -> Convert | None:
     if kind.name == "Union":
         return _union(kind, arguments, program)
     declaration = program.declaration(kind.name) if kind.name.startswith("__torch__.") else None
-    if declaration is None or declaration.kind not in ("tuple", "enum"):
+    if declaration is None:
         return None
-    return _record(declaration, program)
+    if declaration.kind.endswith("interface"):
+        return _implementation(declaration)
+    if declaration.kind == "record":
+        return _object(declaration, program)
+    return _record(declaration, program) if declaration.kind in ("tuple", "enum") else None
 
 
 def _list(element: Convert | None) -> Convert:
@@ -171,6 +175,76 @@ def _record(declaration: Any, program: Any) -> Convert:
     return convert
 
 
+def _object(declaration: Any, program: Any) -> Convert:
+    """Objects of a class of the program, or of the class of Python that it was compiled from."""
+
+    def convert(value: Any) -> Any:
+        own = getattr(type(value), "_declaration", None)
+        if own is None:
+            missing = next((name for name in declaration.attributes if not hasattr(value, name)), None)
+            if missing is not None:
+                raise Mismatch(
+                    f"Tried to cast object to type {declaration.name} but object was missing attribute {missing}"
+                )
+        return value
+
+    return convert
+
+
+def _implementation(interface: Any) -> Convert:
+    """Objects whose class has the methods of an interface."""
+    of_modules = interface.kind.startswith("module")
+
+    def convert(value: Any) -> Any:
+        own: Any = getattr(type(value), "_declaration", None)
+        if of_modules and (own is None or own.kind != "module"):
+            raise Mismatch(
+                f"an object of {type(value).__name__} is not compatible with interface {interface.name}: only a "
+                "ScriptModule class can be subtype of module interface"
+            )
+        for name, node in interface.methods.items() if own is not None else ():
+            reason = _difference(own.methods.get(name), node)
+            if reason:
+                raise Mismatch(
+                    f"{own.name} is not compatible with interface {interface.name}: {name} {reason}"
+                )
+        return value
+
+    return convert
+
+
+def _difference(method: ast.FunctionDef | None, stated: ast.FunctionDef) -> str:
+    """Why a method doesn't do as one that an interface states, or ""."""
+    if method is None:
+        return "is missing"
+    own, expected = _types(method), _types(stated)
+    if len(own) != len(expected):
+        return f"takes {len(own) - 1} arguments, and the interface states {len(expected) - 1}"
+    pairs = [*zip(expected[:-1], own[:-1], strict=True), (own[-1], expected[-1])]
+    wrong = next(((a, b) for a, b in pairs if not _is_part_of(a, b)), None)
+    return "" if wrong is None else f"has the type {wrong[0]} in the place of {wrong[1]}"
+
+
+def _types(node: ast.FunctionDef) -> list[Type]:
+    """The types of a method's arguments, and that of its result."""
+    return [*(type_of(a.annotation) for a in node.args.args[1:]), type_of(node.returns)]
+
+
+def _is_part_of(kind: Type, whole: Type) -> bool:
+    """Whether each value of a type is one of another type."""
+    if kind == whole or whole.name == "Any":
+        return True
+    if whole.name == "Optional":
+        return kind.name == "NoneType" or _is_part_of(kind.inner, whole.inner)
+    if whole.name == "Union":
+        return any(_is_part_of(kind, option) for option in whole.arguments)
+    return (
+        kind.name == whole.name == "Tuple"
+        and len(kind.arguments) == len(whole.arguments)
+        and all(map(_is_part_of, kind.arguments, whole.arguments))
+    )
+
+
 def needs_check(node: ast.FunctionDef, skip: int) -> bool:
     """Whether a function has arguments that aren't plain tensors, after the first ones that pass unchecked."""
     return any(type_of(a.annotation).name != "Tensor" for a in node.args.args[skip:])
@@ -211,7 +285,10 @@ def check_call(
                     f"{node.name}() is missing value for argument '{name}'. Declaration: {declaration}"
                 )
         if len(rest) > len(stated):
-            return function(*args, **kwargs)  # raises the error about their number
+            raise RuntimeError(
+                f"{node.name}() expected at most {len(stated) + skip} argument(s) but received {len(args)} "
+                f"argument(s). Declaration: {_declaration(node.name, stated)}"
+            )
         values = [convert(index, value) for index, value in enumerate(rest)]
         if kwargs:
             kwargs = {k: convert(by_name[k], v) if k in by_name else v for k, v in kwargs.items()}

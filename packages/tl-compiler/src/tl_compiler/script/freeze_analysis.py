@@ -183,6 +183,12 @@ class _Frame:
                 self.value(items)
                 self.branches([body, []])
                 self.branches([body, []])
+            case ast.With(items=[item], body=body):
+                region = self.value(item.context_expr)
+                if item.optional_vars is not None:
+                    self.assign(item.optional_vars, self.call_member(region, "__enter__", []))
+                self.block(body)
+                self.call_member(region, "__exit__", [])
             case ast.FunctionDef(name=name, body=body):  # what `fork` runs
                 inner = _Frame(self.facts, self.program, dict(self.names))
                 inner.block(body)

@@ -448,7 +448,7 @@ def _select(body: list[ast.stmt]) -> None:
     """Replaces branches with a known condition by the selected branch."""
     result: list[ast.stmt] = []
     for statement in body:
-        if isinstance(statement, (ast.If, ast.For, ast.While, ast.FunctionDef)):
+        if isinstance(statement, (ast.If, ast.For, ast.While, ast.With, ast.FunctionDef)):
             _select(statement.body)
         if isinstance(statement, ast.If):
             _select(statement.orelse)

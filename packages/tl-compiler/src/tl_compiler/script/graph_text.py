@@ -193,6 +193,13 @@ class Graph:
                 self._loop([self._value(values, into)], target, body, into)
             case ast.While(test=test, body=body):
                 self._loop([self._value(test, into)], None, body, into)
+            case ast.With(items=[item], body=body):
+                region = self._value(item.context_expr, into)
+                entered = self._emit(into, "prim::Enter", [region], "Any")
+                if item.optional_vars is not None:
+                    self._assign(item.optional_vars, entered, into)
+                self._block(body, into)
+                self._emit(into, "prim::Exit", [region], "Any")
             case ast.FunctionDef(body=body):
                 into.append(GraphNode("prim::Closure", [], [node.name], "", [[]]))
                 self._names[node.name] = node.name

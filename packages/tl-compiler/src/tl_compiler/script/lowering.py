@@ -133,11 +133,29 @@ class _Function:
             case ast.For(target=ast.Name() as target, iter=values, body=body, orelse=[]):
                 self.types[target.id] = None
                 return ast.For(target, self.expression(values), self.block(body), [])
+            case ast.With(items=[item], body=body):
+                return self.region(item, body)
             case ast.FunctionDef():
                 return self.definition(node)
             case ast.Pass() | ast.Break() | ast.Continue():
                 return node
         raise self.error(node, f"no statement of an archive is like this {type(node).__name__}")
+
+    def region(self, item: ast.withitem, body: list[ast.stmt]) -> ast.stmt:
+        """A region of an object of the archive, which is left by `__exit__` after an error too."""
+        name = f"{PREFIX}region{len(self.bindings)}"
+        self.types[name] = self.type_of(item.context_expr)
+        holder = ast.copy_location(ast.Name(name, ast.Load()), item.context_expr)
+        enter = ast.Call(ast.Attribute(holder, "__enter__", ast.Load()), [], [])
+        target = item.optional_vars or ast.Name(f"{PREFIX}entered", ast.Store())
+        none: list[ast.expr] = [ast.Constant(None) for _ in range(3)]
+        leave = ast.Expr(ast.Call(ast.Attribute(holder, "__exit__", ast.Load()), none, []))
+        opening = ast.Assign([ast.Name(name, ast.Store())], self.expression(item.context_expr))
+        entry, exit_ = (
+            self.statement(ast.fix_missing_locations(ast.copy_location(line, item.context_expr)))
+            for line in (ast.Assign([target], enter), leave)
+        )
+        return ast.If(ast.Constant(True), [opening, entry, ast.Try(self.block(body), [], [], [exit_])], [])
 
     def assignment(self, target: ast.expr, value: ast.expr, kind: Type | None) -> ast.stmt:
         result = ast.Assign([self.target(target, kind or self.type_of(value))], self.expression(value))

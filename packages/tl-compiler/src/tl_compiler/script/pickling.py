@@ -95,7 +95,7 @@ class ObjectPickler:
         elif isinstance(value, (tuple, list, dict)):
             self._container(value, owner, kind)
         else:
-            self._object(value)
+            self._object(value, owner)
 
     def _container(self, value: Any, owner: Any, kind: Type) -> None:
         if self._refer(value):
@@ -149,12 +149,15 @@ class ObjectPickler:
         self._out += pickle.REDUCE
 
     # ---- objects
-    def _object(self, value: Any) -> None:
+    def _object(self, value: Any, owner: Any) -> None:
         if self._refer(value):
             return
         declaration = getattr(type(value), "_declaration", None)
         if not isinstance(declaration, Declaration):
-            raise RuntimeError(f"an archive can't hold an object of {type(value).__name__!r}")
+            record = _record_of(value, owner)
+            self._object(record, owner)
+            self._memo[id(value)] = value, self._memo[id(record)][1]
+            return
         self._class(self._name_of_class(value, value))
         self._out += pickle.EMPTY_TUPLE + pickle.NEWOBJ + self._put(value)
         if "__getstate__" in declaration.methods:
@@ -256,3 +259,16 @@ def _integer(value: int) -> bytes:
 
 def _real(value: float) -> bytes:
     return pickle.BINFLOAT + struct.pack(">d", value)
+
+
+def _record_of(value: Any, owner: Any) -> Any:
+    """The object of a program's class for an object of the class of Python that it was compiled from."""
+    program: Any = getattr(type(owner), "_program", None)
+    classes: dict[str, type] = {} if program is None else program.python_classes
+    name = next((name for name, kind in classes.items() if kind is type(value)), None)
+    if name is None:
+        raise RuntimeError(f"an archive can't hold an object of {type(value).__name__!r}")
+    result = object.__new__(program.class_of(name))
+    for attribute in program.declaration(name).attributes:
+        setattr(result, attribute, getattr(value, attribute))
+    return result

@@ -128,6 +128,10 @@ def _lines(node: ast.stmt) -> Iterator[str]:
         case ast.For(target=target, iter=values, body=body):
             yield f"for {expression_text(target)} in {expression_text(values)}:"
             yield from _block(body)
+        case ast.With(items=[item], body=body):
+            name = "" if item.optional_vars is None else f" as {expression_text(item.optional_vars)}"
+            yield f"with {expression_text(item.context_expr)}{name}:"
+            yield from _block(body)
         case ast.FunctionDef():
             yield from _function(node)
         case ast.Pass():

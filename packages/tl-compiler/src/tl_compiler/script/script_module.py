@@ -136,6 +136,10 @@ class ScriptModule(Module, metaclass=_CompilesInstances):
             raise NotImplementedError
         return self._program.method(self._declaration.name, method_name)(self, *args, **kwargs)
 
+    def __dir__(self) -> list[str]:
+        python = vars(self).get("_python_class")
+        return sorted({*super().__dir__(), *(dir(python) if python is not None else ())})
+
     def extra_repr(self) -> str:
         """The text in the module's `repr`."""
         return f"original_name={self.original_name}"

@@ -21,7 +21,7 @@ _NODES = frozenset(
     (ast.Module, ast.ClassDef, ast.FunctionDef, ast.arguments, ast.arg, ast.Assign, ast.AnnAssign, ast.Return, ast.Expr,
      ast.If, ast.While, ast.For, ast.Pass, ast.Name, ast.Load, ast.Store, ast.Attribute, ast.Subscript, ast.Call,
      ast.keyword, ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.UnaryOp, ast.USub, ast.Not, ast.IfExp, ast.Slice,
-     ast.Break, ast.Continue)
+     ast.Break, ast.Continue, ast.With, ast.withitem)
 )  # fmt: skip
 _CONSTANTS = (int, float, complex, str, bool, type(None), type(...))
 

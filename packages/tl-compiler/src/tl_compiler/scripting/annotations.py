@@ -68,6 +68,10 @@ class ClassResolver:
         """The dotted name of a class, which the program declares now."""
         raise UnknownType(f"Unknown type annotation: '{kind.__name__}'")
 
+    def class_of_object(self, kind: type) -> str | None:
+        """The dotted name of the class of an object, or None if the class can't be one of a program."""
+        return None
+
 
 def type_of_annotation(annotation: Any, resolver: ClassResolver) -> Type:
     """Returns the type that an annotation states.
@@ -182,6 +186,9 @@ def type_of_value(value: Any, resolver: ClassResolver) -> Type:
         return Type(resolver.class_name(type(value)))
     if getattr(type(value), "__torch_script_class__", False):
         return Type(resolver.class_name(type(value)))
+    name = resolver.class_of_object(type(value))
+    if name is not None:
+        return Type(name)
     raise UnknownType(
         f"Cannot infer concrete type of torch.nn.Module attribute of type {type(value).__name__}"
         if not inspect.isroutine(value)

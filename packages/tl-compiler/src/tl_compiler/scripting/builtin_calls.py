@@ -10,16 +10,21 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
+import tl_nn
 
 from ..jit.decorations import _unwrap_optional
 from ..script.printing import constant_text
+from ..script.script_module import is_compiled
 from ..script.types import Type
+from .module_types import class_attribute
 from .operands import Items, ModuleValue, Operand, PythonValue, SliceOperand, Value
 from .operator_types import BOOL, FLOAT, INT, NONE, STR, TENSOR, list_of, unify
 
 __all__ = ["BUILTINS"]
 
 Handler = Callable[[Any, list[Operand], dict[str, Operand], ast.AST], Operand]
+_CONTAINERS = (tl_nn.ModuleList, tl_nn.Sequential, tl_nn.ModuleDict, tl_nn.ParameterList, tl_nn.ParameterDict)
+_LENGTHS = [class_attribute(kind, "__len__") for kind in _CONTAINERS]
 _NUMBERS = ("int", "float", "bool", "complex", "number")
 
 
@@ -70,7 +75,9 @@ def _length(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand
     if isinstance(operand, ModuleValue):
         items = compiler.session.container_items(operand)
         if items is not None:
-            return Value(str(len(items)), INT, len(items))
+            if is_compiled(operand.module) or class_attribute(type(operand.module), "__len__") in _LENGTHS:
+                return Value(str(len(items)), INT, len(items))
+            return compiler.call_module(operand, "__len__", [], {}, node)
     value = compiler.as_value(operand, node)
     fields = compiler.fields_of(value.type)
     if fields is not None:

@@ -6,12 +6,17 @@ import ast
 import functools
 from typing import Any
 
+from ..jit.decorations import FunctionModifiers
+from ..jit.frontend import FrontendError
+from ..jit.internal import get_torchscript_modifier
+from ..script.script_module import ScriptModule
 from ..script.types import Type
 from .builtin_calls import BUILTINS
 from .names import CASTS, operator_of, packet_of
 from .operands import Bound, ModuleValue, Operand, PythonValue, Value
 from .operator_types import ANY, NONE, STR, TENSOR, operator_exists, result_of
 from .parts import Parts
+from .source import SourceRange
 
 __all__ = ["Calls"]
 
@@ -60,6 +65,13 @@ class Calls(Parts):
             if isinstance(callee.owner, ModuleValue):
                 return self.call_module(callee.owner, callee.name, arguments, keywords, node)
             if callee.name == "tolist" and callee.owner.type == TENSOR and expected is not None:
+                element = expected
+                while element.name == "List":
+                    element = element.arguments[0]
+                if element.name not in ("int", "float", "bool", "complex"):
+                    raise self.error(
+                        node, f"{element} is not one of the supported element types for tolist()"
+                    )
                 return Value(f"annotate({expected}, ({callee.owner.text}).tolist())", expected)
             return self.invoke_method(callee.owner, callee.name, arguments, keywords, node)
         value = self.as_value(callee, node)
@@ -99,7 +111,16 @@ class Calls(Parts):
             return self.call_python(inner, [*fixed, *arguments], {**named, **keywords}, node, expected)
         if isinstance(function, type):
             return self.construct(function, arguments, keywords, node)
-        compiled = self.session.function(function, self, arguments, keywords, node)
+        try:
+            compiled = self.session.function(function, self, arguments, keywords, node)
+        except RuntimeError as error:
+            if not callee.holder:
+                raise
+            raise RuntimeError(
+                f"Module '{callee.holder}' has no attribute '{callee.name}' (This function exists as an attribute on "
+                "the Python module, but we failed to compile it to a TorchScript function.\nThe error stack is "
+                f"reproduced here:\n{error})"
+            ) from error
         if compiled is not None:
             target, signature = compiled
             texts = self.match_arguments(signature, arguments, keywords, node)
@@ -107,12 +128,23 @@ class Calls(Parts):
         own = operator_of(function)
         if own is not None:
             return self.operator(own, arguments, keywords, node)
+        if isinstance(function, ScriptModule):
+            raise self.error(
+                node,
+                "Cannot call a ScriptModule that is not a submodule of the caller: "
+                f"{function.original_name} is no part of the module",
+            )
         raise self.error(node, f"Python builtin {function!r} is currently not supported in Torchscript")
 
     def construct(
         self: Any, kind: type, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST
     ) -> Operand:
         """An object of a class."""
+        if get_torchscript_modifier(kind) == FunctionModifiers.IGNORE:
+            raise FrontendError(
+                SourceRange(self.source, node),
+                f"Cannot instantiate class '{kind.__name__}' in a script function: it is marked to stay Python",
+            )
         if issubclass(kind, BaseException):
             raise self.error(node, f"an object of the exception {kind.__name__} can only be raised")
         name = self.session.class_name(kind)
@@ -123,7 +155,7 @@ class Calls(Parts):
             )
         try:
             signature = self.session.constructor(kind, self, node)
-        except RuntimeError as error:
+        except (RuntimeError, FrontendError) as error:
             raise self.source.called_from(error, kind.__name__, node) from error.__cause__
         texts = self.match_arguments(signature, arguments, keywords, node)
         if declaration.kind == "tuple":

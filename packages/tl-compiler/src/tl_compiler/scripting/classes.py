@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import functools
 import inspect
 import typing
 from typing import Any
@@ -12,6 +13,7 @@ import tl_core
 import tl_nn
 
 from ..jit.decorations import FunctionModifiers
+from ..jit.frontend import FrontendError
 from ..jit.internal import get_torchscript_modifier
 from ..script.linking import absorb
 from ..script.printing import constant_text
@@ -21,7 +23,7 @@ from .annotations import UnknownType, type_of_annotation
 from .function_compiler import FunctionCompiler
 from .names import SETTER
 from .operands import Operand, Value
-from .operator_types import NONE
+from .operator_types import NONE, accepts
 from .signatures import Signature, signature_of
 from .source import source_of
 
@@ -36,6 +38,7 @@ class ClassCompiler:
         self._python_classes: dict[str, type] = {}
         self._method_signatures: dict[tuple[str, str], Signature | None] = {}
         self._open_methods: set[tuple[str, str]] = set()
+        self._classes_of_objects: dict[type, bool] = {}
 
     def python_class(self: Any, name: str) -> type | None:
         """The class of Python that a class of the program was compiled from, or None."""
@@ -68,6 +71,44 @@ class ClassCompiler:
             del self._class_names[kind]
             raise
         return name
+
+    def class_of_object(self: Any, kind: type) -> str | None:
+        """The dotted name of the class of an object that a module holds, if all methods of the class compile."""
+        if kind in self._class_names:
+            return self._class_names[kind]
+        if kind not in self._classes_of_objects:
+            self._classes_of_objects[kind] = _is_plain_class(kind) and self._compiles(kind)
+        return self.class_name(kind) if self._classes_of_objects[kind] else None
+
+    def _compiles(self: Any, kind: type) -> bool:
+        """Whether a class compiles, tried in a session of its own."""
+        try:
+            type(self)(dict(self.caller_names)).compile_class(kind)
+        except (
+            RuntimeError,
+            OSError,
+            FrontendError,
+        ):  # the reason counts only where a program reads the object
+            return False
+        return True
+
+    def check_object(self: Any, value: Any, kind: Type) -> None:
+        """Checks the attributes of an object of Python that a module holds.
+
+        Raises:
+            RuntimeError: an attribute is of another type than the class states.
+        """
+        declaration = self.program.declaration(kind.name) if kind.name in self._python_classes else None
+        if declaration is None or declaration.kind != "record" or hasattr(type(value), "_declaration"):
+            return
+        self.fill_attributes(kind)
+        for name, stated in declaration.attributes.items():
+            own = self.value_type(getattr(value, name, None))
+            if not accepts(stated, own):
+                raise RuntimeError(
+                    f"Could not cast attribute '{name}' to type {stated}: the object of {type(value).__name__} has a "
+                    f"value of type {own}"
+                )
 
     def share_classes(self: Any, program: Any) -> None:
         """Lets definitions that come from another program use the classes that this one has declared already."""
@@ -124,6 +165,8 @@ class ClassCompiler:
 
     def _stated_attributes(self: Any, kind: type, name: str) -> None:
         for attribute, annotation in typing.get_type_hints(kind, localns=dict(self.caller_names)).items():
+            if attribute in vars(kind) and not _assigns(kind, attribute):
+                continue  # a class attribute, which programs lack
             self.add_attribute(name, attribute, type_of_annotation(annotation, self))
 
     def add_attribute(self: Any, name: str, attribute: str, kind: Type) -> None:
@@ -269,7 +312,7 @@ class ClassCompiler:
                 node,
                 f"Tried to set nonexistent attribute: {name}. Did you forget to initialize it in __init__()?",
             )
-        if compiler.depth > 1 or compiler.conditions:
+        if compiler.nesting > 1 or compiler.conditions:
             raise compiler.error(
                 node, f"attribute {name} is new: its first assignment cannot be in a control-flow block"
             )
@@ -280,3 +323,18 @@ class ClassCompiler:
 
 def _is_interface(kind: type) -> bool:
     return "__torch_script_interface__" in vars(kind)
+
+
+def _assigns(kind: type, name: str) -> bool:
+    """Whether the constructor of a class assigns an attribute."""
+    code = getattr(vars(kind).get("__init__"), "__code__", None)
+    return code is not None and name in code.co_names
+
+
+def _is_plain_class(kind: type) -> bool:
+    """Whether a class is one of Python whose methods have source."""
+    built_in = (tl_nn.Module, tl_core.Tensor, tuple, list, dict, BaseException, type)
+    if issubclass(kind, built_in) or get_torchscript_modifier(kind) == FunctionModifiers.IGNORE:
+        return False
+    routines = [f for f in map(functools.partial(getattr, kind), vars(kind)) if inspect.isroutine(f)]
+    return kind.__mro__[1:] == (object,) and all(hasattr(f, "__code__") for f in routines)

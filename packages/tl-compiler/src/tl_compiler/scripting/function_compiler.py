@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import copy
+import re
 from typing import Any
 
 from ..script.failures import CodeText, SourcePositions
@@ -12,7 +14,7 @@ from .annotations import KNOWN_NAMES, UnknownType, type_of_annotation
 from .calls import Calls
 from .expressions import Expressions
 from .operands import Items, ModuleValue, Operand, PythonValue, Value
-from .operator_types import BOOL, NONE, TENSOR, accepts, list_of, unify
+from .operator_types import BOOL, NONE, TENSOR, accepts, unify
 from .scopes import Scope, assigned_names, exits
 from .signatures import Signature
 from .source import FunctionSource
@@ -53,9 +55,14 @@ class FunctionCompiler(Statements, Expressions, Calls):
         self.stated = False
         self.expected: Type | None = None  # the type that the place of a call states
         self.current = None
-        self.cleanups: list[list[str]] = []  # the lines that leave regions such as no_grad
+        self.regions = 0  # regions that `with` opens around the statement
 
     # ---- helpers
+    @property
+    def nesting(self) -> int:
+        """The depth of the statement without the regions around it, which always run."""
+        return self.depth - self.regions
+
     def error(self, node: ast.AST, message: str) -> RuntimeError:
         """An error about a place of the function."""
         return self.source.error(node, message)
@@ -89,9 +96,7 @@ class FunctionCompiler(Statements, Expressions, Calls):
             return None
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             node = ast.parse(node.value, mode="eval").body
-        if "BroadcastingList" in ast.unparse(node):
-            inner = self.annotation(node.slice) if isinstance(node, ast.Subscript) else None
-            return list_of(inner or TENSOR)
+        node = _SizeLists().visit(copy.deepcopy(node))
         try:
             value = eval(
                 compile(ast.fix_missing_locations(ast.Expression(node)), "<annotation>", "eval"),
@@ -100,9 +105,12 @@ class FunctionCompiler(Statements, Expressions, Calls):
             )
             return type_of_annotation(value, self.session)
         except UnknownType as error:
+            if str(error).startswith("Unknown type annotation"):
+                raise self.source.annotation_error(node, str(error)) from None
             raise self.error(node, str(error)) from None
         except (NameError, TypeError, AttributeError, KeyError) as error:
-            raise self.error(node, f"Unknown type name '{ast.unparse(node)}' ({error})") from None
+            text = f"Unknown type name '{ast.unparse(node)}' ({error})"
+            raise self.source.annotation_error(node, text) from None
 
     # ---- the function
     def compile(self, stated: Signature | None = None) -> tuple[str, Signature]:
@@ -172,6 +180,14 @@ class FunctionCompiler(Statements, Expressions, Calls):
         """The default of an argument."""
         if node is None:
             return None
+        of_library = self.source.file.startswith("torch/")
+        if isinstance(node, (ast.List, ast.Dict)) and not (of_library or isinstance(self.owner, ModuleValue)):
+            raise self.error(
+                node,
+                "Mutable default parameters are not supported because Python binds them to the function and they "
+                "persist across function calls. As a workaround, make the default None and instantiate the default "
+                f"parameter within the body of the function. Found {ast.unparse(node)}",
+            )
         outer, self.scope = self.scope, Scope()
         try:
             value = self.as_value(self.expression(node, kind), node)
@@ -227,10 +243,6 @@ class FunctionCompiler(Statements, Expressions, Calls):
                     f"a value of type {value.type}",
                 )
             self.result = kind
-        for lines in reversed(self.cleanups):
-            value = self.temporary(value, "_result")
-            for line in lines:
-                self.emit(line)
         self.emit(f"return {value.text}")
 
     def fail(self, message: str, kind: str) -> None:
@@ -361,3 +373,18 @@ class _Names(dict[str, Any]):
             if name in self._caller_names or name not in KNOWN_NAMES:
                 return self._caller_names[name]
             return KNOWN_NAMES[name]
+
+
+class _SizeLists(ast.NodeTransformer):
+    """Replaces PyTorch's annotations of lists for which a caller may pass one number by those of lists."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        if ast.unparse(node.value).rpartition(".")[2].startswith("BroadcastingList"):
+            node.value = ast.copy_location(ast.Name("List", ast.Load()), node.value)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if re.fullmatch(r"_size_\d_t", node.id):
+            return ast.copy_location(ast.parse("List[int]", mode="eval").body, node)
+        return node

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ..script.types import Type
 from .module_types import class_attribute
 from .operands import ModuleValue, Operand, Value
 from .operator_types import NONE
+from .source import source_of
 
 __all__ = ["ModuleHooks", "hooks_of"]
 
@@ -37,8 +39,98 @@ def hooks_of(module: Any) -> tuple[list[Any], list[Any]]:
     return before, after
 
 
+def _tuple_of(kinds: list[Type]) -> Type:
+    return Type("Tuple", tuple(kinds))
+
+
+class _HookCheck:
+    """The check of a hook's signature.
+
+    Args:
+        word: "Pre-hook" or "Hook".
+        name: the name of the hook.
+        module: the name of the module's class.
+        arguments: the types of the arguments of `forward`.
+    """
+
+    def __init__(self, word: str, name: str, module: str, arguments: list[Type]) -> None:
+        self._head = f"{word} '{name}' on module '{module}'"
+        self.arguments = arguments
+
+    def error(self, text: str) -> RuntimeError:
+        """An error about the hook."""
+        return RuntimeError(f"{self._head} {text}")
+
+    def count(self, own: list[Type], expected: int) -> None:
+        """Checks the number of arguments, the module included."""
+        if len(own) + 1 != expected:
+            raise self.error(
+                f"was expected to only have exactly {expected} inputs but it had {len(own) + 1} inputs"
+            )
+
+    def inputs(self, kind: Type) -> None:
+        """Checks the argument that holds those of `forward`."""
+        if kind.name != "Tuple":
+            raise self.error(
+                f"expected the input argument to be typed as a Tuple but found type: '{kind}' instead."
+            )
+        expected = _tuple_of(self.arguments)
+        end = f"Received type: '{kind}'. Expected type: '{expected}'."
+        if len(kind.arguments) != len(self.arguments):
+            raise self.error(f"has the wrong number of contained types for the input argument's Tuple. {end}")
+        if kind != expected:
+            raise self.error(f"has the wrong inner types for the input tuple argument. {end}")
+
+    def replacement(self, kind: Type, stated: bool) -> None:
+        """Checks the result of a hook before `forward`: None, new arguments, or the only new argument."""
+        if kind == NONE:
+            return
+        if not stated:
+            raise self.error(
+                "is missing a return annotation. Return annotations are required, please add one."
+            )
+        expected = _tuple_of(self.arguments)
+        single = self.arguments[0] if len(self.arguments) == 1 else None
+        if single is not None and single.name == "Tuple" and kind != expected:
+            raise self.error(
+                f"returned the wrong type of: '{kind}'. When forward has a single tuple input argument, the return "
+                "needs to be 'None' or a nested tuple containing forward's input tuple argument as in: "
+                f"'{expected}'"
+            )
+        if kind not in (expected, single):
+            raise self.error(f"returned the wrong type of: '{kind}'. Expected '{expected}' or None")
+
+
 class ModuleHooks:
     """The part of a session that compiles hooks."""
+
+    def check_hooks(self: Any, kind: Any) -> None:
+        """Checks the signatures of the hooks of a module's class.
+
+        Raises:
+            RuntimeError: a signature doesn't fit `forward`.
+        """
+        before, after = hooks_of(kind.module)
+        if not before and not after:
+            return
+        forward = self.compile_method(kind, "forward")
+        arguments, output = [t for _, t, _ in forward.arguments], forward.result
+        for word, hooks in (("Pre-hook", before), ("Hook", after)):
+            for hook in hooks:
+                signature = self.compile_method(kind, hook.__name__, hook)
+                own = [t for _, t, _ in signature.arguments]
+                check = _HookCheck(word, hook.__name__, type(kind.module).__name__, arguments)
+                check.count(own, 2 if word == "Pre-hook" else 3)
+                check.inputs(own[0])
+                if word == "Pre-hook":
+                    check.replacement(signature.result, source_of(hook).node.returns is not None)
+                    continue
+                if own[1] != output:
+                    raise check.error(
+                        f"has the wrong type for the output argument. Received type: '{own[1]}'. Expected type: "
+                        f"'{output}'."
+                    )
+                output = output if signature.result == NONE else signature.result
 
     def call_with_hooks(
         self: Any, compiler: Any, owner: ModuleValue, arguments: list[Operand], node: ast.AST

@@ -155,7 +155,7 @@ class ModuleCompiler:
             stated = facts.attributes[name]
             return Value("None", NONE, None) if stated == NONE else Value(_member(owner.text, name), stated)
         if name in facts.functions:
-            return PythonValue(facts.functions[name], name)
+            return PythonValue(facts.functions[name], name, type(owner.module).__name__)
         if name in facts.failed:
             raise compiler.error(
                 node,
@@ -230,7 +230,9 @@ class ModuleCompiler:
         else:
             return None
         items = {
-            name: ModuleValue(_member(owner.text, name), part, self.module_class(part))
+            name: Value("None", NONE, None)
+            if part is None
+            else ModuleValue(_member(owner.text, name), part, self.module_class(part))
             for name, part in owner.module._modules.items()
         }
         return items if as_dict else list(items.values())
@@ -268,6 +270,11 @@ class ModuleCompiler:
 
     def _tree_items(self: Any, owner: ModuleValue, method: str) -> Items:
         """The modules or tensors below a module that one of its methods yields, as operands."""
+        if method.endswith("modules") and self._module_classes[owner.name].interfaces:
+            raise RuntimeError(
+                f"Could not compile '{method}()' of {type(owner.module).__name__}, because it has a part whose type is "
+                "an interface"
+            )
         values: list[Any] = []
         for path, part in getattr(owner.module, f"named_{method.removeprefix('named_')}")():
             text = functools.reduce(_member, path.split(".") if path else [], owner.text)
@@ -307,6 +314,8 @@ class ModuleCompiler:
         if name in kind.open:
             raise RuntimeError(f"function '{name}' is called recursively. Recursive calls are not supported")
         owner = ModuleValue("self", kind.module, kind.name)
+        if name == "__setstate__" and stated is None and hasattr(kind.module, "__getstate__"):
+            stated = self._stated_by_getstate(kind)
         if function is None:
             static = class_attribute(type(kind.module), name)
             function = static.fget if isinstance(static, property) else getattr(kind.module, name, None)
@@ -326,6 +335,14 @@ class ModuleCompiler:
         kind.signatures[name] = signature
         self._store_method(kind.name, name, text)
         return signature
+
+    def _stated_by_getstate(self: Any, kind: ModuleClass) -> Signature | None:
+        """The signature of `__setstate__`, whose argument is what `__getstate__` returns, unless it is annotated."""
+        arguments = source_of(kind.module.__setstate__).node.args.args
+        if len(arguments) != 2 or arguments[1].annotation is not None:
+            return None
+        state = self.compile_method(kind, "__getstate__").result
+        return Signature("__setstate__", [(arguments[1].arg, state, None)], NONE)
 
     def _python_method(
         self: Any, kind: ModuleClass, name: str, function: Any, modifier: str
@@ -362,6 +379,7 @@ class ModuleCompiler:
                     if part is module or method != "forward":
                         self.compile_method(kind, method)
                 self._compile_interfaces(part, kind)
+                self.check_hooks(kind)
         return name
 
     def compile_in_place(self: Any, module: Any) -> None:
@@ -413,6 +431,7 @@ class ModuleCompiler:
         for name, value in vars(module).items():
             if name in kind.facts.attributes:
                 value = getattr(value, "value", value) if type(value).__name__ == "Attribute" else value
+                self.check_object(value, kind.facts.attributes[name])
                 vars(result)[name] = own_containers(value)
             elif name not in vars(result) and name not in result._modules:
                 vars(result)[name] = value  # methods that stay Python read it
@@ -459,7 +478,7 @@ def _is_plain(value: Any) -> bool:
     """Whether a constant's text is one that readers of archives take."""
     if isinstance(value, (list, tuple)):
         return bool(value) and all(map(_is_plain, value))
-    return type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value))
+    return type(value) in (bool, int, str, type(None)) or (type(value) is float and math.isfinite(value))
 
 
 def _line(name: str, kind: str) -> str:

@@ -72,10 +72,12 @@ class PythonValue(Operand):
     Args:
         value: the value.
         name: how the program calls it, for messages.
+        holder: the name of the module's class whose attribute it is, or "".
     """
 
     value: Any
     name: str = ""
+    holder: str = ""
 
 
 @dataclass

@@ -99,7 +99,8 @@ class Parts:
             raise self.error(
                 node,
                 "Expected integer literal for index. ModuleList/Sequential indexing is only supported with "
-                "integer literals. Enumeration is supported, e.g. 'for index, v in enumerate(self): ...'",
+                "integer literals. For example, 'i = 4; self.layers[i](x)' will fail because i is not a literal. "
+                "Enumeration is supported, e.g. 'for index, v in enumerate(self): out = v(inp)'",
             )
         count = len(owner.values)
         if not -count <= index.constant < count:
@@ -116,9 +117,9 @@ class Parts:
             if not name.is_known or name.constant not in items:
                 raise self.error(
                     node,
-                    "Unable to extract string literal index. ModuleDict indexing is only supported with "
-                    "string literals. Enumeration of ModuleDict is supported, e.g. 'for k, v in self.items(): "
-                    "...'"
+                    "Unable to extract string literal index. ModuleDict indexing is only supported with string "
+                    "literals. For example, 'i = \"a\"; self.layers[i](x)' will fail because i is not a literal. "
+                    "Enumeration of ModuleDict is supported, e.g. 'for k, v in self.items(): out = v(inp)'"
                     if not name.is_known
                     else f"Key Error, {name.constant}",
                 )
@@ -141,37 +142,32 @@ class Parts:
         """The code of the views that an index needs, and the tensors that then index them."""
         keys = list(key.elts) if isinstance(key, ast.Tuple) else [key]
         operands = self.index_operands(keys, node)
-        dim = 0
+        dim, counts_back = 0, False
         tensors: list[tuple[int, str]] = []
         for position, operand in enumerate(operands):
+            if counts_back:  # dimensions after an ellipsis are counted from the end
+                dim = -sum(map(_takes_dimension, operands[position:]))
             if _is_dots(operand):
-                left = sum(
-                    1 for o in operands[position + 1 :] if not (isinstance(o, Value) and o.type == NONE)
-                )
-                dim = -left if left else dim
-                if left == 0:
-                    dim = 0
-                tensors = self.padded_before_dots(tensors, text, operands, position)
-                if dim < 0 and any(isinstance(o, Value) and o.type == NONE for o in operands[position + 1 :]):
-                    raise self.error(node, "None after Ellipsis isn't supported in an index: use unsqueeze")
+                counts_back = True
             elif isinstance(operand, SliceOperand):
                 bounds = [self.bound_text(b) for b in operand.bounds[:2]]
                 step = "1" if operand.bounds[2] is None else operand.bounds[2].text
                 if (bounds, step) != (["None", "None"], "1"):
                     text = f"torch.slice({text}, {dim}, {bounds[0]}, {bounds[1]}, {step})"
-                tensors.append((dim, "None"))
+                tensors += [] if counts_back else [(dim, "None")]
                 dim += 1
             elif operand.type == NONE:
-                text = f"torch.unsqueeze({text}, {dim})"
-                tensors.append((dim, "None"))
+                text = f"torch.unsqueeze({text}, {dim - counts_back})"
+                tensors += [] if counts_back else [(dim, "None")]
                 dim += 1
             elif operand.type == INT:
                 text = f"torch.select({text}, {dim}, {operand.text})"
-                dim += dim < 0
             else:
+                if counts_back:
+                    raise self.error(node, "Ellipses followed by tensor indexing is currently not supported")
                 tensors.append((dim, self.index_tensor(operand)))
                 dim += 1
-        return text, self.index_list(tensors, text, node)
+        return text, [] if all(t == "None" for _, t in tensors) else [t for _, t in tensors]
 
     def index_operands(self: Any, keys: list[ast.expr], node: ast.expr) -> list[Any]:
         """The operands of an index: slices stay as they are."""
@@ -197,12 +193,6 @@ class Parts:
             result.append(value)
         return result
 
-    def padded_before_dots(
-        self: Any, tensors: list[Any], text: str, operands: list[Any], position: int
-    ) -> list[Any]:
-        """The tensors before an ellipsis, which stand for the first dimensions."""
-        return tensors
-
     def bound_text(self: Any, value: Value | None) -> str:
         """A bound of a slice."""
         if value is None:
@@ -212,16 +202,6 @@ class Parts:
     def index_tensor(self: Any, value: Value) -> str:
         """An index as a tensor."""
         return value.text if value.type == TENSOR else f"torch.tensor({value.text})"
-
-    def index_list(self: Any, tensors: list[tuple[int, str]], text: str, node: ast.expr) -> list[str]:
-        """The list of tensors that index a view, or an empty list."""
-        if all(t == "None" for _, t in tensors):
-            return []
-        if any(dim < 0 for dim, _ in tensors):
-            raise self.error(
-                node, "a tensor after Ellipsis isn't supported in an index: write the dimensions"
-            )
-        return [t for _, t in tensors]
 
     def assign_part(self: Any, owner: Value, key: ast.expr, value: Value, node: ast.AST) -> None:
         """Writes to a part of a tensor."""
@@ -236,6 +216,33 @@ class Parts:
             self.emit(f"{self.fresh()} = torch.copy_({text}, {value.text})")
         else:
             self.emit(f"{self.fresh()} = torch.fill_({text}, {value.text})")
+
+    def elements(self: Any, value: Value, targets: list[ast.expr], node: ast.AST) -> list[Operand]:
+        """The elements of a tuple, list or tensor that is unpacked."""
+        if value.fields is not None:
+            return list(value.fields)
+        fields = self.fields_of(value.type)
+        if fields is not None:
+            owner_value = self.temporary(value)
+            return [Value(f"({owner_value.text})[{i}]", kind) for i, kind in enumerate(fields)]
+        if value.type.name == "List":
+            names = [self.fresh() for _ in targets]
+            self.emit(f"{''.join(f'{n}, ' for n in names)}= {value.text}")
+            return [Value(n, value.type.element(0) or TENSOR) for n in names]
+        if value.type == TENSOR:
+            names = [self.fresh() for _ in targets]
+            self.emit(f"{''.join(f'{n}, ' for n in names)}= torch.unbind({value.text})")
+            return [Value(n, TENSOR) for n in names]
+        raise self.error(node, f"{value.type} cannot be used as a tuple")
+
+    def fields_of(self: Any, kind: Type) -> tuple[Type, ...] | None:
+        """The types of the fields of a tuple, or None for another type."""
+        if kind.name == "Tuple":
+            return kind.arguments
+        declaration = self.session.program.declaration(kind.name)
+        if declaration is not None and declaration.kind == "tuple":
+            return tuple(declaration.attributes.values())
+        return None
 
     # ---- iteration
     def iterable(self: Any, operand: Operand, node: ast.AST) -> Any:
@@ -330,6 +337,11 @@ class _Counted(Operand):
 
     def __init__(self, count: str, element: Any) -> None:
         self.count, self.element = count, element
+
+
+def _takes_dimension(operand: Any) -> bool:
+    """Whether an operand of an index stands for a dimension of the tensor."""
+    return not (isinstance(operand, Value) and operand.type == NONE)
 
 
 def _is_dots(operand: Any) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ..script.types import Type
 from .operands import Bound, Items, Value
-from .operator_types import NONE, accepts
-from .scopes import Scope, assigned_names, exits
+from .operator_types import BOOL, NONE, accepts
+from .region_classes import region_class
+from .scopes import Scope, assigned_names
 
 __all__ = ["Regions"]
 
@@ -128,43 +130,49 @@ class Regions:
 
     # ---- regions
     def on_With(self: Any, node: ast.With) -> None:
-        """A region: gradients on or off, or a class of the program with __enter__ and __exit__."""
-        ends = []
+        """A region: gradients on or off, a name in a profile, or a class of the program with __enter__ and __exit__."""
         for item in node.items:
-            start = self.region(item)
-            ends.append(start)
-            self.cleanups.append(start)
+            self.enter(item)
         self.body(node.body)
-        for lines in reversed(ends):
-            self.cleanups.pop()
-            if not exits(node.body):
-                for line in lines:
-                    self.emit(line)
+        if self.lines[-1].endswith(":"):
+            self.emit("pass")
+        self.depth -= len(node.items)
+        self.regions -= len(node.items)
 
-    def region(self: Any, item: ast.withitem) -> list[str]:
-        """Enters a region, and returns the lines that leave it."""
+    def enter(self: Any, item: ast.withitem) -> None:
+        """Opens a region, whose lines follow."""
         call = item.context_expr
+        value = self.temporary(self.region(call))
+        result = self.invoke(Bound(value, "__enter__"), [], {}, call)
+        self.invoke(Bound(value, "__exit__"), [Value("None", NONE, None)] * 3, {}, call)  # which must exist
+        target = item.optional_vars
+        entered = self.fresh("_entered") if target is not None else ""
+        self.emit(f"with {value.text}{' as ' if entered else ''}{entered}:")
+        self.depth += 1
+        self.regions += 1
+        if target is not None:
+            self.assign(target, Value(entered, self.as_value(result, call).type), call)
+
+    def region(self: Any, call: ast.expr) -> Value:
+        """The object of a region."""
         operand = self.expression(call.func) if isinstance(call, ast.Call) else None
         switch = self.session.grad_switch(operand)
-        if switch is not None:
-            on = "True" if switch == "enable_grad" else "False"
-            if switch == "set_grad_enabled" and isinstance(call, ast.Call):
-                on = self.as_value(self.expression(call.args[0]), call).text
-            before = self.fresh("_grad")
-            self.emit(f"{before} = torch.is_grad_enabled()")
-            self.emit(f"torch.set_grad_enabled({on})")
-            return [f"torch.set_grad_enabled({before})"]
-        if self.session.is_profiler_region(operand):
-            return []
-        value = self.temporary(self.as_value(self.expression(call), call))
-        result = self.invoke(Bound(value, "__enter__"), [], {}, call)
-        if item.optional_vars is not None:
-            self.assign(item.optional_vars, result, call)
+        if switch is None and not self.session.is_profiler_region(operand):
+            return self.as_value(self.expression(call), call)
+        assert isinstance(call, ast.Call)
+        kind = "record_function" if switch is None else "set_grad_enabled"
+        name = region_class(self.session.program, kind)
+        if switch in (None, "set_grad_enabled"):
+            arguments = self.operands(call.args)
+            keywords = {str(k.arg): self.expression(k.value) for k in call.keywords}
         else:
-            self.emit(f"{self.fresh()} = {self.as_value(result, call).text}")
-        none = [Value("None", NONE, None)] * 3
-        leave = self.as_value(self.invoke(Bound(value, "__exit__"), none, {}, call), call)
-        return [f"{self.fresh()} = {leave.text}"]
+            arguments, keywords = [Value(str(switch == "enable_grad"), BOOL)], {}
+        signature = self.session.method_signature(Type(name), "__init__")
+        texts = self.match_arguments(signature, arguments, keywords, call)
+        own = self.fresh()
+        self.emit(f"{own} = {name}.__new__({name})")
+        self.emit(f"{self.fresh()} = ({own}).__init__({', '.join(texts)})")
+        return Value(own, Type(name))
 
     def on_FunctionDef(self: Any, node: ast.FunctionDef) -> None:
         """A function in the function, which only `fork` could call: it isn't one of TorchScript's statements."""

@@ -108,9 +108,16 @@ def script(obj: Any, caller_names: dict[str, Any] | None = None) -> Any:
         return _defer(obj) if _imports(obj) else script_function(obj, caller_names)
     if isinstance(obj, (list, dict)):
         return shared_container(obj)
+    _check_callable(obj, caller_names)
     raise RuntimeError(
         f"torch.jit.script takes a function, module, class, list or dictionary, got {type(obj)}"
     )
+
+
+def _check_callable(obj: Any, caller_names: dict[str, Any] | None) -> None:
+    """Raises the error of a class whose object is compiled: that is more telling than the one of the object."""
+    if callable(obj) and type(obj).__module__ != "builtins":
+        Session(caller_names).compile_class(type(obj))
 
 
 def _prepare(obj: Any, results: dict[int, Any]) -> Any:

@@ -14,6 +14,7 @@ import tl_core
 
 from ..jit.decorations import FunctionModifiers
 from ..jit.decorations import isinstance as jit_isinstance
+from ..jit.frontend import FrontendError
 from ..jit.internal import get_torchscript_modifier
 from ..script.dtype_codes import code_of
 from ..script.linking import absorb
@@ -129,7 +130,7 @@ class Session(ClassCompiler, ModuleCompiler, ModuleHooks, AttributeReader, Class
             name = program_name(target)
             overload = self.overloaded_function(target, name, compiler, arguments, keywords, node)
             return overload or self._compile_once(target, lambda: source_of(target), name, first=first)
-        except RuntimeError as error:
+        except (RuntimeError, FrontendError) as error:
             raise compiler.source.called_from(error, target.__name__, node) from error.__cause__
 
     def _absorb_function(self, function: ScriptFunction) -> tuple[str, Signature]:

@@ -8,10 +8,14 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from ..jit.frontend import NotSupportedError, UnsupportedNodeError
+from ..jit.frontend import FrontendError, NotSupportedError, UnsupportedNodeError
 from .type_comments import parse_source
 
-__all__ = ["FunctionSource", "SourceRange", "source_of", "source_of_text"]
+__all__ = ["AnnotationError", "FunctionSource", "SourceRange", "source_of", "source_of_text"]
+
+
+class AnnotationError(RuntimeError, ValueError):
+    """An annotation states no type of TorchScript. PyTorch raises one or the other of these errors."""
 
 
 class SourceRange:
@@ -69,21 +73,22 @@ class FunctionSource:
         """An error about a place of the function."""
         return RuntimeError(f"\n{message}:\n{SourceRange(self, node).highlight()}")
 
+    def annotation_error(self, node: ast.AST, message: str) -> AnnotationError:
+        """An error about an annotation of the function."""
+        return AnnotationError(f"\n{message} at{SourceRange(self, node).highlight()}")
+
     def highlight(self, node: ast.AST) -> str:
         """The lines around a place of the function, with a mark below it."""
         return SourceRange(self, node).highlight()
 
-    def called_from(self, error: RuntimeError, name: str, node: ast.AST) -> RuntimeError:
+    def called_from(self, error: Exception, name: str, node: ast.AST) -> Exception:
         """An error of a called function, with the line of the call."""
+        caller = self.name.rpartition("<locals>.")[2]
         lines = SourceRange(self, node).highlight()
-        if isinstance(error, NotSupportedError) and len(error.args) == 1:
-            note = f"'{name}' is being compiled since it was called from '{self.name}'\n{lines}"
-            error.args = (f"{error.args[0]}{note}",)
-        if type(error) is not RuntimeError:
-            return error
-        return RuntimeError(
-            f"{error}'{name}' is being compiled since it was called from '{self.name}'\n{lines}"
-        )
+        note = f"'{name}' is being compiled since it was called from '{caller}'\n{lines}"
+        if isinstance(error, FrontendError):
+            error.callers.append(note)
+        return RuntimeError(f"{error}{note}") if type(error) is RuntimeError else error
 
     def syntax_error(self, node: ast.AST, message: str = "") -> NotSupportedError:
         """An error about syntax that TorchScript lacks."""

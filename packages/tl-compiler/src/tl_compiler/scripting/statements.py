@@ -173,13 +173,15 @@ class Statements(Regions):
                     f"{name} is not defined in the {'true' if a is None else 'false'} branch"
                 )
                 continue
-            self.scope.values[name] = self.join_values(name, a, b, node, before, (lines_a, lines_b, indent))
+            value = self.join_values(name, a, b, node, before, (lines_a, lines_b, indent))
+            if value is not None:
+                self.scope.values[name] = value
         self.branches(test, lines_a, lines_b)
 
     def join_values(
         self: Any, name: str, a: Operand, b: Operand, node: ast.If, before: Scope, parts: Any
-    ) -> Operand:
-        """The variable after two branches."""
+    ) -> Operand | None:
+        """The variable after two branches; None for a new one whose types differ, which no statement may use."""
         if a is b or not isinstance(a, Value) or not isinstance(b, Value):
             return a
         old = before.values.get(name)
@@ -188,7 +190,11 @@ class Statements(Regions):
         if kind is None:
             if is_assigned:
                 kinds = f"type {a.type} in the true branch and type {b.type} in the false branch"
-                raise self.error(node, f"Type mismatch: {name} is set to {kinds}")
+                text = f"Type mismatch: {name} is set to {kinds}"
+                if old is not None:
+                    raise self.error(node, text)
+                self.scope.reasons[name] = text
+                return None
             kind = a.type
         if a.text == b.text:
             return Value(
@@ -290,7 +296,7 @@ class Statements(Regions):
                 not in {v.text for n, v in self.scope.values.items() if n != name and isinstance(v, Value)}
                 else self.fresh(name)
             )
-        if isinstance(old, Value) and old.slot and (self.depth > 1) and not accepts(old.type, value.type):
+        if isinstance(old, Value) and old.slot and self.nesting > 1 and not accepts(old.type, value.type):
             convert = self.convert(value, old.type)
             if convert is None and (self.loops or old.type != value.type):
                 raise self.error(
@@ -301,7 +307,7 @@ class Statements(Regions):
             value = convert or value
         self.emit(f"{own} = {value.text}")
         self.used.add(own)
-        names_left = value.constant if not self.loops and self.depth == 1 else UNSET
+        names_left = value.constant if not self.loops and self.nesting == 1 else UNSET
         self.scope.values[name] = Value(own, value.type, names_left, slot=True)
         if names_left is not UNSET and value.type.name in ("List", "Dict", "Tensor"):
             self.scope.values[name].constant = UNSET
@@ -343,33 +349,6 @@ class Statements(Regions):
             self.emit(f"{name} = {operand.text}")
             return Value(name, operand.type)
         return operand
-
-    def elements(self: Any, value: Value, targets: list[ast.expr], node: ast.AST) -> list[Operand]:
-        """The elements of a tuple, list or tensor that is unpacked."""
-        if value.fields is not None:
-            return list(value.fields)
-        fields = self.fields_of(value.type)
-        if fields is not None:
-            owner_value = self.temporary(value)
-            return [Value(f"({owner_value.text})[{i}]", kind) for i, kind in enumerate(fields)]
-        if value.type.name == "List":
-            names = [self.fresh() for _ in targets]
-            self.emit(f"{''.join(f'{n}, ' for n in names)}= {value.text}")
-            return [Value(n, value.type.element(0) or TENSOR) for n in names]
-        if value.type == TENSOR:
-            names = [self.fresh() for _ in targets]
-            self.emit(f"{''.join(f'{n}, ' for n in names)}= torch.unbind({value.text})")
-            return [Value(n, TENSOR) for n in names]
-        raise self.error(node, f"{value.type} cannot be used as a tuple")
-
-    def fields_of(self: Any, kind: Type) -> tuple[Type, ...] | None:
-        """The types of the fields of a tuple, or None for another type."""
-        if kind.name == "Tuple":
-            return kind.arguments
-        declaration = self.session.program.declaration(kind.name)
-        if declaration is not None and declaration.kind == "tuple":
-            return tuple(declaration.attributes.values())
-        return None
 
     def assign_attribute(self: Any, owner: Operand, name: str, operand: Operand, node: ast.AST) -> None:
         """Gives an attribute a value."""
@@ -418,7 +397,11 @@ class Statements(Regions):
         element = owner.type.element(None)
         convert = self.convert(value, element) if element else value
         if convert is None:
-            raise self.error(node, f"an element is of type {element}, got {value.type}")
+            raise self.error(
+                node,
+                f"Arguments for call are not valid. Expected a value of type '{element}' for an element of a "
+                f"{owner.type.inner.name} but instead found type '{value.type}'",
+            )
         self.emit(f"torch._set_item({owner.text}, {key.text}, {convert.text})")
 
 
