@@ -498,7 +498,10 @@ def pt2_peer(session: nox.Session) -> None:
 
 @nox.session(name="torchscript-peer")
 def torchscript_peer(session: nox.Session) -> None:
-    """Archives of TorchScript written here, read and run by torch; `-- --peer-python PYTHON` says by whose."""
+    """Archives of TorchScript written here, read and run by torch; `-- --peer-python PYTHON` says by whose.
+
+    `-- --archives FOLDER` compares archives that torch wrote, such as `test/jit/fixtures` of its sources.
+    """
     install(session, ["tl-all"], {"tl-all": "numpy"})
     named = any(argument.partition("=")[0] == "--peer-python" for argument in session.posargs)
     peer = [] if named else ["--peer-python", str(peer_python(session))]

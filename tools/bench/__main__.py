@@ -42,6 +42,7 @@ from tools.bench import (
     sparse,
     spectra,
     together,
+    torchscript,
     training,
     transforms,
 )
@@ -54,7 +55,18 @@ WIDE = {"avx2": "AVX2", "avx512f": "AVX-512", "amx_tile": "AMX"}  # flags of Lin
 
 FAMILIES = (
     *(cases, elementwise, reductions, indexing, products, sparse, factorizations, training),
-    *(distributions, loading, checkpoints, sharded, spectra, transforms, graphs, profiles, distributed),
+    *(
+        distributions,
+        loading,
+        checkpoints,
+        sharded,
+        spectra,
+        transforms,
+        graphs,
+        torchscript,
+        profiles,
+        distributed,
+    ),
 )
 
 

@@ -54,6 +54,9 @@ def program_name(value: Any) -> str:
 class Sources:
     """The definitions of a program, in the place of the files of an archive.
 
+    Args:
+        is_own: whether a compiler writes all texts, whose trees then need no check.
+
     Attributes:
         version (int): the version of the operators' meanings.
 
@@ -66,7 +69,8 @@ class Sources:
 
     version = 10
 
-    def __init__(self) -> None:
+    def __init__(self, is_own: bool = False) -> None:
+        self._is_own = is_own
         self._definitions: dict[str, Definition] = {}
         self._methods: dict[
             int, tuple[ast.FunctionDef, str]
@@ -85,7 +89,7 @@ class Sources:
         Raises:
             RuntimeError: the text is no code of an archive.
         """
-        node = parse(text, self.file_of(name.rpartition(".")[0])).body[0]
+        node = parse(text, self.file_of(name.rpartition(".")[0]), self._is_own).body[0]
         assert isinstance(node, (ast.ClassDef, ast.FunctionDef))
         self._definitions[name] = node
         if isinstance(node, ast.FunctionDef):
@@ -107,7 +111,7 @@ class Sources:
             The tree of the method.
         """
         owner = self._definitions[name]
-        node = parse(text, self.file_of(name.rpartition(".")[0])).body[0]
+        node = parse(text, self.file_of(name.rpartition(".")[0]), self._is_own).body[0]
         assert isinstance(owner, ast.ClassDef) and isinstance(node, ast.FunctionDef)
         owner.body.append(node)
         self._store(node, text)

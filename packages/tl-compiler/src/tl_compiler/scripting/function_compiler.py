@@ -96,7 +96,8 @@ class FunctionCompiler(Statements, Expressions, Calls):
             return None
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             node = ast.parse(node.value, mode="eval").body
-        node = _SizeLists().visit(copy.deepcopy(node))
+        if any(_is_size_list(part) for part in ast.walk(node)):
+            node = _SizeLists().visit(copy.deepcopy(node))
         try:
             value = eval(
                 compile(ast.fix_missing_locations(ast.Expression(node)), "<annotation>", "eval"),
@@ -373,6 +374,11 @@ class _Names(dict[str, Any]):
             if name in self._caller_names or name not in KNOWN_NAMES:
                 return self._caller_names[name]
             return KNOWN_NAMES[name]
+
+
+def _is_size_list(node: ast.AST) -> bool:
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    return name.startswith(("BroadcastingList", "_size_"))
 
 
 class _SizeLists(ast.NodeTransformer):

@@ -93,7 +93,9 @@ def facts_of(module: tl_nn.Module, resolver: Any) -> ModuleFacts:
     for name, buffer in module._buffers.items():
         facts.buffers[name] = buffer is not None
     facts.modules = dict(module._modules)
-    annotations = {n: a for n, a in annotations_of(type(module)).items() if not hasattr(tl_nn.Module, n)}
+    annotations = {
+        n: a for n, a in resolver.annotations_of(type(module)).items() if not hasattr(tl_nn.Module, n)
+    }
     constants = {*getattr(module, "__constants__", ()), *(n for n, a in annotations.items() if _is_final(a))}
     tables = {*facts.parameters, *facts.buffers, *facts.modules}
     own = [n for n in vars(module) if n not in _OWN]

@@ -67,6 +67,7 @@ class ModuleCompiler:
         self._by_key: dict[Any, ModuleClass] = {}
         self._module_classes: dict[str, ModuleClass] = {}
         self._names_of_modules: dict[int, tuple[Any, str]] = {}
+        self._annotations: dict[type, dict[str, Any]] = {}
 
     # ---- classes
     def module_class(self: Any, module: Any) -> str:
@@ -89,10 +90,16 @@ class ModuleCompiler:
         self._names_of_modules[id(module)] = module, name
         return name
 
+    def annotations_of(self: Any, kind: type) -> dict[str, Any]:
+        """The annotations of a class of modules, which are evaluated once."""
+        if kind not in self._annotations:
+            self._annotations[kind] = annotations_of(kind)
+        return self._annotations[kind]
+
     def interface_attributes(self: Any, module: Any) -> dict[str, str]:
         """The interfaces that annotations of a module's class state for its parts."""
         result = {}
-        for name, annotation in annotations_of(type(module)).items():
+        for name, annotation in self.annotations_of(type(module)).items():
             if isinstance(annotation, type) and "__torch_script_interface__" in vars(annotation):
                 result[name] = self.class_name(annotation)
         return result

@@ -56,7 +56,7 @@ class Session(ClassCompiler, ModuleCompiler, ModuleHooks, AttributeReader, Class
     jit_isinstance = staticmethod(jit_isinstance)
 
     def __init__(self, caller_names: dict[str, Any] | None = None) -> None:
-        self.program = Program(Sources())
+        self.program = Program(Sources(is_own=True))
         self.program.has_new_code = True
         self.caller_names = caller_names or {}
         self._functions: dict[int, tuple[Any, str, Signature | None]] = {}

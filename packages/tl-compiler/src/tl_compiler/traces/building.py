@@ -33,7 +33,7 @@ class TracedProgram:
     """
 
     def __init__(self, module: tl_nn.Module, base: Callable[[str], type]) -> None:
-        self.program = Program(Sources())
+        self.program = Program(Sources(is_own=True))
         self.module, self._base = module, base
         self._exports: Any = None
         self._names: dict[str, str] = {}  # of classes by the path

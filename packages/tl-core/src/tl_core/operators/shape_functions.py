@@ -616,7 +616,14 @@ def _windows(sizes: Sizes, kernel: Sizes, stride: Any, padding: Any, dilation: A
     count = len(sizes)
     pads = [0] * count if padding == "valid" else each(padding, count)
     steps = zip(sizes, kernel, each(stride, count), pads, each(dilation, count), strict=True)
-    return [windows(n + 2 * p, d * (k - 1) + 1, s) for n, k, s, p, d in steps]
+    return [_window_count(n, d * (k - 1), s, p) for n, k, s, p, d in steps]
+
+
+def _window_count(n: Any, reach: Any, step: Any, pad: Any) -> Any:
+    """How many windows that reach so far lie in a padded dimension; often as many as the dimension has elements."""
+    if step == 1 and reach == 2 * pad:
+        return require(n > 0, n)
+    return windows(n + 2 * pad, reach + 1, step)
 
 
 def transposed_convolution(
