@@ -1,7 +1,8 @@
-"""Classes that extensions in C++ register with `torch::class_`: `torch.classes.namespace.Name`.
+"""Classes of objects in schemas: `torch.classes.namespace.Name`.
 
-The header `tl/torch/custom_class.hpp` calls `define`, `_add` and `_wrap`. An object of a class has a capsule with the
-object of C++, and methods are functions that take a tuple.
+Extensions in C++ register them with `torch::class_`, and packages in Python with `register`. The header
+`tl/torch/custom_class.hpp` calls `define`, `_add` and `_wrap`. An object of a class of an extension has a capsule with
+the object of C++, and methods are functions that take a tuple.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, ClassVar
 
+from tl_core.base import backend_registry
 from tl_core.operators.packets import load_library, loaded_libraries
 
-__all__ = ["ScriptObject", "class_of", "define", "load_library", "loaded_libraries"]
+__all__ = ["ScriptObject", "class_of", "define", "load_library", "loaded_libraries", "register"]
 
 _PREFIX = "__torch__.torch.classes."
+_QUANTIZED = tuple(f"{_PREFIX}{space}." for space in ("quantized", "rnn", "sparse"))  # of packed weights
 _classes: dict[str, type[ScriptObject]] = {}  # by the name in schemas
 
 
@@ -61,7 +64,7 @@ class _Method:
 
 
 class ScriptObject:
-    """An object of a class that an extension registers.
+    """An object of a class that an extension or a package registers.
 
     Args:
         *args: the arguments of the constructor.
@@ -155,20 +158,74 @@ class ScriptObject:
     def _has_method(self, name: str) -> bool:
         return name in self._methods
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def _state(self) -> Any:
+        """The state that pickles have.
+
+        Raises:
+            RuntimeError: the class has no method for it.
+        """
         get = self._methods.get("__getstate__")
         if get is None:
             raise RuntimeError(
                 f"Tried to serialize object {self._qualified_name} which does not have a __getstate__ method defined!"
             )
-        return _restore, (self._qualified_name, get.function(self))
+        return get.function(self)
+
+    @classmethod
+    def _of_state(cls, state: Any) -> ScriptObject:
+        """The object of a state.
+
+        Raises:
+            RuntimeError: the class has no method for it.
+        """
+        put = cls._methods.get("__setstate__")
+        if put is None:
+            raise RuntimeError(f"{cls._qualified_name} has no __setstate__ method for objects in files")
+        restored: ScriptObject = put.function(state)
+        return restored
+
+    def __getstate__(self) -> Any:
+        return self._state(), self._qualified_name
+
+    def __setstate__(self, state: Any) -> None:
+        """Turns an object without a class of its own into the object of a file.
+
+        Args:
+            state: the state of the object, and the name of its class in schemas.
+        """
+        if type(state) is not tuple or len(state) != 2 or type(state[1]) is not str:
+            raise RuntimeError(
+                "the state of a ScriptObject must be a pair of a state and the name of a class"
+            )
+        restored = _restore(state[1], state[0])
+        self.__class__ = type(restored)
+        vars(self).update(vars(restored))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _restore, (self._qualified_name, self._state())
 
 
 def _restore(name: str, state: Any) -> ScriptObject:
     """The object of a state that pickles have."""
-    cls = class_of(name)
-    restored: ScriptObject = cls._methods["__setstate__"].function(state)
-    return restored
+    return class_of(name)._of_state(state)
+
+
+def register(cls: type[ScriptObject]) -> type[ScriptObject]:
+    """Enters a class under its name in schemas, for files and for `torch.classes`.
+
+    Args:
+        cls: the class, with a `_qualified_name`, `_state` and `_of_state`.
+
+    Example:
+        >>> from tl_core.extensions.custom_classes import ScriptObject, class_of, register
+        >>> @register
+        ... class Counter(ScriptObject):
+        ...     _qualified_name = "__torch__.torch.classes.documented.Counter"
+        >>> class_of("__torch__.torch.classes.documented.Counter") is Counter
+        True
+    """
+    _classes[cls._qualified_name] = cls
+    return cls
 
 
 def class_of(name: str) -> type[ScriptObject]:
@@ -189,6 +246,8 @@ def class_of(name: str) -> type[ScriptObject]:
         Tried to instantiate class 'mine.Stack', but it does not exist
     """
     cls = _classes.get(name)
+    if cls is None and name.startswith(_QUANTIZED) and backend_registry.load("packed weights"):
+        cls = _classes.get(name)
     if cls is None:
         raise RuntimeError(
             f"Tried to instantiate class {name.removeprefix(_PREFIX)!r}, but it does not exist! Ensure that it is "
