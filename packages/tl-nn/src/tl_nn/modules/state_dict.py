@@ -256,7 +256,7 @@ class _WrappedHook:
     """A hook, and the module it is given first, which it doesn't keep alive."""
 
     def __init__(self, hook: Any, module: Any = None) -> None:
-        self.__setstate__((hook, module))
+        self.hook, self.module = hook, None if module is None else weakref.ref(module)
 
     def __call__(self, *args: Any) -> Any:
         if self.module is None:
@@ -266,12 +266,15 @@ class _WrappedHook:
             raise RuntimeError("You are trying to call the hook of a dead Module!")
         return self.hook(module, *args)
 
-    def __getstate__(self) -> tuple[Any, Any]:
-        return self.hook, None if self.module is None else self.module()
+    def __getstate__(self) -> dict[str, Any]:
+        """The entries that PyTorch's files have."""
+        state = {"hook": self.hook, "with_module": self.module is not None}
+        return state if self.module is None else state | {"module": self.module()}
 
-    def __setstate__(self, state: tuple[Any, Any]) -> None:
-        self.hook, module = state
-        self.module = None if module is None else weakref.ref(module)
+    def __setstate__(self, state: Any) -> None:
+        if isinstance(state, tuple):  # of older files
+            state = dict(zip(("hook", "module"), state, strict=True))
+        self.__init__(state["hook"], state.get("module"))  # type: ignore[misc]
 
 
 class _InPlaceHook:
