@@ -496,6 +496,18 @@ def pt2_peer(session: nox.Session) -> None:
     session.run("python", "-m", "tools.pt2_peer", *peer, *session.posargs)
 
 
+@nox.session(name="quantized-peer")
+def quantized_peer(session: nox.Session) -> None:
+    """Quantized models in files, both ways between here and torch; `-- --peer-python PYTHON` says by whose.
+
+    `.pt2` files need torchao beside torch.
+    """
+    install(session, ["tl-all"], {})
+    named = any(argument.partition("=")[0] == "--peer-python" for argument in session.posargs)
+    peer = [] if named else ["--peer-python", str(peer_python(session))]
+    session.run("python", "-m", "tools.quantized_peer", *peer, *session.posargs)
+
+
 @nox.session(name="torchscript-peer")
 def torchscript_peer(session: nox.Session) -> None:
     """Archives of TorchScript written here, read and run by torch; `-- --peer-python PYTHON` says by whose.
@@ -579,6 +591,14 @@ def _fuzz_compiler(session: nox.Session, script: str) -> None:
     command = [*SANITIZED, "-W", "ignore", str(path), *session.posargs]
     failed = [] if succeeds(session, command, env=environment) else [script]
     judge(session, reports, failed)
+
+
+@nox.session(name="fuzz-quantized")
+def fuzz_quantized(session: nox.Session) -> None:
+    """Loads 50,000 damaged and forged states of quantized layers, and runs the layers. `-- --count 200000 --seed 2`."""
+    install(session, ["tl-all"], {"tl-checkpoint": "numpy"})
+    script = packages()["tl-all"].folder / "tests" / "fuzz_quantized.py"
+    session.run("python", "-W", "ignore", str(script), *session.posargs)
 
 
 @nox.session(name="fuzz-programs")

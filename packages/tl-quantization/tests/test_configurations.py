@@ -1,7 +1,6 @@
 """The observers of each configuration, against the settings that PyTorch 2.13 had.
 
-PyTorch observes with `Identity` where a result or a weight stays as it is; tl has `PlaceholderObserver` there. PyTorch
-stores numbers of 4 bits in pairs, as quint4x2; tl stores each as quint8.
+PyTorch observes with `Identity` where a result or a weight stays as it is; tl has `PlaceholderObserver` there.
 """
 
 import json

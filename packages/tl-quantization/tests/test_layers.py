@@ -268,9 +268,9 @@ def test_layers_that_quantize_at_each_call(kind, config):
     first = got[0] if isinstance(got, tuple) else got
     other = wanted[0] if isinstance(wanted, tuple) else wanted
     assert first.shape == other.shape and float((first - other).abs().max()) < 0.05
-    again = getattr(nnqd, kind)(
-        6, 5, **more, dtype=made.dtype if kind != "Linear" else made._packed_params.dtype
-    )
+    holder = made._packed_params if kind == "Linear" else made
+    dtype = holder.weight_dtype if kind.endswith("Cell") else holder.dtype
+    again = getattr(nnqd, kind)(6, 5, **more, dtype=dtype)
     again.load_state_dict(made.state_dict())
     repeated = again(x)
     assert tl.equal(repeated[0] if isinstance(repeated, tuple) else repeated, first)

@@ -26,6 +26,7 @@ _register("distributed", lambda: _import_module("tl_distributed"))
 _register("collective operators", lambda: _import_module("tl_distributed.collectives.functional_operators"))
 _register("quantization", lambda: _import_module("tl_quantization"))
 _register("quantized operators", lambda: _import_module("tl_quantization.libraries").load_all())
+_register("packed weights", lambda: _import_module("tl_quantization.packed.states"))
 _register(
     "graph pass of quantized_decomposed", lambda: _import_module("tl_quantization.export").register_passes()
 )

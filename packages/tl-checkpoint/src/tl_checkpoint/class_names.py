@@ -68,6 +68,7 @@ _EXACT = {
     "torch._C._VariableFunctionsClass": "tl_checkpoint.rebuild.functions",
     "torch._dynamo.decorators._DimRange": "tl_core.symbolic.dim_range.DimRange",
     "torch.nested._internal.nested_tensor.NestedTensor": "tl_core.nested.tensor.NestedTensor",
+    "torch.ao.quantization.observer._PartialWrapper": "tl_quantization.observer_base._Partial",
     "torch._C._ConvBackend": "tl_core.compat.convolution_backends._ConvBackend",
     "torch._C._TorchDispatchModeKey": "tl_core.subclasses.python_dispatch.TorchDispatchModeKey",
     "torch._C._autograd.DeviceType": "tl_autograd.profiler_kinds.DeviceType",
@@ -81,11 +82,15 @@ _EXACT |= {
     f"torch._C._profiler.{name}": f"tl_autograd.profiler_kinds.{name.lstrip('_')}"
     for name in ("ActiveProfilerType", "ProfilerActivity", "ProfilerState", "RecordScope", "_EventType")
 }
-# The hooks of a pickled module: files have the path of the module that had them first.
+# The hooks of a pickled module in older files, which have the path of the module that had them first.
 _EXACT |= {
     f"torch.nn.modules.persistent.{name}": f"tl_nn.modules.state_dict.{name}"
     for name in ("_IncompatibleKeys", "_InPlaceHook", "_WrappedHook")
 }
+_EXACT |= {
+    f"torch.nn.modules.module.{name}": f"tl_nn.modules.state_dict.{name}"
+    for name in ("_IncompatibleKeys", "_WrappedHook")
+}  # written too, as PyTorch reads only these
 _BUILTIN = "torch._C._nn."  # functions of nn.functional that are written in C++
 _NATIVE = {f"torch._C.{own.rpartition('.')[2]}": own for own in NATIVE_NAMESPACES}
 _PACKAGES = ("tl_nn.functional.", "tl_nn.optim.lr_scheduler.")  # one module each in PyTorch

@@ -19,7 +19,7 @@ from tl_core.tensors.named_tensor import check_serializing_named_tensor
 
 from . import nested
 from .class_names import own_path, reference, storage_name
-from .quantized import is_quantized, parts
+from .quantized import is_quantized, is_script_object, parts
 
 __all__ = ["SavedStorage", "pickle_object"]
 
@@ -88,7 +88,9 @@ class _Reducers(dict[type, Any]):
 
     def get(self, kind: type, default: Any = None) -> Any:
         if not issubclass(kind, tl_core.Tensor):
-            return copyreg.dispatch_table.get(kind, default)
+            return (
+                _reduce_script_object if is_script_object(kind) else copyreg.dispatch_table.get(kind, default)
+            )
         if nested.is_nested(kind):
             return _reduce_nested
         if is_quantized(kind):
@@ -295,6 +297,19 @@ class _Pickler(_PythonPickler):
     def _save_layout(self, obj: Any) -> None:
         self.save_reduce(_torch_global("torch.serialization._get_layout"), (str(obj),), obj=obj)
 
+    # ---- objects of classes in schemas
+
+    def save_reduce(self, func: Any, args: Any, *rest: Any, obj: Any = None, **more: Any) -> None:
+        """Writes the call that rebuilds an object."""
+        if func is not _new_script_object:
+            return super().save_reduce(func, args, *rest, obj=obj, **more)
+        # Files name one class for all such objects, and the class in schemas beside the state.
+        self.write(
+            self._global_of("torch.ScriptObject") + pickle.EMPTY_TUPLE + pickle.NEWOBJ + self._memoize(obj)
+        )
+        self.save(args[0])
+        self.write(pickle.BUILD)
+
     # ---- globals
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
@@ -388,6 +403,15 @@ def _reduce_quantized(t: Any) -> tuple[Any, Any]:
     """Reduces a quantized tensor to its integers, which are written whole."""
     integers, path, rest = parts(t)
     return _torch_global("torch._utils._rebuild_qtensor"), (_Integers(integers, path), *rest)
+
+
+def _new_script_object(state: Any) -> Any:
+    raise TypeError("torch.ScriptObject is written, not called")
+
+
+def _reduce_script_object(obj: Any) -> tuple[Any, Any]:
+    """Reduces an object of a class in schemas to its state and the name of its class."""
+    return _new_script_object, (obj.__getstate__(),)
 
 
 def _reduce_nested(t: Any) -> tuple[Any, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import pickle
+import sys
 from collections import OrderedDict
 from typing import Any
 
@@ -14,10 +15,23 @@ from tl_core.overrides import DisableTorchFunctionSubclass
 
 from . import rebuild
 from .class_names import QUANTIZED
+from .globals import Global
+from .unfinished import Unfinished
 
-__all__ = ["is_quantized", "is_quantized_dtype", "new", "parts", "scheme", "tensor"]
+__all__ = [
+    "is_quantized",
+    "is_quantized_dtype",
+    "is_script_object",
+    "new",
+    "parts",
+    "scheme",
+    "script_object",
+    "tensor",
+]
 
 _PACKAGE = "tl_quantization"
+# The classes of weights that are read as data: those of this package, which hold tensors and numbers.
+_PACKED = ("__torch__.torch.classes.quantized.", "__torch__.torch.classes.rnn.")
 _VALUES = (
     *("per_tensor_affine", "per_tensor_symmetric", "per_channel_affine"),
     *("per_channel_symmetric", "per_channel_affine_float_qparams"),
@@ -118,6 +132,45 @@ def _channels(values: Any, dtype: Any) -> Any:
     if type(values) is tl_core.Tensor and not values.is_complex() and values.dtype is not tl_core.bool:
         return values
     raise pickle.UnpicklingError("a quantized tensor's scales and zero points must be numbers")
+
+
+class _PackedWeight(Unfinished):
+    """Placeholder of a packed weight, until the pickle has its state and the name of its class."""
+
+    def finish(self, state: Any) -> Any:
+        """The packed weight."""
+        named = type(state) is tuple and len(state) == 2 and type(state[1]) is str
+        if not named or not state[1].startswith(_PACKED):
+            raise pickle.UnpicklingError(
+                "a ScriptObject is read as data only if it is a packed weight of a quantized layer, but the pickle has "
+                f"{state[1] if named else 'no class'!r}"
+            )
+        return _packed_weight(*state)
+
+
+def _packed_weight(state: Any, name: str) -> Any:
+    _module("packed.states")
+    from tl_core.extensions.custom_classes import class_of
+
+    try:
+        return class_of(name)._of_state(state)
+    except (AttributeError, RuntimeError, TypeError, ValueError) as error:
+        raise pickle.UnpicklingError(f"a packed weight is damaged: {error}") from error
+
+
+def script_object(full: str) -> Global | None:
+    """The entry for objects of classes in schemas; None for other paths.
+
+    Args:
+        full: the path of a global.
+    """
+    return Global(full, _PackedWeight) if full == "torch.ScriptObject" else None
+
+
+def is_script_object(kind: type) -> bool:
+    """Whether objects of a class have a class in schemas, such as packed weights."""
+    module = sys.modules.get("tl_core.extensions.custom_classes")
+    return module is not None and issubclass(kind, module.ScriptObject)
 
 
 def is_quantized(kind: type) -> bool:

@@ -229,6 +229,7 @@ def known_global(module: str, name: str) -> Any:
     return (
         nested.find(full)
         or quantized.scheme(full)
+        or quantized.script_object(full)
         or distributed_tensors.find(full)
         or imported_enum(module, name)
     )

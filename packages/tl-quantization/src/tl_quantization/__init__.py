@@ -214,11 +214,17 @@ def _load_operators() -> None:
     load_all()
 
 
+def _load_packed_weights() -> None:
+    from .packed import states as states
+
+
 backend_registry.register("quantized operators", _load_operators)
+backend_registry.register("packed weights", _load_packed_weights)
 overridable.add_modules(
     "torch",
     "tl_quantization.functions",
     "tl_quantization.fake_quantization",
     "tl_quantization.learnable_fake_quantization",
     "tl_quantization.observed_fake_quantization",
+    "tl_quantization.recurrent_functions",
 )

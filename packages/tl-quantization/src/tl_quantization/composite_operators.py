@@ -7,7 +7,13 @@ from typing import Any
 from tl_core import Tensor
 from tl_core.operators.composites import add
 
-from . import fake_quantization, functions, learnable_fake_quantization, observed_fake_quantization
+from . import (
+    fake_quantization,
+    functions,
+    learnable_fake_quantization,
+    observed_fake_quantization,
+    recurrent_functions,
+)
 
 __all__: list[str] = []
 
@@ -18,6 +24,19 @@ _OBSERVED = (
     "Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, "
     f"Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, {_BOUNDS}, int ch_axis, "
     "bool per_row_fake_quant=False, bool symmetric_quant=False"
+)
+_NETWORK = (
+    "__torch__.torch.classes.rnn.CellParamsBase[] params, bool has_biases, int num_layers, float dropout, bool train, "
+    "bool bidirectional"
+)
+_SIDES = ("{}_ih", "{}_hh")
+_CELL = ", ".join(
+    f"{kind} {name.format(side)}"
+    for kind, side in (
+        *(("Tensor", side) for side in ("w", "b", "packed", "col_offsets")),
+        *(("Scalar", side) for side in ("scale", "zero_point")),
+    )
+    for name in _SIDES
 )
 _POOL = "Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding=0, int[{n}] dilation=1"
 
@@ -115,6 +134,32 @@ add(
                 "float output_scale, int output_zero_point) -> Tensor"
             ),
             functions.quantized_batch_norm,
+        ),
+        *(
+            (
+                f"quantized_{mode}.{form}({x}, {hx} hx, {_NETWORK}{end}) -> ({', '.join(['Tensor'] * results)})",
+                getattr(recurrent_functions, f"quantized_{mode}"),
+            )
+            for mode, hx, more, results in (
+                ("lstm", "Tensor[]", ", *, ScalarType? dtype=None, bool use_dynamic=False", 3),
+                ("gru", "Tensor", "", 2),
+            )
+            for form, x, end in (
+                ("input", "Tensor input", f", bool batch_first{more}"),
+                ("data", "Tensor data, Tensor batch_sizes", more),
+            )
+        ),
+        *(
+            (
+                f"quantized_{cell}_cell(Tensor input, {hx} hx, {_CELL}) -> {result}",
+                getattr(recurrent_functions, f"quantized_{cell}_cell"),
+            )
+            for cell, hx, result in (
+                ("lstm", "Tensor[]", "(Tensor, Tensor)"),
+                ("gru", "Tensor", "Tensor"),
+                ("rnn_relu", "Tensor", "Tensor"),
+                ("rnn_tanh", "Tensor", "Tensor"),
+            )
         ),
     ]
 )

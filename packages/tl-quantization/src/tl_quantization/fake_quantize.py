@@ -21,6 +21,7 @@ from .dtypes import (
     per_tensor_symmetric,
     qint8,
     quantized_dtype,
+    quint4x2,
     quint8,
 )
 from .fake_quantization import fake_quantize_per_channel_affine, fake_quantize_per_tensor_affine
@@ -371,7 +372,6 @@ _CHANNELS: dict[str, Any] = _WEIGHT | {"qscheme": per_channel_symmetric, "ch_axi
 _NARROW: dict[str, Any] = {"quant_min": -127, "quant_max": 127, "eps": 2**-12}
 _FLOATING: dict[str, Any] = {
     "qscheme": per_channel_affine_float_qparams,
-    "dtype": quint8,
     "ch_axis": 0,
     "averaging_constant": 1,
 }
@@ -401,11 +401,11 @@ default_per_channel_weight_fake_quant = FakeQuantize.with_args(
 )
 #: For embeddings: floating zero points.
 default_embedding_fake_quant = FakeQuantize.with_args(
-    observer=_MOVING_CHANNELS, quant_min=0, quant_max=255, **_FLOATING
+    observer=_MOVING_CHANNELS, quant_min=0, quant_max=255, dtype=quint8, **_FLOATING
 )
 #: The same with 16 steps.
 default_embedding_fake_quant_4bit = FakeQuantize.with_args(
-    observer=_MOVING_CHANNELS, quant_min=0, quant_max=15, **_FLOATING
+    observer=_MOVING_CHANNELS, dtype=quint4x2, **_FLOATING
 )
 #: For activations: a histogram.
 default_histogram_fake_quant = FakeQuantize.with_args(

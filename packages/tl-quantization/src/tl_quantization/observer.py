@@ -13,6 +13,7 @@ from .dtypes import (
     per_channel_symmetric,
     per_tensor_symmetric,
     qint8,
+    quint4x2,
     quint8,
 )
 from .histogram_observer import HistogramObserver
@@ -131,7 +132,7 @@ default_float_qparams_observer = PerChannelMinMaxObserver.with_args(
 )
 #: The same with 16 steps.
 default_float_qparams_observer_4bit = PerChannelMinMaxObserver.with_args(
-    dtype=quint8, qscheme=per_channel_affine_float_qparams, ch_axis=0, quant_min=0, quant_max=15
+    dtype=quint4x2, qscheme=per_channel_affine_float_qparams, ch_axis=0
 )
 #: For results between -1 and 1, such as tanh.
 default_fixed_qparams_range_neg1to1_observer = FixedQParamsObserver.with_args(

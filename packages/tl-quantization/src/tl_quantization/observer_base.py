@@ -20,6 +20,7 @@ from .dtypes import (
     per_tensor_symmetric,
     qint8,
     qint32,
+    quint4x2,
     quint8,
 )
 
@@ -32,7 +33,17 @@ __all__ = [
 _SYMMETRIC = (per_tensor_symmetric, per_channel_symmetric)
 # The types of integers that observers choose scales for, and float8, for converters.
 _TYPES = (
-    *(qint8, quint8, qint32, tl_core.int8, tl_core.uint8, tl_core.int16, tl_core.uint16, tl_core.int32),
+    *(
+        qint8,
+        quint8,
+        quint4x2,
+        qint32,
+        tl_core.int8,
+        tl_core.uint8,
+        tl_core.int16,
+        tl_core.uint16,
+        tl_core.int32,
+    ),
     *(tl_core.float8_e5m2, tl_core.float8_e4m3fn),
 )
 _BY_CHANNEL = (per_channel_affine, per_channel_symmetric, per_channel_affine_float_qparams)
@@ -123,6 +134,8 @@ class UniformQuantizationObserverBase(ObserverBase):
     """
 
     eps: Tensor
+
+    _version = 3  # of the state: entries `min_val` and `max_val`, as in PyTorch
 
     def __init__(
         self,

@@ -105,7 +105,7 @@ def _watches(module: Any) -> bool:
 # ---- observers -------------------------------------------------------------------------------------------------------
 
 
-def _observe(module: Any, inputs: Any, output: Any) -> Any:
+def _observer_forward_hook(module: Any, inputs: Any, output: Any) -> Any:
     """The hook of an observed module."""
     return module.activation_post_process(output)
 
@@ -126,7 +126,7 @@ def _add_observer(module: Any) -> None:
         return
     module.activation_post_process = _observer_for(module)
     if not isinstance(module, FloatFunctional):
-        module.register_forward_hook(_observe, prepend=True)
+        module.register_forward_hook(_observer_forward_hook, prepend=True)
 
 
 def _parts(module: Any) -> list[Any]:
@@ -246,7 +246,7 @@ def swap_module(
     for hook in mod._forward_pre_hooks.values():
         layer.register_forward_pre_hook(hook)
     for hook in mod._forward_hooks.values():
-        if hook is not _observe:
+        if hook is not _observer_forward_hook:
             layer.register_forward_hook(hook)
     return layer
 
@@ -274,7 +274,7 @@ def _without_observers(module: Any) -> None:
     vars(module).pop("qconfig", None)
     if _watches(module._modules.get("activation_post_process")):
         del module.activation_post_process
-        for key in [k for k, hook in module._forward_hooks.items() if hook is _observe]:
+        for key in [k for k, hook in module._forward_hooks.items() if hook is _observer_forward_hook]:
             del module._forward_hooks[key]
 
 

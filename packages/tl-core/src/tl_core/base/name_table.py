@@ -29,7 +29,9 @@ _AO = (  # modules below `ao.`, and theirs below tl_quantization
     "pruning._experimental.pruner.FPGM_pruner:.pruning.structured.fpgm_pruner quantization: quantization.fx:.graph "
     "quantization.fx._equalize:.compat.equalize quantization.fx._model_report:.graph.model_report "
     "quantization.fx.fusion_patterns:.compat.fusion_patterns quantization.fx.lower_to_fbgemm:.compat.lower_to_fbgemm "
-    "quantization.fx.lower_to_qnnpack:.compat.lower_to_qnnpack quantization.fx.lstm_utils:.compat.lstm_parts "
+    "quantization.fx.lower_to_qnnpack:.compat.lower_to_qnnpack "
+    "quantization.fx._lower_to_native_backend:.compat.lower_to_native_backend "
+    "quantization.fx.lstm_utils:.compat.lstm_parts "
     "quantization.fx.pattern_utils:.compat.patterns quantization.fx.qconfig_mapping_utils:.compat.qconfigs "
     "quantization.fx.quantization_patterns:.compat.handlers "
     "quantization.fx.quantization_types:.compat.quantization_types quantization.fx.quantize_handler:.compat.handlers "
@@ -548,6 +550,10 @@ _GROUPS = {
     ),
     ("", "tl_quantization.observed_fake_quantization"): (
         "choose_qparams_optimized fused_moving_avg_obs_fake_quant"
+    ),
+    ("", "tl_quantization.recurrent_functions"): (
+        "quantized_gru quantized_gru_cell quantized_lstm quantized_lstm_cell quantized_rnn_relu_cell "
+        "quantized_rnn_tanh_cell"
     ),
     ("", "tl_quantization"): (
         "dequantize fake_quantize_per_channel_affine fake_quantize_per_tensor_affine per_channel_affine "

@@ -18,6 +18,7 @@ _FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {}  # by operator, then b
 # Short names of the classes of packed weights in schemas.
 _CLASSES = {
     "Linear": "__torch__.torch.classes.quantized.LinearPackedParamsBase",
+    "Cell": "__torch__.torch.classes.rnn.CellParamsBase",
     "Conv2d": "__torch__.torch.classes.quantized.Conv2dPackedParamsBase",
     "Conv3d": "__torch__.torch.classes.quantized.Conv3dPackedParamsBase",
     "SparseLinear": "__torch__.torch.classes.sparse.LinearPackedParamsBase",

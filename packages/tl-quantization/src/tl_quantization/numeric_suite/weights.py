@@ -84,8 +84,7 @@ def get_qlstm_weight(module: Any) -> list[Tensor]:
     Args:
         module: the LSTM.
     """
-    cells = [f"l{layer}{suffix}" for layer, suffix in module._cells()]
-    return [getattr(module, f"weight_{part}_{cell}") for cell in cells for part in ("ih", "hh")]
+    return list(module.get_weight().values())
 
 
 def get_conv_fun_weight(node: Node, gm: GraphModule) -> Tensor:

@@ -80,7 +80,7 @@ class PackedConvolution:
         lines = self.packed.view(groups, panels, quads, _PANEL, _QUAD).permute(0, 1, 3, 2, 4)
         taps = lines.reshape(groups, panels * _PANEL, prod(kernel), -1)[:, : rows // groups, :, :channels]
         integers = taps.transpose(2, 3).reshape(self.shape)
-        return made_of(integers.contiguous(), self.quantizer)
+        return made_of(integers.clone(memory_format=tl_core.contiguous_format), self.quantizer)
 
     def of_bytes(
         self,

@@ -6,6 +6,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
+from tl_core.extensions.custom_classes import ScriptObject
 
 from ..dtypes import bits_of, quint4x2, quint8
 from ..packing import pack_bits, unpack_bits
@@ -30,7 +31,7 @@ def scale_dtype(bits: int) -> Any:
     return tl_core.float32 if bits == 8 else tl_core.float16
 
 
-class PackedEmbedding:
+class PackedEmbedding(ScriptObject):
     """The rows of a table of 8 or 4 bits, each with its scale and its bias, `-zero_point * scale`.
 
     The scales of 8 bits are of float32, those of 4 bits of float16. A row takes `columns + 8` bytes, or half of the
@@ -51,7 +52,7 @@ class PackedEmbedding:
         tensor([[3., 5.]])
     """
 
-    __slots__ = ("bits", "columns", "packed", "quantizer")
+    _qualified_name = "__torch__.torch.classes.quantized.EmbeddingPackedParamsBase"
 
     def __init__(self, weight: QuantizedTensor) -> None:
         self.quantizer = _check(weight)
@@ -98,8 +99,8 @@ class PackedEmbedding:
         """
         return look_up(self.packed, self.bits, indices, offsets, **options)[:, : self.columns]
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return PackedEmbedding, (self.weight(),)
+    def _state(self) -> tuple[Any, ...]:
+        return 1, [self.weight()], [], [self.bits]  # the version, tensors, numbers of either type
 
     def __repr__(self) -> str:
         return repr(self.weight())

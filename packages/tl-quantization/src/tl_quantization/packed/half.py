@@ -6,12 +6,13 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
+from tl_core.extensions.custom_classes import ScriptObject
 from tl_nn import functional as F
 
 __all__ = ["HalfLinear"]
 
 
-class HalfLinear:
+class HalfLinear(ScriptObject):
     """A weight of float16 and a bias. The layer computes in float32.
 
     Args:
@@ -27,7 +28,7 @@ class HalfLinear:
         tensor([[2.]])
     """
 
-    __slots__ = ("_weight", "bias")
+    _qualified_name = "__torch__.torch.classes.quantized.LinearPackedParamsBase"
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         if weight.dtype is not tl_core.float16:
@@ -56,5 +57,5 @@ class HalfLinear:
         y = F.linear(x, self._weight.to(tl_core.float32), self.bias if bias is None else bias)
         return F.relu(y) if relu else y
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return HalfLinear, self.unpack()
+    def _state(self) -> tuple[Any, ...]:
+        return self._weight.to(tl_core.float32), self.bias  # files have float32, as PyTorch's do

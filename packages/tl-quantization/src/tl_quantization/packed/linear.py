@@ -6,6 +6,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
+from tl_core.extensions.custom_classes import ScriptObject
 
 from ..dtypes import qint8
 from ..tensor import QuantizedTensor, integers_of, made_of
@@ -16,7 +17,7 @@ __all__ = ["PackedLinear"]
 _PANEL, _QUAD = 16, 4  # rows of a panel, columns that lie together: `_pack_int8`
 
 
-class PackedLinear:
+class PackedLinear(ScriptObject):
     """The weight of a linear layer, of `qint8`, packed for the integer kernels, and its bias.
 
     The packed weight takes the memory of the weight, rounded up to 16 rows and 4 columns. Threads may share it.
@@ -35,7 +36,7 @@ class PackedLinear:
         tensor([[3.5000]])
     """
 
-    __slots__ = ("bias", "packed", "quantizer", "scales", "shape", "sums", "zero_points")
+    _qualified_name = "__torch__.torch.classes.quantized.LinearPackedParamsBase"
 
     shape: tuple[int, int]
     quantizer: Quantizer
@@ -56,7 +57,8 @@ class PackedLinear:
         panels, quads, _ = self.packed.shape
         lines = self.packed.view(panels, quads, _PANEL, _QUAD).permute(0, 2, 1, 3)
         integers = lines.reshape(panels * _PANEL, quads * _QUAD)[:rows, :columns]
-        return made_of(integers.contiguous(), self.quantizer)
+        # a copy without the padding, which files would have otherwise
+        return made_of(integers.clone(memory_format=tl_core.contiguous_format), self.quantizer)
 
     def unpack(self) -> tuple[QuantizedTensor, Tensor | None]:
         """The weight and the bias."""
@@ -100,8 +102,8 @@ class PackedLinear:
         )  # fmt: skip
         return made_of(integers, PerTensor(scale, zero_point, quantizer.dtype))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return PackedLinear, self.unpack()
+    def _state(self) -> tuple[Any, ...]:
+        return self.unpack()
 
     def __repr__(self) -> str:
         return repr(self.unpack())

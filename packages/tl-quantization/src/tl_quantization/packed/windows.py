@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import tl_core
 from tl_core import Tensor
+from tl_core.extensions.custom_classes import ScriptObject
 from tl_nn import functional as F
 
 from ..functions import quantize_per_tensor_dynamic
 from ..operators import quantize_numbers
-from ..tensor import QuantizedTensor
+from ..tensor import QuantizedTensor, integers_of, made_of
 from ..tensor_quantizer import PerTensor
 from .convolution import PackedConvolution
 
 __all__ = ["ConvolutionWindows"]
 
 
-class ConvolutionWindows:
+class ConvolutionWindows(ScriptObject):
     """A convolution's weight, bias and windows.
 
     Args:
@@ -33,8 +35,6 @@ class ConvolutionWindows:
         >>> ConvolutionWindows(w, None, (1,), (0,), (1,), 1).of_bytes(x, 0.5, 0).dequantize()
         tensor([[[3., 5.]]])
     """
-
-    __slots__ = ("bias", "dilation", "groups", "output_padding", "packed", "padding", "stride")
 
     def __init__(
         self,
@@ -53,6 +53,11 @@ class ConvolutionWindows:
         self.packed: Any = weight if self.is_transposed else PackedConvolution(weight, bias, groups)
 
     @property
+    def _qualified_name(self) -> str:  # type: ignore[override]  # files tell two axes and three apart
+        axes = max(len(self.stride), 2)
+        return f"__torch__.torch.classes.quantized.Conv{axes}dPackedParamsBase"
+
+    @property
     def is_transposed(self) -> bool:
         """Whether the convolution is transposed."""
         return self.output_padding is not None
@@ -64,6 +69,10 @@ class ConvolutionWindows:
     def unpack(self) -> tuple[Any, Tensor | None]:
         """The weight and the bias."""
         return self.weight(), self.bias
+
+    def _has_one_axis(self, x: Tensor) -> bool:
+        """Whether the windows are of a file, which has one axis as the second of two."""
+        return len(self.stride) == 2 and x.dim() == 3 and self.weight().shape[2] == 1
 
     def of_bytes(
         self, x: QuantizedTensor, scale: float, zero_point: int, relu: bool = False, addend: Any = None
@@ -77,6 +86,9 @@ class ConvolutionWindows:
             relu: whether negative results become 0.
             addend: a quantized tensor that is added.
         """
+        if self._has_one_axis(x):
+            more = None if addend is None else addend.unsqueeze(2)
+            return self.of_bytes(x.unsqueeze(2), scale, zero_point, relu, more).squeeze(2)
         if not self.is_transposed and addend is None:
             windows = (self.stride, self.padding, self.dilation)
             return self.packed.of_bytes(x, windows, (float(scale), int(zero_point)), relu)
@@ -92,6 +104,8 @@ class ConvolutionWindows:
         Args:
             x: the input.
         """
+        if self._has_one_axis(x):
+            return self.of_floats(x.unsqueeze(2)).squeeze(2)
         weight, n = self.weight().dequantize(), len(self.stride)
         if self.is_transposed:
             transposed: Any = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[n - 1]
@@ -119,10 +133,16 @@ class ConvolutionWindows:
 
         return self.of_floats(quantize_per_tensor_dynamic(x, quint8, reduce_range).dequantize())
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ConvolutionWindows, (
-            *self.unpack(), self.stride, self.padding, self.dilation, self.groups, self.output_padding,
-        )  # fmt: skip
+    def _state(self) -> tuple[Any, ...]:
+        """The version, the windows with the weight, and the bias. One axis is the second of two, as in PyTorch."""
+        weight, first = self.weight(), (2 - len(self.stride)) * (1,)
+        if first:
+            weight = made_of(integers_of(weight).unsqueeze(2), weight.quantizer)
+        none = (0,) * len(first)
+        ends = (0,) * len(self.stride) if self.output_padding is None else self.output_padding
+        windows = (*first, *self.stride, *none, *self.padding, *first, *self.dilation, *none, *ends)
+        numbers = (len(first + self.stride), *windows, self.groups, int(self.is_transposed))
+        return "2", [tl_core.tensor(numbers, dtype=tl_core.int16), weight], [self.bias]
 
     def __repr__(self) -> str:
         return repr(self.unpack())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from types import SimpleNamespace
 from typing import Any
 
 import tl_core
@@ -21,9 +23,17 @@ from .utils import (
     observed_qparams,
     observed_weight,
     requantize,
+    with_parts_of,
 )
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
+
+
+# The sizes of a convolution, in the order of its state.
+_STATE = (
+    "in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "transposed", "output_padding",
+    "groups", "padding_mode",
+)  # fmt: skip
 
 
 class _ConvNd(WeightedQuantizedModule):
@@ -41,14 +51,39 @@ class _ConvNd(WeightedQuantizedModule):
     def _begin(self, settings: tuple[Any, ...], device: Any, dtype: Any) -> None:
         object.__setattr__(self, "_float", self._FLOAT(*settings, device="meta"))
         for name in (
-            "in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups",
-            "output_padding", "padding_mode",
+            "in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "transposed",
+            "output_padding", "groups", "padding_mode",
         ):  # fmt: skip
             setattr(self, name, getattr(self._float, name))
         self.scale, self.zero_point = 1.0, 0
         channels = self._float.out_channels
         bias = None if self._float.bias is None else tl_core.zeros(channels, device=device, dtype=dtype)
         self.set_weight_bias(empty_weight(tuple(self._float.weight.shape), qint8, device), bias)
+
+    def __getstate__(self) -> tuple[Any, ...]:  # type: ignore[override]
+        """The sizes, the weight and the bias, the scale of the result: the state in files, as in PyTorch's."""
+        return (
+            self.in_channels, self.out_channels, self.kernel_size, self.stride, self.padding, self.dilation,
+            self.transposed, self.output_padding, self.groups, self.padding_mode, self.weight(), self.bias(),
+            self.scale, self.zero_point, self.training,
+        )  # fmt: skip
+
+    def __setstate__(self, state: Any) -> None:
+        if type(state) is not tuple or len(state) != 15:
+            raise RuntimeError(f"the state of {type(self).__name__} must be a tuple of 15 values")
+        weight, bias, scale, zero_point, is_training = state[10:]
+        super().__init__()
+        self._begin(self._settings(SimpleNamespace(**dict(zip(_STATE, state)), bias=bias)), None, None)
+        self.set_weight_bias(weight, bias)
+        self.scale, self.zero_point, self.training = float(scale), int(zero_point), bool(is_training)
+
+    def __copy__(self) -> Any:
+        return with_parts_of(type(self), self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        twin = memo[id(self)] = with_parts_of(type(self), self)
+        vars(twin).update(deepcopy(vars(self), memo))
+        return twin
 
     def _get_name(self) -> str:
         return f"Quantized{type(self).__name__}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
+from tl_nn import Module
 from tl_nn import functional as F
 
 from ....dtypes import quint4x2, quint8
@@ -13,12 +14,79 @@ from ....functions import quantize_per_channel
 from ....packed.embedding import PackedEmbedding
 from ....qconfig import float_qparams_weight_only_qconfig
 from ....tensor import QuantizedTensor
-from .utils import WeightedQuantizedModule, numbers_of, pop_entries, quantized_weight, weight_observer
+from .utils import numbers_of, pop_entries, quantized_weight, weight_observer
 
-__all__ = ["Embedding", "EmbeddingBag"]
+__all__ = ["Embedding", "EmbeddingBag", "EmbeddingPackedParams"]
 
 
-class Embedding(WeightedQuantizedModule):
+class EmbeddingPackedParams(Module):
+    """The table of an embedding, as one entry of its state.
+
+    Args:
+        num_embeddings, embedding_dim (int): Rows and columns.
+        dtype (quantized dtype): `quint8` or `quint4x2`.
+
+    Raises:
+        NotImplementedError: If the type is another.
+
+    Example:
+        >>> EmbeddingPackedParams(10, 4)._weight().shape
+        torch.Size([10, 4])
+    """
+
+    _version = 1
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, dtype: Any = quint8) -> None:
+        super().__init__()
+        if dtype not in (quint8, quint4x2):
+            raise NotImplementedError(f"dtype must be torch.quint8 or torch.quint4x2, but got {dtype}")
+        self.dtype = dtype
+        self.set_weight(_empty_rows(num_embeddings, embedding_dim, dtype))
+
+    def set_weight(self, weight: QuantizedTensor) -> None:
+        """Replaces the table."""
+        self._packed_weight = PackedEmbedding(weight)
+        self.dtype = weight.dtype
+
+    def _weight(self) -> QuantizedTensor:
+        return self._packed_weight.weight()
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination[prefix + "dtype"] = self.dtype
+        destination[prefix + "_packed_weight"] = self._weight()
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing: Any,
+        unexpected: Any,
+        errors: Any,
+    ) -> None:
+        """Reads the table and its type."""
+        entries = pop_entries(state_dict, prefix, ("dtype", "_packed_weight"), missing)
+        if entries is not None:
+            shape, weight = tuple(self._weight().shape), numbers_of(entries[1])
+            if tuple(weight.shape) == shape:
+                self.set_weight(weight)
+            else:
+                errors.append(
+                    f"{prefix}_packed_weight must have shape {shape}, but got {tuple(weight.shape)}"
+                )
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`x` itself."""
+        return x
+
+    def __repr__(self) -> str:
+        return repr(self._weight())
+
+
+class Embedding(Module):
     """The rows of a table of integers, as floating numbers.
 
     Args:
@@ -27,6 +95,9 @@ class Embedding(WeightedQuantizedModule):
             the representation, as the layer doesn't train.
         _weight (QuantizedTensor, optional): The table.
         dtype (quantized dtype): `quint8` or `quint4x2`.
+
+    Raises:
+        NotImplementedError: If the type is another.
 
     Example:
         >>> import tl_core
@@ -47,56 +118,37 @@ class Embedding(WeightedQuantizedModule):
         dtype: Any = quint8,
     ) -> None:
         super().__init__()
-        if dtype not in (quint8, quint4x2):
-            raise NotImplementedError(f"dtype must be torch.quint8 or torch.quint4x2, but got {dtype}")
-        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.scale, self.zero_point = 1.0, 0
-        self.set_weight(_empty_rows(num_embeddings, embedding_dim, dtype) if _weight is None else _weight)
+        self.num_embeddings, self.embedding_dim, self.dtype = num_embeddings, embedding_dim, dtype
+        self._packed_params = EmbeddingPackedParams(num_embeddings, embedding_dim, dtype)
+        if _weight is not None:
+            self.set_weight(_weight)
 
     def _get_name(self) -> str:
         return f"Quantized{type(self).__name__}"
 
     def extra_repr(self) -> str:
-        kind, scheme = self._packed.quantizer.dtype, self._packed.quantizer.scheme
+        scheme = self._packed_params._packed_weight.quantizer.scheme
         sizes = f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}"
-        return f"{sizes}, dtype={kind}, qscheme={scheme}"
+        return f"{sizes}, dtype={self._packed_params.dtype}, qscheme={scheme}"
+
+    def __repr__(self) -> str:
+        return f"{self._get_name()}({self.extra_repr()})"  # not the numbers of the table
 
     def set_weight(self, w: Any) -> None:
         """Replaces the table. Raises ValueError if its shape is another."""
         shape = (self.num_embeddings, self.embedding_dim)
         if tuple(numbers_of(w).shape) != shape:
             raise ValueError(f"weight must have shape {shape}, but got {tuple(w.shape)}")
-        self._packed = PackedEmbedding(numbers_of(w))
+        self._packed_params.set_weight(w)
+        self.dtype = self._packed_params.dtype
 
     def weight(self) -> QuantizedTensor:
         """The table, as a tensor of its own."""
-        return self._packed.weight()
-
-    def bias(self) -> None:
-        """None."""
-
-    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        destination[prefix + "_packed_params.dtype"] = self._packed.quantizer.dtype
-        destination[prefix + "_packed_params._packed_weight"] = self.weight()
-
-    def _load_from_state_dict(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: Any,
-        strict: bool,
-        missing: Any,
-        unexpected: Any,
-        errors: Any,
-    ) -> None:
-        """Reads the entries that PyTorch writes: the table and its type."""
-        entries = pop_entries(state_dict, f"{prefix}_packed_params.", ("dtype", "_packed_weight"), missing)
-        if entries is not None:
-            self.set_weight(entries[1])
+        return self._packed_params._weight()
 
     def forward(self, indices: Tensor) -> Tensor:
         """The rows at the indices, as float32."""
-        return self._packed.rows(indices)
+        return self._packed_params._packed_weight.rows(indices)
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
@@ -143,7 +195,7 @@ class EmbeddingBag(Embedding):
         dtype: Any = quint8,
     ) -> None:
         super().__init__(num_embeddings, embedding_dim, _weight=_weight, dtype=dtype)
-        self.mode, self.include_last_offset = mode, include_last_offset
+        self.mode, self.include_last_offset, self.pruned_weights = mode, include_last_offset, False
 
     def forward(
         self,
@@ -156,12 +208,15 @@ class EmbeddingBag(Embedding):
         if compressed_indices_mapping is not None:
             raise ValueError("compressed_indices_mapping must be None: tables keep all their rows")
         if self.mode == "max":
-            rows, numbers = self._packed.rows(indices.flatten()), tl_core.arange(indices.numel())
+            rows, numbers = (
+                self._packed_params._packed_weight.rows(indices.flatten()),
+                tl_core.arange(indices.numel()),
+            )
             return F.embedding_bag(
                 numbers.reshape(indices.shape), rows, offsets, mode="max", per_sample_weights=per_sample_weights,
                 include_last_offset=self.include_last_offset,
             )  # fmt: skip
-        return self._packed.bags(
+        return self._packed_params._packed_weight.bags(
             indices, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
             include_last_offset=self.include_last_offset,
         )  # fmt: skip

@@ -41,6 +41,7 @@ class _ConvBn(Folded):
         qconfig (QConfig): Its `weight` constructs the module that rounds.
     """
 
+    _version = 2  # of the state: the normalization's entries are below `bn`, as in PyTorch
     _FLOAT_MODULE: Any
     _NORM: Any
 

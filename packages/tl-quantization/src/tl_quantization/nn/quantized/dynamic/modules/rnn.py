@@ -2,56 +2,88 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import tl_core
 from tl_core import Tensor
-from tl_nn import Module
-from tl_nn import functional as F
+from tl_nn import Module, ModuleList
 from tl_nn.utils.rnn import PackedSequence
 
 from .....dtypes import qint8
+from .....packed.cell import CellWeights
 from .....packed.half import HalfLinear
 from .....packed.linear import PackedLinear
+from .....packed.recurrence import GATES, Layers, gru_step, lstm_step
 from ...modules.utils import empty_weight
 from .linear import weight_for
 
-__all__ = ["GRU", "LSTM", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
+__all__ = [
+    "GRU",
+    "LSTM",
+    "GRUCell",
+    "LSTMCell",
+    "PackedParameter",
+    "RNNBase",
+    "RNNCell",
+    "RNNCellBase",
+    "apply_permutation",
+    "pack_weight_bias",
+]
 
 
-class _Weights(Module):
-    """Weights of integers, or of float16, and biases, which the state contains under their names."""
+def pack_weight_bias(qweight: Any, bias: Tensor | None, dtype: Any) -> Any:
+    """A weight and a bias, packed for the kernels.
 
-    dtype: Any
+    Args:
+        qweight (Tensor): The weight, of `dtype`.
+        bias (Tensor, optional): Of floating numbers.
+        dtype (dtype): `qint8`, or float16.
 
-    def __init__(self, dtype: Any) -> None:
+    Returns:
+        PackedLinear or HalfLinear.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> w = tq.quantize_per_tensor(tl_core.ones(4, 2), 0.5, 0, tq.qint8)
+        >>> pack_weight_bias(w, None, tq.qint8).weight().shape
+        torch.Size([4, 2])
+    """
+    if dtype is qint8:
+        return PackedLinear(qweight, bias)
+    return HalfLinear(qweight.detach().to(tl_core.float16), bias)
+
+
+def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
+    """The slices of a tensor in another order.
+
+    Args:
+        tensor: the tensor.
+        permutation: the index of each slice, of int64.
+        dim: the dimension of the slices.
+
+    Example:
+        >>> import tl_core
+        >>> apply_permutation(tl_core.tensor([[1, 2]]), tl_core.tensor([1, 0]))
+        tensor([[2, 1]])
+    """
+    return tensor.index_select(dim, permutation)
+
+
+class PackedParameter(Module):
+    """The weights of a cell, as one entry of a state.
+
+    Args:
+        param (CellWeights): The weights.
+    """
+
+    def __init__(self, param: Any) -> None:
         super().__init__()
-        self.dtype = dtype
-        self._values: dict[str, Any] = {}
-
-    def _put(self, name: str, value: Any) -> None:
-        if name.startswith("weight"):
-            value = PackedLinear(value, None) if self.dtype is qint8 else HalfLinear(value, None)
-        self._values[name] = value
-
-    def _value(self, name: str) -> Any:
-        value = self._values[name]
-        return value.weight() if name.startswith("weight") else value
-
-    def _empty(self, name: str, rows: int, columns: int) -> None:
-        half = tl_core.zeros(rows, columns, dtype=tl_core.float16)
-        self._put(name, empty_weight((rows, columns), qint8) if self.dtype is qint8 else half)
-
-    def __getattr__(self, name: str) -> Any:
-        is_value = name in self.__dict__.get("_values", {})
-        return self._value(name) if is_value else super().__getattr__(name)
-
-    def _linear(self, x: Tensor, weight: str, bias: str) -> Tensor:
-        return self._values[weight].of_floats(x, bias=self._values.get(bias))
+        self.param = param
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
-        destination.update({prefix + name: self._value(name) for name in self._values})
+        destination[prefix + "param"] = self.param
 
     def _load_from_state_dict(
         self,
@@ -63,46 +95,29 @@ class _Weights(Module):
         unexpected: Any,
         errors: Any,
     ) -> None:
-        for name in self._values:
-            if prefix + name in state_dict:
-                self._put(name, state_dict.pop(prefix + name))
-            else:
-                missing.append(prefix + name)
+        value = _popped(state_dict, prefix + "param", CellWeights, missing, errors)
+        self.param = self.param if value is None else value
         super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
 
 
-def lstm_step(inputs: Tensor, hidden: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-    """The next state and cell of an LSTM, from the gates of the input and of the state.
-
-    Args:
-        inputs: the four gates of the input, of shape (..., 4 * hidden_size).
-        hidden: the four gates of the state.
-        state: the state and the cell.
-    """
-    input_gate, forget_gate, cell_gate, output_gate = (inputs + hidden).chunk(4, -1)
-    c = forget_gate.sigmoid() * state[1] + input_gate.sigmoid() * cell_gate.tanh()
-    return output_gate.sigmoid() * c.tanh(), c
-
-
-def gru_step(inputs: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """The next state of a GRU, from the gates of the input and of the state.
-
-    Args:
-        inputs: the three gates of the input, of shape (..., 3 * hidden_size).
-        hidden: the three gates of the state.
-        state: the state.
-    """
-    (reset, update, new), (h_reset, h_update, h_new) = inputs.chunk(3, -1), hidden.chunk(3, -1)
-    update = (update + h_update).sigmoid()
-    new = (new + (reset + h_reset).sigmoid() * h_new).tanh()
-    return ((state[0] - new) * update + new,)
+def _popped(state: Any, key: str, kinds: Any, missing: list[str], errors: list[str]) -> Any:
+    """An entry of a state, or None for one that isn't there or isn't packed."""
+    if key not in state:
+        missing.append(key)
+        return None
+    value = state.pop(key)
+    if isinstance(value, kinds):
+        return value
+    errors.append(f"{key} must be a packed weight, but got {type(value).__name__}")
+    return None
 
 
-_GATES = {"LSTM": 4, "GRU": 3}
-_STEPS: dict[str, Any] = {"LSTM": lstm_step, "GRU": gru_step}
+def _quantized(mod: Any, name: str) -> tuple[Any, Any]:
+    """A float module's weight in the type of its configuration, and this type."""
+    return weight_for(mod, getattr(mod, name))
 
 
-class RNNBase(_Weights):
+class RNNBase(Module):
     """The base class of the layers.
 
     Args:
@@ -111,8 +126,10 @@ class RNNBase(_Weights):
         dtype (dtype): `qint8`, or float16 for weights that are only halved.
 
     Raises:
-        ValueError: If the dropout is no probability.
+        ValueError: If the dropout is no probability, or the mode is another.
     """
+
+    _version = 2
 
     def __init__(
         self,
@@ -126,25 +143,24 @@ class RNNBase(_Weights):
         bidirectional: bool = False,
         dtype: Any = qint8,
     ) -> None:
-        super().__init__(dtype)
+        super().__init__()
         if not 0 <= dropout <= 1:
             raise ValueError(f"dropout must be from 0 to 1, but got {dropout}")
-        self.mode, self.input_size, self.hidden_size, self.num_layers = (
-            mode,
-            input_size,
-            hidden_size,
-            num_layers,
+        if mode not in GATES:
+            raise ValueError(f"Unrecognized RNN mode: {mode}; it must be LSTM or GRU")
+        self.mode, self.input_size, self.hidden_size = mode, input_size, hidden_size
+        self.num_layers, self.bias, self.batch_first = num_layers, bias, batch_first
+        self.dropout, self.bidirectional, self.dtype = float(dropout), bidirectional, dtype
+        self.version, self.training = 2, False
+        rows = GATES[mode] * hidden_size
+        zeros = tl_core.zeros(rows) if bias else None
+        widths = [input_size if layer == 0 else hidden_size * self._directions for layer, _ in self._cells()]
+        self._put(
+            CellWeights(
+                *(pack_weight_bias(_empty(rows, n, dtype), zeros, dtype) for n in (width, hidden_size))
+            )
+            for width in widths
         )
-        self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
-        self.bidirectional, self.training = bidirectional, False
-        rows = _GATES[mode] * hidden_size
-        for layer, tail in self._cells():
-            columns = input_size if layer == 0 else hidden_size * self._directions
-            self._empty(f"weight_ih_l{layer}{tail}", rows, columns)
-            self._empty(f"weight_hh_l{layer}{tail}", rows, hidden_size)
-            if bias:
-                self._put(f"bias_ih_l{layer}{tail}", tl_core.zeros(rows))
-                self._put(f"bias_hh_l{layer}{tail}", tl_core.zeros(rows))
 
     @property
     def _directions(self) -> int:
@@ -154,70 +170,94 @@ class RNNBase(_Weights):
         tails = ("", "_reverse") if self.bidirectional else ("",)
         return [(layer, tail) for layer in range(self.num_layers) for tail in tails]
 
+    def _put(self, cells: Iterable[CellWeights]) -> None:
+        self._all_weight_values = ModuleList([PackedParameter(cell) for cell in cells])
+
     def _get_name(self) -> str:
         return f"DynamicQuantized{self.mode}"
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}, num_layers={self.num_layers}, dtype={self.dtype}"
 
-    def _layer(
-        self, x: Tensor, cell: tuple[int, str], state: tuple[Tensor, ...]
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """One layer in one direction over inputs of shape (length, batch, size)."""
-        layer, tail = cell
-        inputs = self._linear(x, f"weight_ih_l{layer}{tail}", f"bias_ih_l{layer}{tail}")
-        names = f"weight_hh_l{layer}{tail}", f"bias_hh_l{layer}{tail}"
-        if self.dtype is qint8:
-            return self._steps(inputs, names, state, bool(tail))
-        outputs = []
-        for step in reversed(range(len(x))) if tail else range(len(x)):
-            state = _STEPS[self.mode](inputs[step], self._linear(state[0], *names), state)
-            outputs.append(state[0])
-        return tl_core.stack(outputs[::-1] if tail else outputs), state
+    def __repr__(self) -> str:
+        return f"{self._get_name()}({self.extra_repr()})"  # not the entries of the state
 
-    def _steps(
-        self, inputs: Tensor, names: tuple[str, str], state: tuple[Tensor, ...], reverse: bool
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """All steps of a layer with weights of integers, whose states are rounded to bytes at each step."""
-        weight, bias = self._values[names[0]], self._values.get(names[1])
-        cell = state[1] if self.mode == "LSTM" else None
-        from tl_core.operators import packets  # operators without a function load when a model runs
+    def _facts(self) -> list[tuple[str, Any]]:
+        """The packed weights by the names that a float layer has."""
+        names = [(part, layer, tail) for layer, tail in self._cells() for part in ("ih", "hh")]
+        cells = [entry.param for entry in self._all_weight_values for _ in range(2)]
+        return [
+            (f"{part}_l{layer}{tail}", getattr(cell, part)) for (part, layer, tail), cell in zip(names, cells)
+        ]
 
-        output, *last = packets.aten._int8_recurrent_layer(
-            inputs, state[0], cell, weight.packed, weight.sums, weight.scales, weight.zero_points, bias,
-            int(cell is None), reverse,
-        )  # fmt: skip
-        return output, tuple(last[: len(state)])
+    def get_weight(self) -> dict[str, Any]:
+        """The weights by name: `weight_ih_l0` and so on."""
+        return {f"weight_{name}": packed.weight() for name, packed in self._facts()}
 
-    def _run(self, x: Any, start: tuple[Tensor, ...] | None) -> tuple[Tensor, list[Tensor]]:
-        if isinstance(x, PackedSequence):
-            raise NotImplementedError(
-                f"{self._get_name()} takes padded tensors; call pad_packed_sequence before"
+    def get_bias(self) -> dict[str, Tensor | None]:
+        """The biases by name: `bias_ih_l0` and so on."""
+        return {f"bias_{name}": packed.bias for name, packed in self._facts()}
+
+    def set_weight_bias(self, weight_bias_dict: dict[str, Any]) -> None:
+        """Replaces weights and biases.
+
+        Args:
+            weight_bias_dict: the values by name: `weight_ih_l0`, `bias_ih_l0` and so on.
+        """
+
+        def packed(name: str) -> Any:
+            weight, bias = weight_bias_dict[f"weight_{name}"], weight_bias_dict.get(f"bias_{name}")
+            return pack_weight_bias(weight, bias, self.dtype)
+
+        self._put(
+            CellWeights(packed(f"ih_l{layer}{tail}"), packed(f"hh_l{layer}{tail}"))
+            for layer, tail in self._cells()
+        )
+
+    def _checked(
+        self, x: Tensor, start: tuple[Tensor, ...] | None, batch: int, rank: int
+    ) -> tuple[Tensor, ...]:
+        """The first states. Raises RuntimeError for an input or a state of another shape."""
+        if x.dim() != rank:
+            raise RuntimeError(f"input must have {rank} dimensions, got {x.dim()}")
+        if x.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {x.shape[-1]}"
             )
-        batched = x.dim() == 3
-        x = x.unsqueeze(1) if not batched else x.transpose(0, 1) if self.batch_first else x
+        shape = (len(self._all_weight_values), batch, self.hidden_size)
+        count = 2 if self.mode == "LSTM" else 1
         if start is None:
-            shape = (len(self._cells()), x.shape[1], self.hidden_size)
-            start = tuple(tl_core.zeros(shape) for _ in range(2 if self.mode == "LSTM" else 1))
-        elif not batched:
+            return (tl_core.zeros(shape),) * count
+        for number, state in enumerate(start):
+            if tuple(state.shape) != shape:
+                name = f"hidden[{number}]" if count == 2 else "hidden"
+                raise RuntimeError(f"Expected {name} size {shape}, got {list(state.shape)}")
+        return start
+
+    def _network(self) -> Layers:
+        cells = [entry.param for entry in self._all_weight_values]
+        return Layers(self.mode, cells, self.bidirectional, self.dropout if self.training else 0.0)
+
+    def _run(self, x: Any, start: tuple[Tensor, ...] | None) -> tuple[Any, list[Tensor]]:
+        if isinstance(x, PackedSequence):
+            return self._run_packed(x, start)
+        batched = x.dim() != 2
+        x = x.unsqueeze(1) if not batched else x.transpose(0, 1) if self.batch_first else x
+        if start is not None and not batched:
             start = tuple(s.unsqueeze(1) for s in start)
-        output, last = self._layers(x, start)
-        states = [tl_core.stack(parts) for parts in zip(*last)]
+        output, states = self._network().run(x, self._checked(x, start, x.shape[1] if x.dim() > 1 else 0, 3))
         if not batched:
             return output.squeeze(1), [s.squeeze(1) for s in states]
         return (output.transpose(0, 1) if self.batch_first else output), states
 
-    def _layers(self, x: Tensor, start: tuple[Tensor, ...]) -> tuple[Tensor, list[tuple[Tensor, ...]]]:
-        last, outputs = [], []
-        for number, cell in enumerate(self._cells()):
-            output, state = self._layer(x, cell, tuple(s[number] for s in start))
-            outputs.append(output)
-            last.append(state)
-            if len(outputs) == self._directions:
-                x, outputs = tl_core.cat(outputs, -1), []
-                if self.dropout and cell[0] < self.num_layers - 1:
-                    x = F.dropout(x, self.dropout, self.training)
-        return x, last
+    def _run_packed(self, x: PackedSequence, start: tuple[Tensor, ...] | None) -> tuple[Any, list[Tensor]]:
+        sizes = x.batch_sizes.tolist()
+        if start is not None and x.sorted_indices is not None:
+            start = tuple(apply_permutation(s, x.sorted_indices) for s in start)
+        output, states = self._network().run(x.data, self._checked(x.data, start, sizes[0], 2), sizes)
+        if x.unsorted_indices is not None:
+            states = [apply_permutation(s, x.unsorted_indices) for s in states]
+        return PackedSequence(output, x.batch_sizes, x.sorted_indices, x.unsorted_indices), states
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
@@ -228,12 +268,14 @@ class RNNBase(_Weights):
         """
         if getattr(mod, "proj_size", 0):
             raise NotImplementedError("proj_size must be 0 for a dynamically quantized layer")
-        _, kind = weight_for(mod, mod.weight_ih_l0)
         module = cls(
             mod.input_size, mod.hidden_size, mod.num_layers, mod.bias, mod.batch_first, mod.dropout,
-            mod.bidirectional, dtype=kind,
+            mod.bidirectional, dtype=_quantized(mod, "weight_ih_l0")[1],
         )  # fmt: skip
-        _adopt(module, mod)
+        tails = [f"{part}_l{layer}{tail}" for layer, tail in module._cells() for part in ("ih", "hh")]
+        values = {f"weight_{tail}": _quantized(mod, f"weight_{tail}")[0] for tail in tails}
+        biases = {f"bias_{tail}": getattr(mod, f"bias_{tail}") for tail in tails} if mod.bias else {}
+        module.set_weight_bias(values | biases)
         return module
 
     @classmethod
@@ -243,26 +285,18 @@ class RNNBase(_Weights):
         Args:
             ref_mod: a layer of `nn.quantized.reference`.
         """
-        values = ref_mod.get_quantized_weight_bias_dict()
         module = cls(
             ref_mod.input_size, ref_mod.hidden_size, ref_mod.num_layers, ref_mod.bias, ref_mod.batch_first,
             ref_mod.dropout, ref_mod.bidirectional, dtype=ref_mod.weight_ih_l0_dtype,
         )  # fmt: skip
-        _adopt_reference(module, values)
+        module.set_weight_bias(ref_mod.get_quantized_weight_bias_dict())
         return module
 
 
-def _adopt_reference(target: _Weights, values: dict[str, Any]) -> None:
-    """Takes the quantized weights and the biases of a reference layer by name."""
-    for name, value in values.items():
-        target._put(name, value if name.startswith("weight") else value.detach())
-
-
-def _adopt(target: _Weights, mod: Any) -> None:
-    """Copies and quantizes the float module's parameters by name."""
-    for name in target._values:
-        value = getattr(mod, name)
-        target._put(name, weight_for(mod, value)[0] if name.startswith("weight") else value.detach())
+def _empty(rows: int, columns: int, dtype: Any) -> Any:
+    """A weight of zeros, until another replaces it."""
+    shape = (rows, columns)
+    return empty_weight(shape, qint8) if dtype is qint8 else tl_core.zeros(shape, dtype=tl_core.float16)
 
 
 class LSTM(RNNBase):
@@ -308,7 +342,7 @@ class GRU(RNNBase):
         return output, states[0]
 
 
-class RNNCellBase(_Weights):
+class RNNCellBase(Module):
     """The base class of the cells.
 
     Args:
@@ -321,14 +355,17 @@ class RNNCellBase(_Weights):
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, num_chunks: int = 4, dtype: Any = qint8
     ) -> None:
-        super().__init__(dtype)
-        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
+        super().__init__()
+        self.input_size, self.hidden_size, self.bias, self.weight_dtype = input_size, hidden_size, bias, dtype
         rows = num_chunks * hidden_size
-        self._empty("weight_ih", rows, input_size)
-        self._empty("weight_hh", rows, hidden_size)
-        if bias:
-            self._put("bias_ih", tl_core.zeros(rows))
-            self._put("bias_hh", tl_core.zeros(rows))
+        zeros = tl_core.zeros(rows) if bias else None
+        weights = {"ih": _empty(rows, input_size, dtype), "hh": _empty(rows, hidden_size, dtype)}
+        self._put(weights, {"ih": zeros, "hh": zeros})
+
+    def _put(self, weights: dict[str, Any], biases: dict[str, Tensor | None]) -> None:
+        self._packed_weight_ih = pack_weight_bias(weights["ih"], biases["ih"], self.weight_dtype)
+        self._packed_weight_hh = pack_weight_bias(weights["hh"], biases["hh"], self.weight_dtype)
+        self.bias_ih, self.bias_hh = self._packed_weight_ih.bias, self._packed_weight_hh.bias
 
     def _get_name(self) -> str:
         return f"DynamicQuantized{type(self).__name__}"
@@ -336,8 +373,71 @@ class RNNCellBase(_Weights):
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
 
-    def _gates(self, input: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
-        return self._linear(input, "weight_ih", "bias_ih"), self._linear(hidden, "weight_hh", "bias_hh")
+    def get_weight(self) -> dict[str, Any]:
+        """The weights by name: `weight_ih` and `weight_hh`."""
+        return {
+            "weight_ih": self._packed_weight_ih.weight(),
+            "weight_hh": self._packed_weight_hh.weight(),
+        }
+
+    def get_bias(self) -> dict[str, Tensor | None]:
+        """The biases by name: `bias_ih` and `bias_hh`."""
+        return {"bias_ih": self._packed_weight_ih.bias, "bias_hh": self._packed_weight_hh.bias}
+
+    def set_weight_bias(self, weight_bias_dict: dict[str, dict[str, Any]]) -> None:
+        """Replaces weights and biases.
+
+        Args:
+            weight_bias_dict: the entry "weight" with `weight_ih` and `weight_hh`, the entry "bias" with `bias_ih`
+                and `bias_hh`.
+        """
+        weights, biases = weight_bias_dict["weight"], weight_bias_dict["bias"]
+        sides = ("ih", "hh")
+        self._put(
+            {side: weights[f"weight_{side}"] for side in sides},
+            {side: biases[f"bias_{side}"] for side in sides},
+        )
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination[prefix + "_packed_weight_ih"] = self._packed_weight_ih
+        destination[prefix + "_packed_weight_hh"] = self._packed_weight_hh
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing: Any,
+        unexpected: Any,
+        errors: Any,
+    ) -> None:
+        for name in ("ih", "hh"):
+            entry = f"_packed_weight_{name}"
+            value = _popped(state_dict, prefix + entry, (PackedLinear, HalfLinear), missing, errors)
+            if value is not None:
+                setattr(self, entry, value)
+                setattr(self, f"bias_{name}", value.bias)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
+
+    def _gates(self, input: Tensor, *states: Tensor) -> tuple[Tensor, Tensor]:
+        """The gates of the input and of the first state. Raises RuntimeError for those of another shape."""
+        if input.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input has inconsistent input_size: got {input.shape[-1]}, expected {self.input_size}"
+            )
+        for number, state in enumerate(states):
+            label = f"[{number}]" if len(states) > 1 else ""
+            if state.shape[:-1] != input.shape[:-1]:
+                raise RuntimeError(
+                    f"Input batch size {input.shape[0]} doesn't match hidden{label} batch size {state.shape[0]}"
+                )
+            if state.shape[-1] != self.hidden_size:
+                raise RuntimeError(
+                    f"hidden{label} has inconsistent hidden_size: got {state.shape[-1]}, expected {self.hidden_size}"
+                )
+        return self._packed_weight_ih.of_floats(input), self._packed_weight_hh.of_floats(states[0])
 
     def _start(self, input: Tensor) -> Tensor:
         return tl_core.zeros((*input.shape[:-1], self.hidden_size))
@@ -346,8 +446,10 @@ class RNNCellBase(_Weights):
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The cell for a float one. The default `qconfig` is `default_dynamic_qconfig`."""
         more = {"nonlinearity": mod.nonlinearity} if hasattr(mod, "nonlinearity") else {}
-        cell = cls(mod.input_size, mod.hidden_size, mod.bias, dtype=weight_for(mod, mod.weight_ih)[1], **more)
-        _adopt(cell, mod)
+        weights = {side: _quantized(mod, f"weight_{side}") for side in ("ih", "hh")}
+        cell = cls(mod.input_size, mod.hidden_size, mod.bias, dtype=weights["ih"][1], **more)
+        biases = {side: getattr(mod, f"bias_{side}") for side in weights}
+        cell._put({side: weight for side, (weight, _) in weights.items()}, biases)
         return cell
 
     @classmethod
@@ -361,12 +463,8 @@ class RNNCellBase(_Weights):
         cell = cls(
             ref_mod.input_size, ref_mod.hidden_size, ref_mod.bias, dtype=ref_mod.weight_ih_dtype, **more
         )
-        values = {
-            "weight_ih": ref_mod.get_quantized_weight_ih(),
-            "weight_hh": ref_mod.get_quantized_weight_hh(),
-        }
-        biases = {name: getattr(ref_mod, name) for name in ("bias_ih", "bias_hh") if ref_mod.bias}
-        _adopt_reference(cell, values | biases)
+        weights = {"ih": ref_mod.get_quantized_weight_ih(), "hh": ref_mod.get_quantized_weight_hh()}
+        cell._put(weights, {side: getattr(ref_mod, f"bias_{side}") for side in weights})
         return cell
 
 
@@ -428,7 +526,7 @@ class LSTMCell(RNNCellBase):
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """The next state and cell, shape (batch, hidden_size)."""
         state = (self._start(input), self._start(input)) if hx is None else hx
-        return lstm_step(*self._gates(input, state[0]), state)
+        return lstm_step(*self._gates(input, *state), state)
 
 
 class GRUCell(RNNCellBase):
