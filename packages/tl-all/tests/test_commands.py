@@ -1,5 +1,6 @@
 """The command `tl`, and interpreters with the variable `TL_AS_TORCH`."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,10 @@ def test_unknown_command(capsys):
     assert capsys.readouterr().err == "tl: there is no command 'rum'; did you mean 'run'?\n"
     assert main(["xyzzy"]) == 2
     assert "`tl --help` lists the commands" in capsys.readouterr().err
+    assert main(["train.py"]) == 2
+    assert (
+        capsys.readouterr().err == "tl: there is no command 'train.py'; `tl torch train.py` runs a program\n"
+    )
 
 
 def test_a_command_of_a_missing_package(execute):
@@ -84,6 +89,34 @@ def test_an_exported_program_is_no_file_of_weights(tmp_path, capsys):
     )
     with pytest.raises(RuntimeError, match=r"torch\.export\.load reads it"):
         tl.load(path)
+
+
+@pytest.mark.parametrize("command", ["inspect", "verify"])
+def test_an_archive_of_torchscript_is_no_file_of_weights(command, tmp_path, capsys):
+    path = tmp_path / "program.ts"
+    tl.jit.save(tl.jit.script(tl.nn.Linear(2, 2)), path)
+    assert main([command, str(path)]) == 1
+    text = "the file is a TorchScript archive, which holds a program: torch.jit.load reads it"
+    assert capsys.readouterr().err == f"{path}: {text}\n"
+
+
+def test_the_help_of_the_runner_into_a_closed_pipe(execute):
+    program = """
+import os, subprocess, sys
+reader, writer = os.pipe()
+os.close(reader)
+ended = subprocess.run([sys.executable, "-m", "tl", "torch", "--help"], stdout=writer, stderr=subprocess.PIPE)
+print(ended.returncode, ended.stderr)
+"""
+    assert execute(program) == "1 b''\n"
+
+
+@pytest.mark.skipif(find_spec("torch") is not None, reason="torch is installed")
+@pytest.mark.parametrize("command", [("profile",), ("simulate", "--world", "2"), ("run",)])
+def test_a_program_that_lacks_torch_shows_the_variable(command, python):
+    text = python("-m", "tl", *command, "program.py", files={"program.py": "import torch\n"}, code=1)
+    assert "ModuleNotFoundError: No module named 'torch'\n" in text
+    assert text.count("torch is not installed; with TL_AS_TORCH=1 in the environment") == 1
 
 
 def test_files_of_weights(tmp_path, capsys):

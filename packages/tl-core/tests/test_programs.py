@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from tl_core.base.programs import refusal, run_program, status_of
+from tl_core.base import programs
+from tl_core.base.programs import AS_TORCH_HINT, lacks_torch, refusal, run_program, status_of
 
 
 @pytest.fixture(autouse=True)
@@ -61,3 +62,30 @@ def test_programs_that_cannot_begin(tmp_path, capsys):
 def test_codes_of_system_exit(capsys):
     assert [status_of(SystemExit(code)) for code in (None, 0, 4, True)] == [0, 0, 4, 1]
     assert status_of(SystemExit(["a"])) == 1 and capsys.readouterr().err == "['a']\n"
+
+
+@pytest.mark.parametrize(
+    "line", ["import torch", "from torch import nn", "import torch.nn as nn", "    import torch as t"]
+)
+def test_a_program_that_imports_an_absent_torch(line, tmp_path, capsys, monkeypatch):
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    monkeypatch.setattr(programs, "find_spec", lambda name: None)
+    program = tmp_path / "program.py"
+    program.write_text(f"if True:\n    pass\n{line}\n")
+    assert lacks_torch(str(program))
+    program.write_text(f"import torchvision\n# {line}\n")
+    assert not lacks_torch(str(program)) and not lacks_torch(str(tmp_path / "absent.py"))
+
+
+def test_a_torch_that_is_there_is_not_missed(tmp_path, monkeypatch):
+    program = tmp_path / "program.py"
+    program.write_text("import torch\n")
+    monkeypatch.setitem(sys.modules, "torch", sys)
+    assert not lacks_torch(str(program))
+
+
+def test_the_error_of_an_absent_torch_shows_the_variable(tmp_path, capsys):
+    program = tmp_path / "program.py"
+    program.write_text("raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n")
+    assert run_program("command", str(program), []) == 1
+    assert capsys.readouterr().err.endswith(f"No module named 'torch'\ncommand: {AS_TORCH_HINT}\n")

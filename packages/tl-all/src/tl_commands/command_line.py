@@ -10,9 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+_OWN_TEXTS = (["-h"], ["--help"], ["--version"])
+
+
 def run(words: "Sequence[str]") -> int:
     """Runs the words after `tl`. Returns the exit status."""
-    if words and words[0] in COMMANDS and COMMANDS[words[0]].has_program:
+    if words and words[0] in COMMANDS and COMMANDS[words[0]].has_program and words[1:2] not in _OWN_TEXTS:
         return _run(words)
     try:
         status = _run(words)
@@ -100,6 +103,8 @@ def version() -> str:
 def _suggestion(word: str) -> str:
     from difflib import get_close_matches
 
+    if word.endswith(".py"):
+        return f"; `tl torch {word}` runs a program"
     near = get_close_matches(word, COMMANDS, 1)
     return f"; did you mean {near[0]!r}?" if near else "; `tl --help` lists the commands"
 

@@ -37,3 +37,10 @@ class ArchiveReader(ZipReader):
         if len(pickles) != 1:
             raise RuntimeError("the archive holds no data.pkl in its folder: it isn't one that save() makes")
         return pickles[0].removesuffix("data.pkl")
+
+    def refuse_program(self) -> None:
+        """Raises RuntimeError if the archive is one of TorchScript."""
+        if "constants.pkl" in self:
+            raise RuntimeError(
+                "the file is a TorchScript archive, which holds a program: torch.jit.load reads it"
+            )

@@ -77,6 +77,7 @@ def _archive_items(path: str) -> Iterator[Item]:
     source = FileSource(path)
     try:
         reader = ArchiveReader(source)
+        reader.refuse_program()
         storages = Storages(reader, keys=set())
         outline = DataUnpickler(reader.read("data.pkl"), require_global, storages.find).load()
         for name, value in _entries(outline):
@@ -176,8 +177,7 @@ def _verify_archive(path: str, progress: Progress) -> str:
     source = FileSource(path)
     try:
         reader = ArchiveReader(source)
-        if "constants.pkl" in reader:
-            raise RuntimeError("it is a TorchScript archive, which holds a program")
+        reader.refuse_program()
         for name in reader.names():
             reader.verify(name, progress)
         records = [record for record in reader.records.values() if record.size]

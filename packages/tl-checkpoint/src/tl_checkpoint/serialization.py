@@ -305,10 +305,7 @@ def read_archive(
         RuntimeError: the archive is a program, truncated or inconsistent.
     """
     reader = ArchiveReader(source)
-    if "constants.pkl" in reader:
-        raise RuntimeError(
-            "the file is a TorchScript archive, which holds a program: torch.jit.load reads it"
-        )
+    reader.refuse_program()
     mapped = source if isinstance(source, MappedSource) else None
     swapped = is_swapped(_byteorder(reader))
     data = reader.read("data.pkl")

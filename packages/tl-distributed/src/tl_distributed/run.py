@@ -21,6 +21,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.metadata import entry_points
 
+from tl_core.base.programs import AS_TORCH_HINT, lacks_torch
+
 from .base import cluster
 from .base.errors import DistError
 from .elastic.multiprocessing import ChildFailedError, DefaultLogsSpecs, LogsSpecs, SignalException, Std
@@ -297,7 +299,10 @@ def command(arguments: Sequence[str], program: str) -> int:
         >>> command(["--nproc-per-node", "2", "train.py"], "tl run")  # doctest: +SKIP
     """
     args = get_args_parser(program).parse_args(arguments)
-    return exit_status(record(partial(run, args)), program)
+    status = exit_status(record(partial(run, args)), program)
+    if status == 1 and lacks_torch(args.training_script):  # the traceback of the worker is above
+        print(f"{program}: {AS_TORCH_HINT}", file=sys.stderr)
+    return status
 
 
 def exit_status(main: Callable[[], object], program: str = PROGRAM) -> int:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import runpy
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from types import TracebackType
 
-__all__ = ["frames_of_program", "refusal", "run_program", "status_of"]
+__all__ = ["AS_TORCH_HINT", "frames_of_program", "lacks_torch", "refusal", "run_program", "status_of"]
 
 _RUNNERS = frozenset({"runpy", "importlib._bootstrap", "importlib._bootstrap_external", __name__})
 _INTERRUPTED = 130  # 128 and the number of SIGINT, as a shell says it
+_IMPORT_OF_TORCH = re.compile(r"^\s*(?:import|from) +torch\b", re.MULTILINE)
+
+AS_TORCH_HINT = (
+    "torch is not installed; with TL_AS_TORCH=1 in the environment, tl-all serves tl under this name"
+)
 
 
 def run_program(command: str, program: str, arguments: Sequence[str], is_module: bool = False) -> int:
@@ -72,6 +79,25 @@ def refusal(program: str, is_module: bool = False) -> str:
     return ""
 
 
+def lacks_torch(program: str) -> bool:
+    """Whether a program imports torch, and this environment has no module of this name.
+
+    Args:
+        program: the file of the program.
+
+    Example:
+        >>> lacks_torch("no such file.py")
+        False
+    """
+    if "torch" in sys.modules or find_spec("torch") is not None:
+        return False
+    try:
+        with open(program, encoding="utf-8", errors="replace") as file:
+            return _IMPORT_OF_TORCH.search(file.read()) is not None
+    except OSError:
+        return False
+
+
 def status_of(end: SystemExit) -> int:
     """The exit status of a `SystemExit`, whose text goes to the console as Python prints it.
 
@@ -115,4 +141,6 @@ def _report(command: str, error: BaseException) -> int:
         print(f"{command}: {error}", file=sys.stderr)
     else:
         sys.excepthook(type(error), error.with_traceback(own), own)
+        if isinstance(error, ModuleNotFoundError) and error.name == "torch":
+            print(f"{command}: {AS_TORCH_HINT}", file=sys.stderr)
     return _INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
