@@ -58,8 +58,7 @@ Tensor softmax_backward(const Tensor& g, const Tensor& output, int64_t dim, DTyp
 
 template <auto f>
 Tensor in_dtype(const Tensor& self, int64_t dim, std::optional<DType> dtype, Out out) {
-  const DType d = dtype.value_or(is_integral(self.dtype(), true) ? default_dtype() : self.dtype());
-  const Tensor result = f(ops::to_dtype(self, d), dim, false);
+  const Tensor result = f(ops::to_dtype(self, dtype.value_or(self.dtype())), dim, false);
   if (!out) return result;
   return ops::copy_(prepare_out(out, result.sizes(), {out.tensor->dtype(), result.device()}), result);
 }

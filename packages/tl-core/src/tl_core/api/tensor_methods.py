@@ -241,6 +241,8 @@ def _numpy(self: Tensor, *, force: bool = False) -> Any:
         from tl_core.base.optional import absence
 
         raise absence(error, "numpy", "Tensor.numpy()") from None
+    if not isinstance(force, (bool, numpy.bool_)):
+        raise TypeError(f"numpy(): argument 'force' must be bool, not {type(force).__name__}")
     if force:
         self = self.detach().cpu().resolve_conj().resolve_neg()
     elif self.requires_grad and _C._grad_enabled():
