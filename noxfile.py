@@ -83,7 +83,10 @@ def count_skips(session: nox.Session, report: Path) -> None:
 @nox.session
 def quickstart(session: nox.Session) -> None:
     """Installs the packages and trains a GPT on the text of Python's standard library."""
-    install(session, ["tl-all"], {"tl-all": "examples"})
+    install(session, ["tl-all"], {})
+    session.install(
+        *packages()["tl-all"].extras["progress"], "numpy", "matplotlib>=3.8"
+    )  # its part of `examples`
     curve = Path(session.create_tmp()).resolve() / "curve.png"
     session.run(
         "python", "-m", "tl.examples.gpt", "--quickstart", "--seconds=60", f"--plot={curve}", *session.posargs

@@ -13,12 +13,14 @@ import shutil
 import subprocess
 import sys
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tools.packages import ROOT, Package, packages
 
 # What does not reach a wheel, or is made by the build.
 OUTSIDE = {"tests", "changes", "build", "dist", "vendor", "__pycache__", "generated"}
+BUILDS = 2  # builds at a time
 SWITCHES = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "TL_PORTABLE")
 
 
@@ -113,7 +115,14 @@ def wheels(dists: list[str] | None = None, sanitize: str = "") -> list[Path]:
     for package in reversed(every.values()):
         if package.dist in wanted:
             wanted.update(d for d in package.dependencies if d in every)
-    return [wheel(p, sanitize if p.is_native else "") for p in every.values() if p.dist in wanted]
+    chosen = [(p, sanitize if p.is_native else "") for p in every.values() if p.dist in wanted]
+    if all(cached(package, kind).exists() for package, kind in chosen):
+        return [wheel(package, kind) for package, kind in chosen]
+    python = build_environment([*every.values()])
+    # tl-core takes longest. Beside it all others are built, which read its headers and no result of its build: no
+    # processor waits for a configuration or a link.
+    with ThreadPoolExecutor(BUILDS) as pool:
+        return [*pool.map(lambda each: wheel(each[0], each[1], python), chosen)]
 
 
 def main() -> None:
