@@ -23,7 +23,7 @@ _OWN = tuple(f"{os.sep}tl_{name}{os.sep}" for name in _PACKAGES)
 _RUNNERS = re.compile(
     r"<frozen (runpy|importlib\.[\w.]+|zipimport)>|(.*[\\/])?(runpy\.py|importlib[\\/]\w+\.py"
     r"|tl[\\/]torch\.py|tl[\\/]__main__\.py|tl_commands[\\/]\w+\.py|tl_profiler[\\/]__main__\.py"
-    r"|tl_core[\\/]base[\\/]programs\.py)"
+    r"|tl_core[\\/]base[\\/]programs\.py|bin[\\/]tl(run)?)"
 )
 _CALL = re.compile(r"(?P<file>.*)\((?P<line>\d+)\): (?P<function>.*)", re.DOTALL)
 
