@@ -189,6 +189,7 @@ def check(session: nox.Session) -> None:
         ["python", "-m", "tools.vocabulary"],
         ["python", "-m", "tools.docstrings"],
         ["python", "-m", "tools.formulas"],
+        ["python", "-m", "tools.explanations"],
         ["python", "-m", "tools.abi", "diff"],
         ["python", "-m", "tools.sizes"],
         ["mypy", *[a for p in packages().values() for name in p.import_names for a in ("-p", name)]],

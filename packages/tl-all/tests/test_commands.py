@@ -1,10 +1,15 @@
 """The command `tl`, and interpreters with the variable `TL_AS_TORCH`."""
 
+import io
+import os
+import pty
+import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tl_commands import command_line, main
+from tl_commands import command_line, explain, main
 from tl_commands.table import COMMANDS
 
 import tl
@@ -117,6 +122,54 @@ def test_a_program_that_lacks_torch_shows_the_variable(command, python):
     text = python("-m", "tl", *command, "program.py", files={"program.py": "import torch\n"}, code=1)
     assert "ModuleNotFoundError: No module named 'torch'\n" in text
     assert text.count("torch is not installed; with TL_AS_TORCH=1 in the environment") == 1
+
+
+def messages_of_pages():
+    """The first message of each page of the catalogue, by the name of the page."""
+    for page in explain.pages():
+        lines = page.text.partition("Traceback (most recent call last):\n")[2].splitlines()
+        yield page.name, "\n".join(lines[:3])
+
+
+def test_each_message_of_the_catalogue_has_its_page():
+    found = {name: explain.page_of(message).name for name, message in messages_of_pages()}
+    assert len(found) >= 50
+    # Both pages show the same message. The first one links to the second.
+    assert found.pop("vmap-control-flow") == "vmap-item"
+    assert {name: page for name, page in found.items() if name != page} == {}
+    assert explain.page_of("KeyError: 'weights'") is None
+
+
+def test_explanations(capsys, monkeypatch):
+    assert main(["explain", "matmul-shapes"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("# mat1 and mat2 shapes cannot be multiplied\n") and "## Fix\n" in text
+    assert main(["explain", "mat1", "and mat2 shapes cannot be multiplied (8x32 and 33x10)"]) == 0
+    assert capsys.readouterr().out == text
+    monkeypatch.setattr(
+        "sys.stdin", io.StringIO("Traceback ...\nRuntimeError: mat1 and mat2 shapes cannot be multiplied")
+    )
+    assert main(["explain", "-"]) == 0
+    assert capsys.readouterr().out == text
+    assert main(["explain", "nothing of this"]) == 1
+    assert (
+        capsys.readouterr().err == "tl explain: no page describes this error; `tl explain` lists the pages\n"
+    )
+    assert main(["explain"]) == 0
+    assert "  matmul-shapes " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [("torch",), ("profile", "--table")])
+def test_a_terminal_shows_the_page_of_an_error(command, tmp_path):
+    (tmp_path / "program.py").write_text("import tl\ntl.ones(2, 3) @ tl.ones(2, 3)\n")
+    terminal, child = pty.openpty()
+    words = [sys.executable, "-m", "tl", *command, "program.py"]
+    ended = subprocess.run(words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=child, timeout=60)
+    os.close(child)
+    text = os.read(terminal, 1 << 16).decode()
+    os.close(terminal)
+    assert ended.returncode == 1
+    assert text.splitlines()[-1] == "`tl explain matmul-shapes` describes causes and fixes"
 
 
 def test_files_of_weights(tmp_path, capsys):

@@ -8,6 +8,7 @@ from tl_commands.table import COMMANDS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import TracebackType
 
 
 _OWN_TEXTS = (["-h"], ["--help"], ["--version"])
@@ -56,6 +57,7 @@ def call(name: str, arguments: "Sequence[str]", program: str) -> int:
         The exit status.
     """
     _set_first_path()
+    _name_pages()
     command = COMMANDS[name]
     try:
         return command.run(arguments, program)
@@ -107,6 +109,24 @@ def _suggestion(word: str) -> str:
         return f"; `tl torch {word}` runs a program"
     near = get_close_matches(word, COMMANDS, 1)
     return f"; did you mean {near[0]!r}?" if near else "; `tl --help` lists the commands"
+
+
+def _name_pages() -> None:
+    """Lets the report of an uncaught error of a program end with the name of its page, on a terminal."""
+    report = sys.excepthook
+
+    def report_with_page(
+        kind: type[BaseException], error: BaseException, traceback: "TracebackType | None"
+    ) -> None:
+        report(kind, error, traceback)
+        if sys.stderr is not None and sys.stderr.isatty():
+            from tl_commands.explain import page_of
+
+            page = page_of(f"{kind.__name__}: {error}")
+            if page is not None:
+                print(f"`tl explain {page.name}` describes causes and fixes", file=sys.stderr)
+
+    sys.excepthook = report_with_page
 
 
 def _set_first_path() -> None:

@@ -100,6 +100,7 @@ COMMANDS = {
     "env": Command(
         "print the environment, for a report of a bug", "tl-utils", "tl_utils.collect_env", "command"
     ),
+    "explain": Command("describe causes and fixes of an error", "tl-all", "tl_commands.explain"),
     "examples": Command("list the example programs, or run one", "tl-all", "tl.examples.__main__"),
     "pip": Command("install libraries that ask for torch, without torch", "tl-all", "tl_commands.pip"),
 }
