@@ -1,10 +1,12 @@
 """Releases and what a change affects."""
 
+import re
+
 import pytest
 
 from tools import wheels
 from tools.affected import affected
-from tools.packages import Package, packages
+from tools.packages import ROOT, Package, packages
 from tools.project import Project
 from tools.release import versions
 from tools.sizes import report
@@ -187,3 +189,22 @@ def test_a_wheels_digest_follows_its_sources_only(core):
     assert wheels.digest(core, "address") != before
     core.version_file.write_text('__version__ = "0.2.0"\n')
     assert wheels.digest(core, "") != before
+
+
+def test_no_page_installs_a_package_of_the_project_from_an_index():
+    # Until the first release, the names on an index are nobody's: a stranger could register them.
+    names = "|".join(re.escape(package.distribution) for package in packages().values())
+    command = re.compile(rf"(pip|uv) .*install .*(?<![\w/.{{,-])({names})\b(?!-)")
+    pages = [
+        ROOT / "README.md",
+        *ROOT.glob("packages/*/README.md"),
+        *ROOT.glob(".github/*.md"),
+        *ROOT.glob("docs/**/*.md"),
+    ]
+    lines = (
+        line for page in pages if "generated" not in page.parts for line in page.read_text().splitlines()
+    )
+    assert [line for line in lines if command.search(line)] == []
+    assert command.search("pip install 'tl-core[numpy]'") and not command.search(
+        "pip install ./packages/tl-core"
+    )
