@@ -376,3 +376,12 @@ def test_damaged_code_raises_or_runs(seed):
     errors = (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError, UnboundLocalError)
     with contextlib.suppress(*errors):  # of types and names, which the program makes in a call
         jit.load(archive(text, state=STATE))(tl_core.ones(4), 3)
+
+
+def test_errors_of_code_open_no_file(tmp_path, monkeypatch):
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "__torch__.py").write_text("a line of the reader's file\n" * 9)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RuntimeError, match="'break' outside loop") as caught:
+        forward("break\nreturn x")(tl_core.ones(1))
+    assert not caught.value.__cause__.text
