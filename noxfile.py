@@ -524,6 +524,17 @@ def torchscript_peer(session: nox.Session) -> None:
     session.run("python", "-m", "tools.torchscript_peer", *peer, *session.posargs)
 
 
+@nox.session(name="onnx-runtime")
+def onnx_runtime(session: nox.Session) -> None:
+    """The tests of the export to ONNX with onnxruntime, which runs the models of all programs.
+
+    `nox -s clients -- onnx_models` does the same for models of libraries, with fixed and dynamic batches.
+    """
+    install(session, ["tl-compiler"], {"tl-compiler": "onnx"})
+    session.install("pytest>=8", "hypothesis>=6", "onnxruntime>=1.20")
+    run_tests(session, packages()["tl-compiler"], "tests/test_onnx_programs.py", "tests/test_onnx_export.py")
+
+
 @nox.session
 def tsan(session: nox.Session) -> None:
     """The tests with several threads under ThreadSanitizer."""

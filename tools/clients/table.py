@@ -68,6 +68,7 @@ CLIENTS = {
     "timm": client("timm torchvision", f"{HUB}"),
     "timm_script": client("timm torchvision", f"{HUB}"),
     "lightning": client("lightning pytorch-lightning lightning-utilities torchmetrics"),
+    "onnx_models": client("transformers timm torchvision", f"{HUB} onnx onnxscript onnxruntime"),
     "lightning_export": client(
         "lightning pytorch-lightning lightning-utilities torchmetrics", "onnx onnxscript"
     ),
