@@ -55,7 +55,6 @@ NUMBERS = [
     "1.5",
     "''",
 ]
-CODE = "code/"  # the names of functions of an archive begin so
 _TUPLE = rb"lambda _cls, [\w, ]*: _tuple_new\(_cls, \([\w, ]*\)\)"  # what Python's named tuples consist of
 
 
@@ -154,7 +153,7 @@ def is_harmless(event: str, arguments: tuple[Any, ...]) -> bool:
     if event == "open":  # by the parser, which looks for the line of an error
         return arguments[0] in ("<archive>", "<unknown>")
     if event == "exec":
-        return getattr(arguments[0], "co_filename", "").startswith((CODE, "<string>"))
+        return getattr(arguments[0], "co_filename", "") in ("<archive>", "<string>")
     return event == "import" and str(arguments[0]).startswith("tl_")
 
 

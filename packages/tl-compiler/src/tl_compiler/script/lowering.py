@@ -51,7 +51,8 @@ def lower(program: Any, name: str, node: ast.FunctionDef, owner: Type | None) ->
     function.guard(definition, error_of(name, node, file))
     module = ast.fix_missing_locations(ast.Module([definition], []))
     try:
-        code = _in_file(compile(module, "<archive>", "exec"), file)
+        # Python opens the file that an error in code names, and the archive names its files.
+        code = compile(module, "<archive>", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise RuntimeError(f"{name}: the code can't be compiled: {error}") from error
     exec(code, function.bindings)  # the tree holds only nodes that the functions above let through
@@ -59,12 +60,6 @@ def lower(program: Any, name: str, node: ast.FunctionDef, owner: Type | None) ->
     assert isinstance(result, types.FunctionType)
     result.__qualname__ = name.removeprefix("__torch__.")
     return result
-
-
-def _in_file(code: types.CodeType, file: str) -> types.CodeType:
-    """Names the file of code. Python opens the file that an error in the code names, and an archive names its files."""
-    constants = tuple(_in_file(c, file) if isinstance(c, types.CodeType) else c for c in code.co_consts)
-    return code.replace(co_filename=file, co_consts=constants)
 
 
 def _is_tolist(node: ast.AST) -> bool:
