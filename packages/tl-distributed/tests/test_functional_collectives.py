@@ -8,6 +8,7 @@ import tl_core as tl
 import tl_distributed as dist
 import tl_nn as nn
 from tl_distributed.nn import functional as F
+from tl_distributed.nn import gradient_operators  # noqa: F401 - registers the operators
 from tl_distributed.parallel import DistributedDataParallel
 from tl_distributed.parallel.mixed_precision import _MixedPrecision
 from tl_nn.optim import SGD
@@ -142,3 +143,20 @@ def test_gradients_that_wait_for_one(ranks):
     ranks(2, body)
     with pytest.raises(ValueError, match="need to be set at the same time"):
         ranks(1, lambda rank: DistributedDataParallel(nn.Linear(1, 1), param_to_hook_all_reduce=tl.ones(1)))
+
+
+def test_operators_with_gradients(ranks):
+    def body(rank):
+        name, operators = dist.group.WORLD.group_name, tl.ops._c10d_functional_autograd
+        x = tl.full((2,), rank + 1.0, requires_grad=True)
+        weights = tl.arange(4.0) + rank
+        (operators.all_gather_into_tensor(x, 2, name) * weights).sum().backward()
+        assert x.grad.tolist() == [4.0 * rank + 1, 4.0 * rank + 3]
+        x.grad = None
+        (operators.reduce_scatter_tensor(x, "sum", 2, name) * (rank + 1)).sum().backward()
+        assert x.grad.tolist() == [1.0, 2.0]
+        x.grad = None
+        (operators.all_to_all_single(x, [1, 1], [1, 1], name) * tl.tensor([1.0, 2.0])).sum().backward()
+        assert x.grad.tolist() == [rank + 1.0] * 2
+
+    ranks(2, body)

@@ -25,7 +25,7 @@ from tl_core.futures import Future
 from tl_distributed import rpc
 from tl_distributed.rpc import connection as connections
 from tl_distributed.rpc import current as agents
-from tl_distributed.rpc import wire
+from tl_distributed.rpc import native_names, wire
 
 CALLS = []
 ALONE = rpc.TensorPipeRpcBackendOptions(init_method="tcp://localhost:0")
@@ -267,6 +267,14 @@ def test_names_and_options():
     assert options.device_maps == {"worker1": {tl.device("cpu"): tl.device("cpu")}}
     with pytest.raises(ValueError, match="are on the CPU"):
         options.set_devices(["meta"])
+    assert rpc.TensorPipeRpcBackendOptions.devices.fget(options) == []
+    options.num_worker_threads, options.devices, options.device_maps = 4, ["cpu"], {}
+    assert (options.num_worker_threads, options.devices, options.device_maps) == (4, [tl.device("cpu")], {})
+    with pytest.raises(ValueError, match="must be positive, got 0"):
+        options.num_worker_threads = 0
+    with pytest.raises(RuntimeError, match="RPC has not been initialized"):
+        rpc.api._require_initialized(len)([])
+    assert not native_names._is_current_rpc_agent_set() and native_names._DEFAULT_RPC_TIMEOUT_SEC == 60
     with pytest.raises(RuntimeError, match="Current RPC agent is not set"):
         rpc.rpc_sync("worker0", echo, (1,))
     with pytest.raises(TypeError, match="rpc_backend_options"):

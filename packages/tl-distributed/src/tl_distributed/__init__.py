@@ -13,6 +13,7 @@ Processes of one machine share memory; a backend of somebody's own is a `Communi
 from typing import TYPE_CHECKING
 
 import tl_core
+from tl_core.base import backend_registry
 from tl_core.base.lazy_attributes import attach
 from tl_core.dispatch import overridable
 
@@ -186,4 +187,11 @@ __getattr__, __dir__, _ = attach(
     __name__, {"groups.device_mesh": ["DeviceMesh", "init_device_mesh"]}, ["algorithms"]
 )
 
+
+def _load_operators() -> None:
+    from .collectives import functional_operators, group_operators
+
+
+backend_registry.register("collective operators", _load_operators)
+backend_registry.register("operators of groups", _load_operators)
 overridable.add_modules("torch.distributed", "tl_distributed")

@@ -43,6 +43,7 @@ _AO = (  # modules below `ao.`, and theirs below tl_quantization
 MODULES = {
     "_C._autograd": "tl_autograd.compat.native_names",
     "_C._distributed_c10d": "tl_distributed.native_names",
+    "_C._distributed_rpc": "tl_distributed.rpc.native_names",
     "_C._profiler": "tl_autograd.compat.native_profiler_names",
     "_VF": "tl_core.compat.vf",
     "_tensor": "tl_core.api.tensor_methods",

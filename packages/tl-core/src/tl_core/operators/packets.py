@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from threading import get_ident
 from typing import Any
 
 from tl_core import _C
@@ -308,6 +309,7 @@ class _OpNamespace:
     def __init__(self, namespace: str) -> None:
         self.__name__ = self.name = namespace
         self._dir: list[str] = []
+        self._loading_threads: set[int] = set()
         self._provider_loaded = False  # whether the package that provides these operators has been loaded
 
     def __getattr__(self, name: str) -> OpOverloadPacket:
@@ -331,16 +333,27 @@ class _OpNamespace:
             operator: Any = vars(self).get(name)
             if operator is not None:
                 return operator
-        if not overloads and not self._provider_loaded:
-            self._provider_loaded = True
-            if backend_registry.load(_OPERATOR_LOADERS.get(self.__name__, "")):
-                return getattr(self, name)
+        if not overloads and not self._provider_loaded and self._load_provider():
+            return getattr(self, name)
         if not overloads:
             raise AttributeError(f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'")
         packet = OpOverloadPacket(self.__name__, name, overloads)
         setattr(self, name, packet)
         self._dir.append(name)
         return packet
+
+    def _load_provider(self) -> bool:
+        """Loads the package with these operators; another thread that needs it waits for the import."""
+        thread = get_ident()
+        if thread in self._loading_threads:  # the package looks a name up while it loads
+            return False
+        self._loading_threads.add(thread)
+        try:
+            is_there = backend_registry.load(_OPERATOR_LOADERS.get(self.__name__, ""))
+        finally:
+            self._loading_threads.discard(thread)
+        self._provider_loaded = True
+        return is_there
 
     def __iter__(self) -> Any:
         return iter(self._dir)
@@ -356,6 +369,9 @@ class _OpNamespace:
 # The loaders of the operators of namespaces, by their names in the backend registry.
 _OPERATOR_LOADERS = {
     "_c10d_functional": "collective operators",
+    "_c10d_functional_autograd": "collectives with gradients",
+    "_dtensor": "collective operators",
+    "c10d": "operators of groups",
     "c10d_functional": "collective operators",
     "_quantized": "quantized operators",
     "onednn": "quantized operators",

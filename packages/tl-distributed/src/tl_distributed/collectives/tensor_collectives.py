@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from tl_core import Tensor, no_grad
+from tl_core import Tensor, no_grad, ops, zeros
 from tl_core.base import recording
+from tl_core.dispatch.modes import is_handled
 from tl_core.overrides import overridable
 
 from ..backends.communicator import Communicator
@@ -47,7 +48,13 @@ def all_reduce(
     """
     _check_tensor(tensor, "all_reduce", "tensor")
     reduction.check(op, tensor.dtype, "all_reduce")
-    return _run(group, tensor, async_op, lambda link, _: link.all_reduce(tensor, op))
+    return _run(
+        group,
+        tensor,
+        async_op,
+        lambda link, _: link.all_reduce(tensor, op),
+        lambda c10d, g: c10d.allreduce_([tensor], g, op, None, async_op),
+    )
 
 
 @overridable
@@ -85,6 +92,7 @@ def reduce(
         tensor,
         async_op,
         lambda link, g: link.reduce(tensor, peer_rank(g, dst, group_dst, "reduce"), op),
+        lambda c10d, g: c10d.reduce_([tensor], g, op, peer_rank(g, dst, group_dst, "reduce"), 0, async_op),
     )
 
 
@@ -120,6 +128,7 @@ def broadcast(
         tensor,
         async_op,
         lambda link, g: link.broadcast(tensor, peer_rank(g, src, group_src, "broadcast")),
+        lambda c10d, g: c10d.broadcast_([tensor], g, peer_rank(g, src, group_src, "broadcast"), 0, async_op),
     )
 
 
@@ -153,7 +162,13 @@ def all_gather(
         _check_own_shape(tensor_list, tensor, found, "all_gather", "tensor_list")
         return link.all_gather(tensor_list, tensor)
 
-    return _run(group, tensor, async_op, start)
+    return _run(
+        group,
+        tensor,
+        async_op,
+        start,
+        lambda c10d, g: c10d.allgather_([tensor_list], [tensor], g, async_op),
+    )
 
 
 @overridable
@@ -183,7 +198,13 @@ def all_gather_into_tensor(
         _check_whole(output_tensor, input_tensor, found, "all_gather_into_tensor", "output_tensor")
         return link.all_gather_single(output_tensor, input_tensor)
 
-    return _run(group, input_tensor, async_op, start)
+    return _run(
+        group,
+        input_tensor,
+        async_op,
+        start,
+        lambda c10d, g: c10d._allgather_base_(output_tensor, input_tensor, g, async_op),
+    )
 
 
 @overridable
@@ -219,14 +240,23 @@ def gather(
     _check_list(outputs, "gather", "gather_list")
     _check_dtypes("gather", tensor, outputs)
 
+    def root_of(found: ProcessGroup) -> int:
+        return peer_rank(found, *_zero_by_default(dst, group_dst), "gather")
+
     def start(link: Communicator, found: ProcessGroup) -> Work:
-        root = peer_rank(found, *_zero_by_default(dst, group_dst), "gather")
+        root = root_of(found)
         _check_only_at(root, outputs, found, "gather", "gather_list", "destination")
         if outputs:
             _check_own_shape(outputs, tensor, found, "gather", "gather_list")
         return link.gather(outputs, tensor, root)
 
-    return _run(group, tensor, async_op, start)
+    return _run(
+        group,
+        tensor,
+        async_op,
+        start,
+        lambda c10d, g: c10d.gather_([outputs] if outputs else [], [tensor], g, root_of(g), async_op),
+    )
 
 
 @overridable
@@ -262,13 +292,22 @@ def scatter(
     _check_list(inputs, "scatter", "scatter_list")
     _check_dtypes("scatter", tensor, inputs)
 
+    def root_of(found: ProcessGroup) -> int:
+        return peer_rank(found, *_zero_by_default(src, group_src), "scatter")
+
     def start(link: Communicator, found: ProcessGroup) -> Work:
-        root = peer_rank(found, *_zero_by_default(src, group_src), "scatter")
+        root = root_of(found)
         _check_only_at(root, inputs, found, "scatter", "scatter_list", "source")
         _check_shapes(inputs, tensor, "scatter", "scatter_list")
         return link.scatter(tensor, inputs, root)
 
-    return _run(group, tensor, async_op, start)
+    return _run(
+        group,
+        tensor,
+        async_op,
+        start,
+        lambda c10d, g: c10d.scatter_([tensor], [inputs] if inputs else [], g, root_of(g), async_op),
+    )
 
 
 @overridable
@@ -307,7 +346,13 @@ def reduce_scatter(
         _check_own_shape(input_list, output, found, "reduce_scatter", "input_list")
         return link.reduce_scatter(output, input_list, op)
 
-    return _run(group, output, async_op, start)
+    return _run(
+        group,
+        output,
+        async_op,
+        start,
+        lambda c10d, g: c10d.reduce_scatter_([output], [input_list], g, op, async_op),
+    )
 
 
 @overridable
@@ -343,7 +388,13 @@ def reduce_scatter_tensor(
         _check_whole(input, output, found, "reduce_scatter_tensor", "input")
         return link.reduce_scatter_single(output, input, op)
 
-    return _run(group, output, async_op, start)
+    return _run(
+        group,
+        output,
+        async_op,
+        start,
+        lambda c10d, g: c10d._reduce_scatter_base_(output, input, g, op, async_op),
+    )
 
 
 @overridable
@@ -384,7 +435,13 @@ def all_to_all(
         _check_own_shape(output_tensor_list, own, found, "all_to_all", "output_tensor_list")
         return link.all_to_all(output_tensor_list, input_tensor_list)
 
-    return _run(group, every[0], async_op, start)
+    return _run(
+        group,
+        every[0],
+        async_op,
+        start,
+        lambda c10d, g: c10d.alltoall_(output_tensor_list, input_tensor_list, g, async_op),
+    )
 
 
 @overridable
@@ -426,7 +483,15 @@ def all_to_all_single(
         _check_own_shape(outputs, inputs[found.rank()], found, "all_to_all_single", "output")
         return link.all_to_all(outputs, inputs)
 
-    return _run(group, input, async_op, start)
+    return _run(
+        group,
+        input,
+        async_op,
+        start,
+        lambda c10d, g: c10d.alltoall_base_(
+            output, input, g, list(output_split_sizes or []), list(input_split_sizes or []), async_op
+        ),
+    )
 
 
 def barrier(
@@ -454,6 +519,8 @@ def barrier(
         return None
     if device_ids is not None and not isinstance(device_ids, list):
         raise TypeError(f"barrier: device_ids must be a list of int, got {type(device_ids).__name__}")
+    if is_handled(()):
+        return _ask(lambda c10d, g: c10d.barrier(zeros(0), g, [], async_op), process_group, async_op)
     link = process_group.communicator_for_barrier()
     if async_op:
         return link.barrier()
@@ -523,14 +590,29 @@ def _run(
     tensor: Tensor,
     async_op: bool,
     start: Callable[[Communicator, ProcessGroup], Work],
+    operator: Callable[[Any, ProcessGroup], Any],
 ) -> Work | None:
     process_group = resolve(group)
     if process_group is None:
         return None
+    if is_handled((tensor,)):
+        return _ask(operator, process_group, async_op)
     if recording.is_recording():
         with recording.EventRange(f"c10d::{sys._getframe(1).f_code.co_name}", f"{list(tensor.shape)}"):
             return _start(process_group, tensor, async_op, start)
     return _start(process_group, tensor, async_op, start)
+
+
+def _ask(operator: Callable[[Any, ProcessGroup], Any], group: ProcessGroup, async_op: bool) -> Work | None:
+    """Calls the operator of a collective, so that modes and classes of tensors receive it."""
+    operators: Any = ops
+    result = operator(operators.c10d, group)
+    work = result[-1] if isinstance(result, tuple) else result
+    manager = manager_here()
+    if manager is not None:
+        manager.append(work)
+        return work if async_op else None
+    return _handle(work, async_op)
 
 
 def _start(

@@ -19,7 +19,7 @@ from ..base.work import Work
 from ..collectives import tensor_collectives as collectives
 from ..groups.device_mesh import DeviceMesh
 from ..groups.process_group import ProcessGroup
-from ..groups.process_groups import default_group, get_rank, get_world_size, new_group
+from ..groups.process_groups import default_group, get_rank, get_world_size, group_named, new_group
 from .async_collective_tensor import AsyncCollectiveTensor, wrap_with_gradient
 
 __all__ = [
@@ -44,7 +44,8 @@ def group_of(group: Any) -> ProcessGroup:
     """The group that a function was given in one of the ways there are.
 
     Args:
-        group: a group, a mesh of one dimension, a mesh and one of its dimensions, a list of ranks, or None: the world.
+        group: a group, its name, a mesh of one dimension, a mesh and one of its dimensions, a list of ranks, or None:
+            the world.
 
     Raises:
         ValueError: it is none of them.
@@ -53,6 +54,8 @@ def group_of(group: Any) -> ProcessGroup:
         return default_group()
     if isinstance(group, ProcessGroup):
         return group
+    if isinstance(group, str):
+        return group_named(group)
     if isinstance(group, DeviceMesh):
         return group.get_group()
     if isinstance(group, tuple) and len(group) == 2 and isinstance(group[0], DeviceMesh):
@@ -60,7 +63,7 @@ def group_of(group: Any) -> ProcessGroup:
     if isinstance(group, list) and all(isinstance(rank, int) for rank in group):
         return new_group(group)
     raise ValueError(
-        f"group: expected a group, a mesh, a mesh with a dimension, or a list of ranks, got {group!r}"
+        f"group: expected a group, its name, a mesh, a mesh with a dimension, or a list of ranks, got {group!r}"
     )
 
 

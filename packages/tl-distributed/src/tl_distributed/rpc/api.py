@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from tl_core.futures import Future, wait_all
 
@@ -23,6 +24,7 @@ from .worker_info import WorkerInfo
 __all__ = ["get_worker_info", "remote", "rpc_async", "rpc_sync", "shutdown"]
 
 R = TypeVar("R")
+P = ParamSpec("P")
 _ignore_rref_leak = True
 _default_pickler: Any = internal._internal_rpc_pickler
 
@@ -41,6 +43,18 @@ def _get_current_rpc_agent() -> Agent:
 
 def _is_current_rpc_agent_set() -> bool:
     return current.is_set()
+
+
+def _require_initialized(func: Callable[P, R]) -> Callable[P, R]:
+    """A function that raises before `init_rpc`."""
+
+    @functools.wraps(func)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if not current.is_set():
+            raise RuntimeError("RPC has not been initialized. Call torch.distributed.rpc.init_rpc first.")
+        return func(*args, **kwargs)
+
+    return call
 
 
 def _set_and_start_rpc_agent(agent: Any) -> None:

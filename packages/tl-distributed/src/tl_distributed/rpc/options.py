@@ -83,14 +83,41 @@ class TensorPipeRpcBackendOptions(RpcBackendOptions):
         _channels: Sequence[str] | None = None,
     ):
         super().__init__(rpc_timeout, init_method)
-        if num_worker_threads <= 0:
-            raise ValueError(f"num_worker_threads must be positive, got {num_worker_threads}")
+        self._device_maps: dict[str, dict[tl_core.device, tl_core.device]] = {}
         self.num_worker_threads = num_worker_threads
-        self.device_maps: dict[str, dict[tl_core.device, tl_core.device]] = {}
-        self.devices: list[tl_core.device] = []
-        for name, device_map in (device_maps or {}).items():
+        self.device_maps = device_maps or {}
+        self.devices = devices or []
+
+    @property
+    def num_worker_threads(self) -> int:
+        """The most calls that the agent runs at a time."""
+        return self._num_worker_threads
+
+    @num_worker_threads.setter
+    def num_worker_threads(self, value: int) -> None:
+        if value <= 0:
+            raise ValueError(f"num_worker_threads must be positive, got {value}")
+        self._num_worker_threads = value
+
+    @property
+    def device_maps(self) -> dict[str, dict[tl_core.device, tl_core.device]]:
+        """For each callee, the devices there by the devices here."""
+        return self._device_maps
+
+    @device_maps.setter
+    def device_maps(self, value: Mapping[str, Mapping[Device, Device]]) -> None:
+        self._device_maps = {}
+        for name, device_map in value.items():
             self.set_device_map(name, device_map)
-        self.set_devices(devices or [])
+
+    @property
+    def devices(self) -> list[tl_core.device]:
+        """The devices of this worker."""
+        return self._devices
+
+    @devices.setter
+    def devices(self, value: Sequence[Device]) -> None:
+        self.set_devices(value)
 
     def set_device_map(self, to: str, device_map: Mapping[Device, Device]) -> None:
         """Sets the devices of a callee that tensors of this worker's devices go to.
@@ -115,7 +142,7 @@ class TensorPipeRpcBackendOptions(RpcBackendOptions):
             raise ValueError(
                 f"`set_device_map` only supports 1-to-1 mapping, but a device of {to!r} is named twice: {full}"
             )
-        self.device_maps[to] = full
+        self._device_maps[to] = full
 
     def set_devices(self, devices: Sequence[Device]) -> None:
         """Sets the devices of this worker.
@@ -130,4 +157,4 @@ class TensorPipeRpcBackendOptions(RpcBackendOptions):
         refused = [each for each in parsed if each.type != "cpu"]
         if refused:
             raise ValueError(f"devices: tensors of remote calls are on the CPU, got {refused}")
-        self.devices = parsed
+        self._devices = parsed
