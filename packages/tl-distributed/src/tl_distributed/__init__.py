@@ -10,6 +10,7 @@
 Processes of one machine share memory; a backend of somebody's own is a `Communicator`.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import tl_core
@@ -189,7 +190,8 @@ __getattr__, __dir__, _ = attach(
 
 
 def _load_operators() -> None:
-    from .collectives import functional_operators, group_operators
+    for name in ("functional_operators", "group_operators", "product_operators"):
+        import_module(f"tl_distributed.collectives.{name}")
 
 
 backend_registry.register("collective operators", _load_operators)

@@ -811,6 +811,7 @@ from tl_core.tensors.size import Size as Size
 from . import _autograd as _autograd
 from . import _cpu as _cpu
 from . import _distributed_c10d as _distributed_c10d
+from . import _distributed_rpc as _distributed_rpc
 from . import _functorch as _functorch
 from . import _profiler as _profiler
 

@@ -372,6 +372,7 @@ _OPERATOR_LOADERS = {
     "_c10d_functional_autograd": "collectives with gradients",
     "_dtensor": "collective operators",
     "c10d": "operators of groups",
+    "symm_mem": "operators of groups",
     "c10d_functional": "collective operators",
     "_quantized": "quantized operators",
     "onednn": "quantized operators",

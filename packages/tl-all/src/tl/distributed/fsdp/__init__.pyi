@@ -26,6 +26,8 @@ from tl_distributed.fsdp.fully_sharded_data_parallel import (
     FullyShardedDataParallel as FullyShardedDataParallel,
 )
 
+from . import _common_utils as _common_utils
+from . import _traversal_utils as _traversal_utils
 from . import api as api
 from . import fully_sharded_data_parallel as fully_sharded_data_parallel
 from . import wrap as wrap
