@@ -1,4 +1,4 @@
-# ruff: noqa: UP045 - TorchScript compiles these forms
+# ruff: noqa: UP006, UP045 - TorchScript compiles these forms
 """`torch.jit.script`: compiled programs compute what their source computes in Python, bit by bit, and are written."""
 
 import copy
@@ -7,7 +7,7 @@ import io
 import pickletools
 import warnings
 import zipfile
-from typing import Optional
+from typing import List, Optional  # noqa: UP035 - TorchScript compiles these forms
 
 import models
 import pytest
@@ -422,3 +422,35 @@ def test_functions_of_a_decorator_in_an_import(tmp_path, monkeypatch):
         warnings.simplefilter("error")
         with pytest.raises(NotSupportedError):
             deferred_functions.bad.code  # noqa: B018
+
+
+class OlderTypes(nn.Module):
+    """Annotations name classes of tensors with an element type."""
+
+    def forward(
+        self, x: tl.Tensor, tags: tl.LongTensor, mask: Optional[tl.ByteTensor] = None
+    ) -> tl.FloatTensor:
+        if x.shape[:2] != tags.shape:
+            raise ValueError(f"got {(x.shape[0], x.shape[1])} and {(tags.shape[0], tags.shape[1])}")
+        if mask is None:
+            mask = tl.ones_like(tags, dtype=tl.uint8)
+        return x * mask
+
+
+def test_older_tensor_types():
+    with pytest.warns(UserWarning, match="dtype-specific subtypes"):
+        scripted = jit.script(OlderTypes())
+    assert scripted(tl.ones(2, 3), tl.zeros(2, 3, dtype=tl.int64)).tolist() == [[1.0] * 3] * 2
+
+
+def test_sizes_and_strides_of_dimensions():
+    @jit.script
+    def read(x):
+        result: List[int] = []
+        for d in range(x.dim()):
+            result.append(x.stride(d))
+            result.append(x.size(d))
+        return result + x.stride() + x.size()
+
+    assert read(tl.ones(3, 2).t()) == [1, 2, 2, 3, 1, 2, 2, 3]
+    assert tl.ops.aten.stride.int(tl.ones(2, 3), 0) == 3 and tl.ops.aten.size(tl.ones(2, 3), 1) == 3

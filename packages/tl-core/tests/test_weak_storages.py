@@ -6,6 +6,8 @@ import threading
 import pytest
 
 import tl_core as tl
+from tl_core.compat import native
+from tl_core.memory import storage_numbers
 from tl_core.multiprocessing.reductions import StorageWeakRef
 
 
@@ -64,6 +66,22 @@ def test_shares_are_counted():
     del view
     assert storage._use_count() == alone
     assert storage._cdata == x.untyped_storage()._cdata != tl.ones(3).untyped_storage()._cdata
+
+
+def test_shares_by_number():
+    x = tl.ones(3)
+    number = x.untyped_storage()._cdata
+    assert native._storage_Use_Count(number) == 2  # the tensor's, and that of the storage's object
+    view, storage = x[1:], x.untyped_storage()
+    assert native._storage_Use_Count(number) == 3 and storage._cdata == number
+    del view, storage
+    assert native._storage_Use_Count(number) == 2
+    numbers = [tl.ones(n + 1).untyped_storage()._cdata for n in range(600)]
+    assert native._storage_Use_Count(number) == 2 and len(storage_numbers._weak_numbers) < 600
+    del x
+    for other in (number, numbers[0], 1, -1):
+        with pytest.raises(RuntimeError, match="no living storage has the number"):
+            native._storage_Use_Count(other)
 
 
 def test_references_are_locked_while_storages_end():

@@ -5,6 +5,7 @@ import pytest
 
 import tl_core
 from tl_core.operators import packets
+from tl_quantization.compat import decomposed_functions as functions
 from tl_quantization.libraries import load_all
 
 load_all()
@@ -97,3 +98,19 @@ def test_errors():
         ops.choose_qparams_per_token(X, tl_core.uint8)
     with pytest.raises(AssertionError, match="group_size"):
         ops.quantize_per_channel_group(X, tl_core.ones(4, 2), tl_core.zeros(4, 2), -8, 7, tl_core.int8, 30)
+
+
+def test_functions_of_operators():
+    x = tl_core.tensor([[0.0, 1.0], [2.0, 3.0]])
+    assert functions.quantize_per_tensor(x, 0.5, 1, 0, 255, tl_core.uint8).tolist() == [[1, 3], [5, 7]]
+    scales, zero_points = tl_core.tensor([[1.0], [0.5]]), tl_core.tensor([[0], [1]])
+    rows = functions.quantize_per_channel_group(x, scales, zero_points, -8, 7, tl_core.int8, 2)
+    assert rows.tolist() == [[0, 1], [5, 7]]
+    turned, order = functions._permute_to_axis_zero(tl_core.zeros(2, 3, 4), 2)
+    assert turned.shape == (4, 3, 2) and order == [2, 1, 0] and turned.permute(order).shape == (2, 3, 4)
+    functions._per_token_quant_qparam_dim_check(x, tl_core.ones(2), tl_core.zeros(2))
+    with pytest.raises(AssertionError, match="scales"):
+        functions._per_token_quant_qparam_dim_check(x, tl_core.ones(3), tl_core.zeros(2))
+    with pytest.raises(AssertionError, match="out of bounds"):
+        functions._quant_min_max_bounds_check(-1, 255, tl_core.uint8)
+    assert functions.quantized_decomposed_lib.ns == "quantized_decomposed"

@@ -6,10 +6,12 @@ import enum
 import inspect
 import types
 import typing
+import warnings
 from typing import Any
 
 import tl_core
 from tl_core.futures import Future
+from tl_core.tensors.tensor_types import TensorType
 
 from ..jit.decorations import BroadcastingListCls, missing_argument_text
 from ..script.types import Type, in_order
@@ -110,6 +112,13 @@ def type_of_annotation(annotation: Any, resolver: ClassResolver) -> Type:
         return type_of_annotation(arguments[0], resolver)
     if isinstance(annotation, type):
         if issubclass(annotation, tl_core.Tensor):
+            return TENSOR
+        if isinstance(annotation, TensorType):
+            warnings.warn(
+                "TorchScript will treat type annotations of Tensor dtype-specific subtypes as if they are normal "
+                "Tensors. dtype constraints are not enforced in compilation either.",
+                stacklevel=2,
+            )
             return TENSOR
         return Type(resolver.class_name(annotation))
     if isinstance(annotation, BroadcastingListCls):

@@ -27,6 +27,7 @@ _AO = (  # modules below `ao.`, and theirs below tl_quantization
     "pruning._experimental.data_sparsifier:.pruning.data_sparsifier "
     "pruning._experimental.pruner:.pruning.structured "
     "pruning._experimental.pruner.FPGM_pruner:.pruning.structured.fpgm_pruner quantization: quantization.fx:.graph "
+    "quantization.fx._decomposed:.compat.decomposed_functions "
     "quantization.fx._equalize:.compat.equalize quantization.fx._model_report:.graph.model_report "
     "quantization.fx.fusion_patterns:.compat.fusion_patterns quantization.fx.lower_to_fbgemm:.compat.lower_to_fbgemm "
     "quantization.fx.lower_to_qnnpack:.compat.lower_to_qnnpack "
@@ -599,7 +600,7 @@ _GROUPS = {
         "_jit_set_profiling_executor _jit_set_profiling_mode _jit_set_texpr_fuser_enabled "
         "_is_torch_function_all_disabled _len_torch_function_stack _log_api_usage_metadata "
         "_log_api_usage_once _rename_privateuse1_backend _set_deterministic_algorithms _storage_id "
-        "_set_graph_executor_optimize _set_warnAlways is_autocast_enabled is_grad_enabled parse_ir"
+        "_storage_Use_Count _set_graph_executor_optimize _set_warnAlways is_autocast_enabled is_grad_enabled parse_ir"
     ),
     ("autograd.", "tl_autograd.compat.native_names"): (
         "DeviceType ProfilerActivity _profiler_enabled _record_function_with_args_enter "

@@ -62,6 +62,18 @@ def _storage_id(tensor: Any) -> int:
     return int(_C._memory_of(tensor)[0])
 
 
+def _storage_Use_Count(storage_ptr: int) -> int:
+    """One more than the tensors that share a storage, which is named by its `_cdata`.
+
+    Args:
+        storage_ptr: the number.
+
+    Raises:
+        RuntimeError: no living storage whose `_cdata` a program has read has the number.
+    """
+    return tl_core.UntypedStorage._use_count_of(storage_ptr)
+
+
 def _get_accelerator(check: bool | None = None) -> Any:
     """The device of the accelerator, or the CPU without one; where `check`, RuntimeError without one."""
     if check:

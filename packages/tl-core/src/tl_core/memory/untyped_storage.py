@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NoReturn
 from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.dispatch.modes import mode_of_fakes, no_modes
+from tl_core.memory import storage_numbers
 from tl_core.memory.mapped_memory import MappedMemory, map_file, map_shared
 
 __all__ = ["UntypedStorage", "bytes_of", "memory_of", "read_tensor", "tensor_on"]
@@ -355,7 +356,20 @@ class UntypedStorage:
     @property
     def _cdata(self) -> int:
         """A number that no other storage has while this one lives."""
-        return self._identity()
+        return storage_numbers.number_of(self._tensor)
+
+    @staticmethod
+    def _use_count_of(number: int) -> int:
+        """One more than the tensors that share the storage with a `_cdata`: PyTorch counts the storage's object.
+
+        Raises:
+            RuntimeError: no living storage whose `_cdata` a program has read has the number.
+        """
+        tensor = storage_numbers.tensor_of(number)
+        if tensor is None:
+            raise RuntimeError(f"no living storage has the number {number}: pass a storage's _cdata")
+        n_tensors = _C._storage_use_count(tensor) - 1
+        return n_tensors if number in _live else n_tensors + 1
 
     def _use_count(self) -> int:
         """How many tensors and other objects share the storage, this one left out."""

@@ -39,21 +39,36 @@ def _is_strides_like(self: Any, memory_format: Any) -> bool:
     return True
 
 
+# A call of `aten.size` comes to the first overload, with a dimension or without.
+def _size(self: Any, dim: Any = None) -> Any:
+    return self.size() if dim is None else self.size(dim)
+
+
+def _stride(self: Any, dim: Any = None) -> Any:
+    return self.stride() if dim is None else self.stride(dim)
+
+
 _SIZES: dict[str, Overloads] = {
     "sym_size": {
-        "int": ("sym_size.int(Tensor self, int dim) -> SymInt", lambda self, dim: self.shape[dim]),
+        "int": ("sym_size.int(Tensor self, int dim) -> SymInt", _size),
         "default": ("sym_size(Tensor self) -> SymInt[]", lambda self: self.size()),
     },
     "sym_stride": {
-        "int": ("sym_stride.int(Tensor self, int dim) -> SymInt", lambda self, dim: self.stride(dim)),
+        "int": ("sym_stride.int(Tensor self, int dim) -> SymInt", _stride),
         "default": ("sym_stride(Tensor self) -> SymInt[]", lambda self: self.stride()),
     },
     "sym_numel": {"default": ("sym_numel(Tensor self) -> SymInt", lambda self: self.numel())},
     "sym_storage_offset": {
         "default": ("sym_storage_offset(Tensor self) -> SymInt", lambda self: self.storage_offset())
     },
-    "size": {"default": ("size(Tensor self) -> int[]", lambda self: self.size())},
-    "stride": {"default": ("stride(Tensor self) -> int[]", lambda self: self.stride())},
+    "size": {
+        "int": ("size.int(Tensor self, int dim) -> int", _size),
+        "default": ("size(Tensor self) -> int[]", lambda self: self.size()),
+    },
+    "stride": {
+        "int": ("stride.int(Tensor self, int dim) -> int", _stride),
+        "default": ("stride(Tensor self) -> int[]", lambda self: self.stride()),
+    },
     "numel": {"default": ("numel(Tensor self) -> int", lambda self: self.numel())},
     "storage_offset": {"default": ("storage_offset(Tensor self) -> int", lambda self: self.storage_offset())},
     "dim": {"default": ("dim(Tensor self) -> int", lambda self: self.dim())},
