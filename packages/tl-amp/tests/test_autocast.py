@@ -215,8 +215,8 @@ def test_gradients_have_the_types_of_what_they_belong_to():
     w = [p.detach().bfloat16().requires_grad_() for p in model.parameters()]
     by_hand = F.linear(F.relu(F.linear(x.bfloat16(), w[0], w[1])), w[2], w[3])
     F.cross_entropy(by_hand.float(), y).backward()
-    for got, parameter in zip(result, w, strict=True):
-        assert tl.equal(got, parameter.grad.float())
+    for gradient, parameter in zip(result, w, strict=True):
+        assert tl.equal(gradient, parameter.grad.float())
 
 
 def test_regions_within_one_another():

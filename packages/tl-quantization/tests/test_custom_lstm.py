@@ -145,9 +145,9 @@ def test_observers_of_parts(bidirectional):
         "mul_2": "hidden_state",
         **{f"{gate}_gate": "sigmoid" for gate in ("input", "forget", "output")},
     }
-    seen = {}
+    settings = {}
     for node in cell.graph.nodes:
         if node.target is tq.quantize_per_tensor and node.args[0].name in expected:
             scale, zero = (getattr(cell, str(arg.target)) for arg in node.args[1:3])
-            seen[node.args[0].name] = float(scale), int(zero), node.args[3]
-    assert seen == {name: FIXED[f"{kind}_obs_ctr"] for name, kind in expected.items()}
+            settings[node.args[0].name] = float(scale), int(zero), node.args[3]
+    assert settings == {name: FIXED[f"{kind}_obs_ctr"] for name, kind in expected.items()}

@@ -33,9 +33,9 @@ def test_blocks(shape, level, norm):
     for i in range(0, 6, shape[0]):
         for j in range(0, 8, shape[1]):
             part = data[i : i + shape[0], j : j + shape[1]]
-            kept = keep[i : i + shape[0], j : j + shape[1]]
-            assert kept.all() == kept.any()
-            sums[float((part.abs() if norm == "L1" else part**2).mean())] = bool(kept.any())
+            block = keep[i : i + shape[0], j : j + shape[1]]
+            assert block.all() == block.any()
+            sums[float((part.abs() if norm == "L1" else part**2).mean())] = bool(block.any())
     count = round(min(max(level, 0), 1) * len(sums))
     assert [sums[k] for k in sorted(sums)] == [False] * count + [True] * (len(sums) - count)
     assert tl_core.equal(sparsifier.get_data("a", return_original=False), data * keep)

@@ -249,8 +249,8 @@ def test_training_rounds_the_scaled_weight():
     weight = calls(observed, packets.aten.conv2d.default)[0].args[1]
     assert weight.op == "call_module"
     assert weight.args[0].target is packets.aten.mul.Tensor
-    want, got = model(x).detach().numpy(), observed(x).detach().numpy()
-    assert np.abs(want - got).max() < 0.05
+    expected, result = model(x).detach().numpy(), observed(x).detach().numpy()
+    assert np.abs(expected - result).max() < 0.05
 
 
 def test_modes_of_exported_models():

@@ -94,19 +94,19 @@ def test_training_with_rounding(x):
 
 @pytest.mark.filterwarnings("ignore:must run observer")  # of the results, before the first call
 @pytest.mark.parametrize(
-    ("made", "x"),
+    ("layer", "x"),
     [
         (nn.Linear(4, 3), [[1.0] * 4]),
         (nn.Conv2d(2, 3, 1), [[[[1.0] * 4]] * 2]),
     ],
 )
-def test_weights_are_watched_at_the_end(made, x):
+def test_weights_are_watched_at_the_end(layer, x):
     """The weight of the last step has been rounded by no call yet; its scales are its own largest magnitudes."""
-    model = nn.Sequential(tq.QuantStub(), made).train()
+    model = nn.Sequential(tq.QuantStub(), layer).train()
     model.qconfig = tq.get_default_qat_qconfig("qnnpack")
     prepared = tq.prepare_qat(model)
     unused = tq.convert(prepared.eval())[1].weight()
-    assert unused.q_scale() == pytest.approx(float(made.weight.abs().max()) / 127.5, rel=1e-5)
+    assert unused.q_scale() == pytest.approx(float(layer.weight.abs().max()) / 127.5, rel=1e-5)
     prepared(tl.tensor(x))
     with tl.no_grad():
         prepared[1].weight.mul_(0.5)
@@ -114,9 +114,9 @@ def test_weights_are_watched_at_the_end(made, x):
     value = tq.convert(prepared, use_precomputed_fake_quant=True)[1].weight()
     assert prepared[1].weight_fake_quant.activation_post_process.max_val.item() == record
     assert value.q_scale() == pytest.approx(unused.q_scale(), rel=1e-5)
-    made = tq.convert(prepared)
-    assert made[1].weight().q_scale() < value.q_scale()
-    assert "\n" not in repr(made[1])
+    model_q = tq.convert(prepared)
+    assert model_q[1].weight().q_scale() < value.q_scale()
+    assert "\n" not in repr(model_q[1])
 
 
 @pytest.mark.parametrize("dtype", [tq.qint8, tl.float16])

@@ -50,10 +50,10 @@ def seed():
     tl.manual_seed(0)
 
 
-def weighted(layer, made):
+def weighted(layer, module):
     """The float layer with the numbers of the quantized one's weight."""
     plain = copy.deepcopy(layer[0] if isinstance(layer, nn.Sequential) else layer)
-    plain.weight = nn.Parameter(made.weight().dequantize())
+    plain.weight = nn.Parameter(module.weight().dequantize())
     return plain
 
 
@@ -69,12 +69,12 @@ LAYERS = [
 
 @pytest.mark.parametrize(("layer", "kind", "x"), LAYERS, ids=lambda v: getattr(v, "__name__", ""))
 def test_layers_with_weights(layer, kind, x):
-    made = kind.from_float(observed(layer, x))
+    module = kind.from_float(observed(layer, x))
     q = q_of(x)
-    near(made(q), weighted(layer, made)(q.dequantize()))
-    assert made.weight().dtype is tq.qint8 and made(q).dtype is tq.quint8
+    near(module(q), weighted(layer, module)(q.dequantize()))
+    assert module.weight().dtype is tq.qint8 and module(q).dtype is tq.quint8
     with pytest.raises(TypeError, match="takes quantized tensors"):
-        made(x)
+        module(x)
 
 
 def integers(q):
@@ -114,12 +114,12 @@ def test_layers_are_integer_arithmetic(kind):
 
 @pytest.mark.parametrize(("layer", "kind", "x"), LAYERS, ids=lambda v: getattr(v, "__name__", ""))
 def test_states_of_layers_with_weights(layer, kind, x):
-    made = kind.from_float(observed(layer, x))
+    module = kind.from_float(observed(layer, x))
     again = kind.from_float(observed(copy.deepcopy(layer), x * 2))
     again.set_weight_bias(again.weight(), None)
-    again.load_state_dict(made.state_dict())
-    assert tl.equal(made(q_of(x)), again(q_of(x)))
-    assert tl.equal(copy.deepcopy(made)(q_of(x)), made(q_of(x)))
+    again.load_state_dict(module.state_dict())
+    assert tl.equal(module(q_of(x)), again(q_of(x)))
+    assert tl.equal(copy.deepcopy(module)(q_of(x)), module(q_of(x)))
     with pytest.raises(RuntimeError, match="Missing key"):
         again.load_state_dict({})
 
@@ -137,16 +137,19 @@ def test_states_of_layers_with_weights(layer, kind, x):
     ids=lambda v: getattr(v, "__name__", ""),
 )
 def test_fused_layers(layer, kind, x):
-    made = kind.from_float(observed(layer, x))
+    module = kind.from_float(observed(layer, x))
     q = q_of(x)
-    near(made(q), layer[1](weighted(layer, made)(q.dequantize())))
+    near(module(q), layer[1](weighted(layer, module)(q.dequantize())))
 
 
 def test_sums_after_convolutions():
     layer = intrinsic.ConvAddReLU2d(nn.Conv2d(3, 3, 3, padding=1), tl.add, nn.ReLU())
     x, y = images(2), images(2)
-    made = nniq.ConvAddReLU2d.from_float(observed(layer, x, y))
-    near(made(q_of(x), q_of(y)), FF.relu(weighted(layer, made)(q_of(x).dequantize()) + q_of(y).dequantize()))
+    module = nniq.ConvAddReLU2d.from_float(observed(layer, x, y))
+    near(
+        module(q_of(x), q_of(y)),
+        FF.relu(weighted(layer, module)(q_of(x).dequantize()) + q_of(y).dequantize()),
+    )
     plain = nniq.ConvAdd2d.from_float(observed(intrinsic.ConvAdd2d(layer[0], tl.add), x, y))
     near(plain(q_of(x), q_of(y)), weighted(layer, plain)(q_of(x).dequantize()) + q_of(y).dequantize())
 
@@ -169,8 +172,8 @@ def test_sums_after_convolutions():
 def test_layers_without_integer_weights(layer, kind, x):
     layer.eval()
     q = q_of(x)
-    made = kind.from_float(observed(layer, q.dequantize()))
-    near(made(q), layer(q.dequantize()))
+    module = kind.from_float(observed(layer, q.dequantize()))
+    near(module(q), layer(q.dequantize()))
 
 
 def test_relu6_and_dropout():
@@ -185,16 +188,16 @@ def test_tables():
         (nnq.EmbeddingBag, nn.EmbeddingBag(7, 4, mode="mean")),
     ):
         layer.qconfig = tq.float_qparams_weight_only_qconfig
-        made = kind.from_float(layer)
+        module = kind.from_float(layer)
         index = tl.tensor([[0, 3], [6, 6]])
-        step = float(made.weight().q_per_channel_scales().max())
-        assert float((made(index) - layer(index)).abs().max()) <= step
-        assert made(index).dtype is tl.float32
+        step = float(module.weight().q_per_channel_scales().max())
+        assert float((module(index) - layer(index)).abs().max()) <= step
+        assert module(index).dtype is tl.float32
     layer.qconfig = tq.default_qconfig
     with pytest.raises(AssertionError, match="floating zero points"):
         nnq.Embedding.from_float(layer)
     with pytest.raises(ValueError, match="weight must have shape"):
-        nnq.Embedding(3, 2).set_weight(made.weight())
+        nnq.Embedding(3, 2).set_weight(module.weight())
 
 
 def test_operators_as_methods():
@@ -202,7 +205,7 @@ def test_operators_as_methods():
     f = nnq.QFunctional()
     f.scale, f.zero_point = 0.1, 90
     a, b = x.dequantize(), y.dequantize()
-    for result, wanted in (
+    for result, expected in (
         (f.add(x, y), a + b), (f.mul(x, y), a * b), (f.add_relu(x, y), FF.relu(a + b)),
         (f.cat([x, y], 1), tl.cat([a, b], 1)),
         (f.matmul(x, y), a @ b), (f.mul_scalar(x, -2.5), a * -2.5), (f.mul_scalar(x, 0.0), a * 0),
@@ -211,7 +214,7 @@ def test_operators_as_methods():
             -result.q_zero_point() * result.q_scale(),
             (255 - result.q_zero_point()) * result.q_scale(),
         )
-        near(result, wanted.clamp(low, high))
+        near(result, expected.clamp(low, high))
     for number in (0.6, 3.6, -9.0, 30.0):
         near(f.add_scalar(x, number), a + number)
     with pytest.raises(RuntimeError, match="call its methods"):
@@ -234,7 +237,7 @@ def test_functions():
     )
     matrix = w.flatten(1)[:, :6]
     near(F.linear(q, matrix, tl.ones(4), 0.05, 100), FF.linear(a, matrix.dequantize(), tl.ones(4)))
-    for result, wanted in (
+    for result, expected in (
         (F.elu(q, 0.03, 120, 0.5), FF.elu(a, 0.5)), (F.celu(q, 0.03, 120, 0.5), FF.celu(a, 0.5)),
         (F.hardswish(q, 0.03, 120), FF.hardswish(a)), (F.hardsigmoid(q), FF.hardsigmoid(a)),
         (F.hardtanh(q), FF.hardtanh(a)), (F.leaky_relu(q, 0.2), FF.leaky_relu(a, 0.2)),
@@ -244,7 +247,7 @@ def test_functions():
         (F.interpolate(q, scale_factor=2, mode="bilinear"), FF.interpolate(a, scale_factor=2, mode="bilinear")),
         (F.upsample_nearest(q, 9), FF.interpolate(a, 9)),
     ):  # fmt: skip
-        near(result, wanted)
+        near(result, expected)
     with pytest.raises(NotImplementedError, match="padding_mode"):
         F.conv2d(q, w, None, padding_mode="reflect")
     with pytest.raises(NotImplementedError, match="return_indices"):
@@ -262,48 +265,48 @@ def test_layers_that_quantize_at_each_call(kind, config):
     more = {"num_layers": 2, "bidirectional": True} if kind in ("LSTM", "GRU") else {}
     layer = getattr(nn, kind)(6, 5, **more)
     layer.qconfig = config
-    made = getattr(nnqd, kind).from_float(layer)
+    module = getattr(nnqd, kind).from_float(layer)
     x = tl.randn(*((7, 3, 6) if more else (3, 6)))
-    got, wanted = made(x), layer(x)
-    first = got[0] if isinstance(got, tuple) else got
-    other = wanted[0] if isinstance(wanted, tuple) else wanted
+    result, expected = module(x), layer(x)
+    first = result[0] if isinstance(result, tuple) else result
+    other = expected[0] if isinstance(expected, tuple) else expected
     assert first.shape == other.shape and float((first - other).abs().max()) < 0.05
-    holder = made._packed_params if kind == "Linear" else made
+    holder = module._packed_params if kind == "Linear" else module
     dtype = holder.weight_dtype if kind.endswith("Cell") else holder.dtype
     again = getattr(nnqd, kind)(6, 5, **more, dtype=dtype)
-    again.load_state_dict(made.state_dict())
+    again.load_state_dict(module.state_dict())
     repeated = again(x)
     assert tl.equal(repeated[0] if isinstance(repeated, tuple) else repeated, first)
 
 
 def test_dynamic_layers_compute_with_rounded_inputs():
     layer = nn.Linear(6, 5)
-    made = nnqd.Linear.from_float(layer)
+    module = nnqd.Linear.from_float(layer)
     x = tl.randn(4, 6)
     rounded = tq.quantize_per_tensor_dynamic(x, tq.quint8, True).dequantize()
-    wanted = rounded @ made.weight().dequantize().t() + layer.bias
-    np.testing.assert_allclose(made(x).detach().numpy(), wanted.detach().numpy(), rtol=1e-5, atol=1e-6)
+    expected = rounded @ module.weight().dequantize().t() + layer.bias
+    np.testing.assert_allclose(module(x).detach().numpy(), expected.detach().numpy(), rtol=1e-5, atol=1e-6)
     fused = intrinsic.LinearReLU(layer, nn.ReLU())
     fused.qconfig = tq.default_dynamic_qconfig
-    assert tl.equal(nniqd.LinearReLU.from_float(fused)(x), FF.relu(made(x)))
+    assert tl.equal(nniqd.LinearReLU.from_float(fused)(x), FF.relu(module(x)))
 
 
 def test_dynamic_convolutions():
     layer = nn.Conv2d(3, 4, 3)
     layer.qconfig = tq.default_dynamic_qconfig
     x = images(2)
-    made = nnqd.Conv2d.from_float(layer)
-    assert float((made(x) - layer(x)).abs().max()) < 0.2 and made(x).dtype is tl.float32
+    module = nnqd.Conv2d.from_float(layer)
+    assert float((module(x) - layer(x)).abs().max()) < 0.2 and module(x).dtype is tl.float32
 
 
 def test_recurrent_layers_take_states_and_single_sequences():
     layer = nn.LSTM(6, 5, batch_first=True)
-    made = nnqd.LSTM.from_float(layer)
+    module = nnqd.LSTM.from_float(layer)
     x, start = tl.randn(3, 7, 6), (tl.randn(1, 3, 5), tl.randn(1, 3, 5))
-    (a, (h, c)), (b, (h2, c2)) = made(x, start), layer(x, start)
+    (a, (h, c)), (b, (h2, c2)) = module(x, start), layer(x, start)
     for one, two in ((a, b), (h, h2), (c, c2)):
         assert one.shape == two.shape and float((one - two).abs().max()) < 0.1
-    assert made(x[0])[0].shape == layer(x[0])[0].shape
+    assert module(x[0])[0].shape == layer(x[0])[0].shape
     with pytest.raises(NotImplementedError, match="proj_size"):
         nnqd.LSTM.from_float(nn.LSTM(6, 5, proj_size=2))
 
@@ -315,11 +318,11 @@ def test_recurrent_layers_take_states_and_single_sequences():
 @pytest.mark.parametrize("bidirectional", [True, False])
 def test_quantizable_lstm_is_the_float_one(bias, bidirectional):
     layer = nn.LSTM(6, 5, 2, bias=bias, bidirectional=bidirectional)
-    made = quantizable.LSTM.from_float(layer)
+    module = quantizable.LSTM.from_float(layer)
     x = tl.randn(7, 3, 6)
     start = tuple(tl.randn(4 if bidirectional else 2, 3, 5) for _ in range(2))
     for hidden in (None, start):
-        (a, (h, c)), (b, (h2, c2)) = layer(x, hidden), made(x, hidden)
+        (a, (h, c)), (b, (h2, c2)) = layer(x, hidden), module(x, hidden)
         for one, two in ((a, b), (h, h2), (c, c2)):
             np.testing.assert_allclose(one.detach().numpy(), two.detach().numpy(), rtol=1e-4, atol=1e-6)
 
@@ -329,7 +332,7 @@ def test_quantizable_lstm_is_the_float_one(bias, bidirectional):
 )
 def test_quantizable_attention_is_the_float_one(settings):
     layer = nn.MultiheadAttention(8, 2, **settings)
-    made = quantizable.MultiheadAttention.from_float(layer)
+    module = quantizable.MultiheadAttention.from_float(layer)
     q, k, v = (
         tl.randn(5, 2, 8),
         tl.randn(6, 2, settings.get("kdim", 8)),
@@ -342,18 +345,18 @@ def test_quantizable_attention_is_the_float_one(settings):
         {"attn_mask": tl.zeros(5, 6)},
         {"average_attn_weights": False},
     ):
-        for one, two in zip(layer(q, k, v, **arguments), made(q, k, v, **arguments)):
+        for one, two in zip(layer(q, k, v, **arguments), module(q, k, v, **arguments)):
             np.testing.assert_allclose(one.detach().numpy(), two.detach().numpy(), rtol=1e-4, atol=1e-5)
-    back = made.dequantize()
+    back = module.dequantize()
     np.testing.assert_allclose(
         back(q, k, v)[0].detach().numpy(), layer(q, k, v)[0].detach().numpy(), atol=1e-5
     )
 
 
 def test_layers_without_memory():
-    made = nnq.ConvTranspose2d(3, 4, 3, device="meta")
-    assert made.weight().device.type == made.bias().device.type == "meta"
-    assert made.weight().shape == (3, 4, 3, 3)
+    module = nnq.ConvTranspose2d(3, 4, 3, device="meta")
+    assert module.weight().device.type == module.bias().device.type == "meta"
+    assert module.weight().shape == (3, 4, 3, 3)
 
 
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])

@@ -45,13 +45,13 @@ def test_observer(axis):
     observer = ModelReportObserver(ch_axis=axis, comp_percentile=0.8)
     for x in batches:
         assert observer(tl_core.from_numpy(x)).shape == x.shape
-    whole = np.stack(batches)
+    epoch = np.stack(batches)
     ranges = [np.ptp(x) for x in batches]
     np.testing.assert_allclose(float(observer.average_batch_activation_range), np.mean(ranges), rtol=1e-6)
     np.testing.assert_allclose(
-        float(observer.get_batch_to_epoch_ratio()), np.mean(ranges) / np.ptp(whole), rtol=1e-6
+        float(observer.get_batch_to_epoch_ratio()), np.mean(ranges) / np.ptp(epoch), rtol=1e-6
     )
-    rows = np.moveaxis(whole, axis + 1, 0).reshape(whole.shape[axis + 1], -1)
+    rows = np.moveaxis(epoch, axis + 1, 0).reshape(epoch.shape[axis + 1], -1)
     assert (
         observer.min_val.tolist() == rows.min(1).tolist()
         and observer.max_val.tolist() == rows.max(1).tolist()
@@ -62,7 +62,7 @@ def test_observer(axis):
         ratios.append(rows.max(1) / np.quantile(rows, 0.8, axis=1, method="lower"))
         constant.append(np.ptp(rows, axis=1) == 0)
     np.testing.assert_allclose(observer.average_percentile_ratio.numpy(), np.mean(ratios, 0), rtol=1e-5)
-    assert observer.percentile_batches_tracked.tolist() == [2] * whole.shape[axis + 1]  # zeros don't count
+    assert observer.percentile_batches_tracked.tolist() == [2] * epoch.shape[axis + 1]  # zeros don't count
     assert observer.constant_channels.tolist() == (np.sum(constant, 0) + 1).tolist()
     observer.reset_batch_and_epoch_values()
     assert observer.num_batches_tracked == observer.min_val.numel() == 0

@@ -11,7 +11,7 @@ HELPERS = {"operators", "arithmetic", "engine", "granularity", "quantize_fx", "q
 
 
 def test_every_name_of_a_module_is_one_of_the_package():
-    modules = [found.name for found in pkgutil.iter_modules(package.__path__) if not found.ispkg]
+    modules = [entry.name for entry in pkgutil.iter_modules(package.__path__) if not entry.ispkg]
     for name in modules:
         module = importlib.import_module(f"{package.__name__}.{name}")
         for public in getattr(module, "__all__", ()) if name not in HELPERS else ():

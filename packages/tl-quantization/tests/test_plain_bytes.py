@@ -164,8 +164,8 @@ def test_recurrent_cells(cell, gates):
     result = operator(x, [h, c] if cell == "lstm" else h, *layers, b_ih, b_hh)
     state = (h, c) if cell == "lstm" else h
     expected = getattr(tl, f"{cell}_cell")(x, state, w_ih, w_hh, b_ih, b_hh)
-    for ours, theirs in zip(*((r if cell == "lstm" else [r]) for r in (result, expected)), strict=True):
-        assert (ours - theirs).abs().max() < 0.08  # inputs and states have 7 bits
+    for value, target in zip(*((r if cell == "lstm" else [r]) for r in (result, expected)), strict=True):
+        assert (value - target).abs().max() < 0.08  # inputs and states have 7 bits
 
 
 @pytest.mark.parametrize("blocks", [(8, 1), (1, 4)])

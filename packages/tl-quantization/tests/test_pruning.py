@@ -70,9 +70,9 @@ def test_zeros_in_a_block():
     module = sparsifier.groups[0]["module"]
     weight = module.weight.detach()
     sparsifier.update_mask(module, "weight", 0.999, (1, 4), 2)
-    whole = module.parametrizations["weight"][0].mask.reshape(-1, 4).sum(1) == 4
+    is_full = module.parametrizations["weight"][0].mask.reshape(-1, 4).sum(1) == 4
     norms = weight.square().reshape(-1, 4).sum(1)
-    assert whole.sum() == 1 and norms[whole] == norms.max()
+    assert is_full.sum() == 1 and norms[is_full] == norms.max()
 
 
 def test_recorded_schedules():
