@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import tl_core
@@ -132,6 +132,16 @@ def _get(types: Sequence[Type]) -> Type:
     return value if len(types) > 2 else Type("Optional", (value,))
 
 
+def _functions_of_reals() -> Iterator[str]:
+    """The names of operators on numbers whose first overload returns a float."""
+    names: set[str] = set()
+    for overload, (schema, _) in number_functions.rows().items():
+        name = overload.partition(".")[0]
+        if name not in names and schema.endswith("-> float"):
+            yield name
+        names.add(name)
+
+
 _FIXED = {
     **dict.fromkeys(
         ("eq", "ne", "lt", "le", "gt", "ge", "__not__", "__is__", "__isnot__", "__contains__", "Bool", "isfinite",
@@ -146,9 +156,7 @@ _FIXED = {
         INT,
     ),
     **dict.fromkeys(
-        ("Float", "sqrt", "exp", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
-         "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "expm1", "gamma", "lgamma",
-         "degrees", "radians", "fabs", "fmod", "copysign", "mathremainder", "round", "ldexp", "hypot"),
+        ("Float", "log2", "gamma", "degrees", "radians", "fabs", "mathremainder", "hypot", *_functions_of_reals()),
         FLOAT,
     ),
     **dict.fromkeys(

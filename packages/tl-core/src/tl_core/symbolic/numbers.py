@@ -277,9 +277,10 @@ class SymBool(_Symbolic):
 
 
 # The functions of `math` that take symbolic numbers: `arithmetic._sym_sqrt` is one of them.
+_OF_ANGLES = ("cos", "sin", "tan")
 FUNCTIONS_OF_ONE = (
     *("sqrt", "exp", "log", "log2", "log10"),
-    *("cos", "cosh", "sin", "sinh", "tan", "tanh", "acos", "asin", "atan"),
+    *(prefix + name + suffix for name in _OF_ANGLES for prefix, suffix in (("", ""), ("", "h"), ("a", ""))),
 )
 _ARITHMETIC = {
     "add": "add",
