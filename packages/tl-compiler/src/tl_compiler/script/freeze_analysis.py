@@ -27,6 +27,10 @@ _VIEWS = frozenset([
     "unflatten", "unfold", "unsqueeze", "values", "view", "view_as", "wait", "_unwrap_optional", "keys",
     "list", "dict", "cpu", "cuda", "float", "double", "half", "int", "long", "type_as", "setdefault",
 ])  # fmt: skip
+# Operators of `ops.prim` whose result may share memory with the argument.
+_PRIM_VIEWS = frozenset(
+    ["H", "T", "data", "grad", "imag", "mH", "mT", "real", "unchecked_cast", "unchecked_unwrap_optional"]
+)
 # Operators that change the list or dictionary that is their first argument.
 _CHANGES = frozenset(
     [
@@ -263,10 +267,11 @@ class _Frame:
         everything = [*arguments, *named.values()]
         if name.startswith("torch."):
             return self.operator(name.removeprefix("torch."), node, arguments, named)
+        if name.startswith("ops.prim."):
+            is_view = name.removeprefix("ops.prim.") in _PRIM_VIEWS
+            return _NOTHING.union(*everything) if is_view else _NOTHING
         if name.startswith("ops."):
-            return (
-                _NOTHING if name.startswith("ops.prim.") else self.facts.escape(_NOTHING.union(*everything))
-            )
+            return self.facts.escape(_NOTHING.union(*everything))
         if name.startswith("__torch__."):
             return self.facts.call_function(self.program, name.removesuffix(".__new__"), everything)
         if isinstance(node.func, ast.Attribute):
@@ -281,7 +286,8 @@ class _Frame:
                 result |= self.facts.escape(_NOTHING.union(owner, *arguments))
             else:
                 result |= self.facts.call_method(self.facts.modules[key], name, arguments)
-        return result if owner else _NOTHING.union(*arguments)
+        # An object that holds no slots yet: its method, such as __init__, may store the arguments.
+        return result if owner else self.facts.escape(_NOTHING.union(*arguments))
 
     def operator(
         self, name: str, node: ast.Call, arguments: list[Slots], named: dict[str | None, Slots]
