@@ -203,11 +203,12 @@ def check(session: nox.Session) -> None:
 
 @nox.session
 def typing(session: nox.Session) -> None:
-    """Type checkers on typed programs and on planted mistakes, as programs that import tl and as those with torch."""
+    """Type checkers on typed programs and on planted mistakes, with tl and with torch, and answers in an editor."""
     session.install(*CHECKERS, "numpy")
     install(session, ["tl-all"], {})
     for names in ([], ["--as-torch"]):
         session.run("python", "-m", "tools.typed_programs", "mypy", "pyright", "ty", *names)
+    session.run("python", "-m", "tools.editor_answers")
 
 
 def succeeds(session: nox.Session, command: list[str], env: dict[str, str] | None = None) -> bool:
