@@ -15,7 +15,7 @@ namespace {
 struct Thread {
   int depth = 0;           // of regions
   int programs = 0;        // of them, those of a compiled function
-  uint64_t calls = 0;      // of operators
+  OperatorSums sums;       // of the operators that were called
   bool suspended = false;  // inside a kernel, which reads what it calls
   std::shared_ptr<Batch> batch;
 };
@@ -106,10 +106,17 @@ class Suspension {
   bool before_;
 };
 
-int on_call(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
-  const Entry& e = *static_cast<const Entry*>(ctx);
-  Thread& t = thread();
-  ++t.calls;
+// A sum of numbers that an operator and the size of its result decide, as random as they can be.
+void note_result(OperatorSums& sums, const Entry& e, const TlValue* rets, int n_rets) {
+  const uint64_t n = n_rets && rets[0].tag == TL_TENSOR ? api->tensor_numel(rets[0].u.t) : 0;
+  constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
+  uint64_t mixture = (reinterpret_cast<uintptr_t>(e.op) + n * kOdd) * kOdd;
+  mixture ^= mixture >> 29;
+  sums.mixture += mixture * kOdd;
+  sums.elements += n;
+}
+
+int handle_call(Thread& t, const Entry& e, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   if (!concerns(args, n_args)) {
     const Suspension suspension(t);
     return api->op_call_past(e.op, TL_LAYER_DEFER, args, n_args, rets, n_rets);
@@ -125,6 +132,15 @@ int on_call(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_ret
   }
   const Suspension suspension(t);
   return api->op_call_past(e.op, TL_LAYER_DEFER, args, n_args, rets, n_rets);
+}
+
+int on_call(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  const Entry& e = *static_cast<const Entry*>(ctx);
+  Thread& t = thread();
+  ++t.sums.calls;
+  const int status = handle_call(t, e, args, n_args, rets, n_rets);
+  if (!status) note_result(t.sums, e, rets, n_rets);
+  return status;
 }
 
 // Such as `zeros_like`, which read a geometry.
@@ -204,7 +220,7 @@ const TlRegionCalls& region_calls() {
   return calls;
 }
 
-uint64_t calls_of_thread() { return thread().calls; }
+const OperatorSums& sums_of_thread() { return thread().sums; }
 
 bool in_region() { return thread().programs > 0; }
 

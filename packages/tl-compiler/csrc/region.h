@@ -23,8 +23,12 @@ class Region {
 };
 const TlRegionCalls& region_calls();
 
-uint64_t calls_of_thread();  // of operators, in regions
-bool in_region();            // whether the thread runs a compiled function
+// What a thread has called in regions. The difference between two times says what was called between.
+struct OperatorSums {
+  uint64_t calls = 0, mixture = 0, elements = 0;
+};
+const OperatorSums& sums_of_thread();
+bool in_region();  // whether the thread runs a compiled function
 
 void install(const TlRegions& regions);  // the layer and the deferral, once
 

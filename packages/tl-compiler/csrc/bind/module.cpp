@@ -8,6 +8,7 @@
 #include "emit/fragment.h"
 #include "region.h"
 #include "replay/bridge.h"
+#include "replay/native_call.h"
 #include "tl/python.h"
 #include "tl/python.hpp"
 
@@ -117,6 +118,9 @@ PyObject* make_module() {
   api = tl_import_api(TL_API_TARGET);
   handles::extension = api ? tl_import_extension() : nullptr;
   if (!handles::extension) return nullptr;
+  python_calls =
+      static_cast<const TlPythonCalls*>(tl_import_table(TL_PYTHON_CALLS_CAPSULE, sizeof(TlPythonCalls)));
+  if (!python_calls) return nullptr;
   const auto* regions = static_cast<const TlRegions*>(tl_import_table(TL_REGIONS_CAPSULE, sizeof(TlRegions)));
   if (!regions) return nullptr;
   try {

@@ -168,10 +168,18 @@ PyObject* read_traced(PyObject*, PyObject*) { return PyBool_FromLong(is_traced()
 
 PyObject* function(PyObject*, PyObject* frame) { return function_of(frame); }
 // operator_calls() -> how many operators this thread has called in compiled regions
-PyObject* read_calls(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(calls_of_thread()); }
+PyObject* read_calls(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(sums_of_thread().calls); }
+// operator_sums() -> the calls, a sum of operators and sizes, and the elements of the results
+PyObject* read_sums(PyObject*, PyObject*) {
+  const OperatorSums& sums = sums_of_thread();
+  return Py_BuildValue("KKK", sums.calls, sums.mixture, sums.elements);
+}
 
 PyMethodDef kFunctions[] = {{"frame_function", function, METH_O, nullptr},
                             {"operator_calls", read_calls, METH_NOARGS, nullptr},
+                            {"take_call", take_call, METH_NOARGS, nullptr},
+                            {"watch_calls", watch_calls, METH_O, nullptr},
+                            {"operator_sums", read_sums, METH_NOARGS, nullptr},
                             {"reads_frames", read_support, METH_NOARGS, nullptr},
                             {"is_traced", read_traced, METH_NOARGS, nullptr},
                             {"frame_stack", stack, METH_VARARGS, nullptr},

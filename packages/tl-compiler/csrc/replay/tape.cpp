@@ -34,10 +34,20 @@ TlTensor* handle(PyObject* object) {
 }
 
 bool has_shape(const TlTensor* t, const TapeStep& step) {
+  const size_t n = step.sizes.size();
+  if (api->tensor_dtype(t) != step.dtype || static_cast<size_t>(api->tensor_ndim(t)) != n) return false;
   const int64_t* const sizes = api->tensor_sizes(t);
-  return static_cast<size_t>(api->tensor_ndim(t)) == step.sizes.size() &&
-         std::equal(step.sizes.begin(), step.sizes.end(), sizes) &&
-         python->dtype_object(api->tensor_dtype(t)) == step.dtype;
+  for (size_t d = 0; d < n; ++d)
+    if (sizes[d] != step.sizes[d]) return false;
+  return true;
+}
+
+int64_t dtype_of(PyObject* object) {
+  TlValue value{};
+  void* scratch = nullptr;
+  if (python->to_value(object, TL_ARG_DTYPE, &value, &scratch) != 0) throw PythonError();
+  python->scratch_free(scratch);
+  return value.u.i;
 }
 
 uint64_t without_defer(uint64_t bits) { return bits & ~kDeferBit; }
@@ -85,13 +95,14 @@ void Tape::add_tensors(PyObject* descriptions) {
   }
 }
 
-// (function, args, number of positional ones, names, result, slot | children | value, restarts, dead slots)
+// (function, args, number of positional ones, names, result, slot | children | value, restarts, dead slots,
+// None | (the same call without Python, its tensors))
 void Tape::add_step(PyObject* description) {
   TapeStep step;
-  PyObject *args, *names, *what, *dead;
+  PyObject *args, *names, *what, *dead, *native;
   int result, restarts;
-  if (!PyArg_ParseTuple(description, "OO!nOiOpO!", &step.function, &PyTuple_Type, &args, &step.n_positional,
-                        &names, &result, &what, &restarts, &PyTuple_Type, &dead))
+  if (!PyArg_ParseTuple(description, "OO!nOiOpO!O", &step.function, &PyTuple_Type, &args, &step.n_positional,
+                        &names, &result, &what, &restarts, &PyTuple_Type, &dead, &native))
     throw PythonError();
   step.args = parse_nodes(args, n_slots_);
   step.names = names == Py_None ? nullptr : names;
@@ -105,7 +116,7 @@ void Tape::add_step(PyObject* description) {
   if (step.result == TapeStep::Keep) {
     PyObject* const sizes = item(what, 1);
     step.slot = slot(parse_int(what, 0));
-    step.dtype = item(what, 2);
+    step.dtype = dtype_of(item(what, 2));
     for (Py_ssize_t i = 0; i < PyTuple_Size(sizes); ++i) step.sizes.push_back(parse_int(sizes, i));
   }
   if (step.result == TapeStep::Number) step.slot = slot(parse_int(what, 0));
@@ -114,6 +125,14 @@ void Tape::add_step(PyObject* description) {
     for (Py_ssize_t i = 0; i < PyTuple_Size(what); ++i)
       step.children.emplace_back(parse_int(item(what, i), 0), slot(parse_int(item(what, i), 1)));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(dead); ++i) step.dead.push_back(slot(parse_int(dead, i)));
+  if (native != Py_None) {
+    step.native = native_call_of(item(native, 0));
+    step.tensors = parse_nodes(item(native, 1), n_slots_);
+    if (step.tensors.size() != step.native->n_tensors()) {
+      PyErr_SetString(PyExc_ValueError, "a call without Python has another number of tensors");
+      throw PythonError();
+    }
+  }
   steps_.push_back(std::move(step));
 }
 
@@ -137,8 +156,8 @@ bool Tape::thread_fits() {
 
 // Tensors are the same or different ones where those of the recording were.
 bool Tape::match_tensor(int slot, PyObject* value, Slots& slots) {
-  if (slots[slot]) {
-    if (slots[slot] == value) return true;
+  if (!slots.is_empty(slot)) {
+    if (slots.object(slot) == value) return true;
     differ("an argument that was given twice is another tensor now");
     return false;
   }
@@ -148,7 +167,7 @@ bool Tape::match_tensor(int slot, PyObject* value, Slots& slots) {
     return false;
   }
   bool is_new = !objects_.contains(value);
-  for (int i = 0; i < n_arguments_; ++i) is_new = is_new && slots[i] != value;
+  for (int i = 0; i < n_arguments_; ++i) is_new = is_new && slots.object(i) != value;
   if (!is_new) differ("an argument is the same tensor as another one, or as one that the function holds");
   if (is_new) slots.put(slot, Py_NewRef(value));
   return is_new;
@@ -265,7 +284,52 @@ Tape::Outcome Tape::take(const TapeStep& step, PyRef result, Slots& slots) {
   return fail(step);
 }
 
+// The results of a call without Python into slots. All are released that are not taken.
+Tape::Outcome Tape::take_native(const TapeStep& step, TlValue* results, Slots& slots) {
+  Outcome outcome = Outcome::Done;
+  if (step.result == TapeStep::Keep) {
+    if (has_shape(results[0].u.t, step)) {
+      slots.put(step.slot, std::exchange(results[0], {}).u.t);
+    } else if (step.restarts) {
+      outcome = differ("a result has another shape");
+    } else {
+      PyErr_SetString(PyExc_SystemError, "a replayed call got another result than the recorded one");
+      outcome = fail(step);
+    }
+  }
+  for (const auto& [index, slot] : step.children) {
+    const bool is_list = results[0].tag == TL_TENSOR_LIST;
+    TlTensor* const t = is_list ? static_cast<TlTensor* const*>(results[0].u.p)[index] : results[index].u.t;
+    api->tensor_retain(t);
+    slots.put(slot, t);
+  }
+  for (int i = 0; i < step.native->n_results(); ++i) api->value_release(&results[i]);
+  return outcome;
+}
+
+Tape::Outcome Tape::run_native(const TapeStep& step, Slots& slots) {
+  TlTensor* tensors[NativeCall::kMostTensors];
+  TlValue results[NativeCall::kMostResults] = {};
+  size_t n = 0;
+  for (const Node& node : step.tensors) {
+    TlTensor* const t = node.kind == Node::Slot ? slots.tensor(node.slot) : python->unwrap(node.object);
+    if (!t) {
+      PyErr_SetString(PyExc_SystemError, "a replayed call reads a tensor that is not there");
+      return Outcome::Error;
+    }
+    tensors[n++] = t;
+  }
+  if (!step.native->run(tensors, results)) {
+    python->raise_pending();
+    return fail(step);
+  }
+  const Outcome outcome = take_native(step, results, slots);
+  for (int slot : step.dead) slots.drop(slot);
+  return outcome;
+}
+
 Tape::Outcome Tape::run_step(const TapeStep& step, Slots& slots) {
+  if (step.native) return run_native(step, slots);
   constexpr size_t kInline = 24;
   PyObject* inline_values[kInline + 1];
   std::vector<PyObject*> more;

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "replay/native_call.h"
 #include "replay/node.h"
 #include "replay/world.h"
 
@@ -23,11 +24,13 @@ struct TapeStep {
   Result result = Drop;
   int slot = 0;  // Keep, of these sizes and this type; Number, a float that the caller alone reads
   std::vector<int64_t> sizes;
-  PyObject* dtype = nullptr;
+  int64_t dtype = 0;
   std::vector<std::pair<int, int>> children;  // Unpack: the index of an item, its slot
   PyObject* expected = nullptr;               // Compare
   bool restarts = false;                      // whether nothing has been written before
   std::vector<int> dead;                      // slots that nothing reads after this step
+  const NativeCall* native = nullptr;         // the same call without Python, or null
+  std::vector<Node> tensors;                  // of `native`: slots and constants
 };
 
 struct TapeTensor {
@@ -61,7 +64,9 @@ class Tape {
   bool grad_fits(const TapeTensor& tensor);
   Outcome run_steps(Slots& slots);
   Outcome run_step(const TapeStep& step, Slots& slots);
+  Outcome run_native(const TapeStep& step, Slots& slots);
   Outcome take(const TapeStep& step, PyRef result, Slots& slots);
+  Outcome take_native(const TapeStep& step, TlValue* results, Slots& slots);
   Outcome differ(std::string text);
   Outcome fail(const TapeStep& step);
 

@@ -43,8 +43,10 @@ bool has_items(PyObject* dict, PyObject* pairs) {
 bool list_fits(PyObject* list, PyObject* items) {
   const Py_ssize_t n = PyTuple_GET_SIZE(items);
   if (PyList_GET_SIZE(list) != n) return false;
-  for (Py_ssize_t i = 0; i < n; ++i)
-    if (!is_same(PyList_GET_ITEM(list, i), PyTuple_GET_ITEM(items, i))) return false;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject *const now = PyList_GET_ITEM(list, i), *const before = PyTuple_GET_ITEM(items, i);
+    if (now != before && !is_same(now, before)) return false;
+  }
   return true;
 }
 
@@ -223,6 +225,7 @@ void World::add(PyObject* entry) {
     dicts_.push_back({dict, expected, kind == Items});
     return;
   }
+  if (kind == TypeOf && add_instance(object, expected)) return;
   unsigned version = 0;
   if (kind == TypeVersion) {
     _PyType_Lookup(reinterpret_cast<PyTypeObject*>(object), name("__class__"));  // gives the type a version
@@ -233,6 +236,17 @@ void World::add(PyObject* entry) {
     version = reinterpret_cast<PyTypeObject*>(object)->tp_version_tag;
   }
   reads_.push_back({static_cast<Kind>(kind), object, expected, version});
+}
+
+// (the class, the dictionary of attributes or None); false: there is none.
+bool World::add_instance(PyObject* object, PyObject* pair) {
+  PyObject* const members = PyTuple_GET_ITEM(pair, 1);
+  PyObject** const members_slot = members == Py_None ? nullptr : _PyObject_GetDictPtr(object);
+  if (!members_slot || *members_slot != members ||
+      reinterpret_cast<PyObject*>(Py_TYPE(object)) != PyTuple_GET_ITEM(pair, 0))
+    return false;
+  instances_.push_back({object, Py_TYPE(object), members_slot, members});
+  return true;
 }
 
 bool World::Dict::fits() const {
@@ -277,6 +291,8 @@ const char* World::difference() {
     if (!dicts_[i].fits()) return "a variable or an attribute that the call reads has changed";
     version.tag = now;
   }
+  for (const Instance& instance : instances_)
+    if (!instance.fits()) return "the class of an object, or the dictionary of its attributes, has changed";
   for (const Read& read : reads_)
     if (!fits(read)) {
       difference_ = read.kind == TypeVersion

@@ -70,7 +70,17 @@ class World {
     unsigned version;
   };
 
+  // An object whose class decides what happens to it, and whose attributes are in a dictionary that is read.
+  struct Instance {
+    PyObject* object;
+    PyTypeObject* type;
+    PyObject** members_slot;  // as long as the class is this one
+    PyObject* members;
+    bool fits() const { return Py_TYPE(object) == type && *members_slot == members; }
+  };
+
   void add(PyObject* entry);
+  bool add_instance(PyObject* object, PyObject* pair);
   static bool fits(const Read& read);
 
   // Beside each other: one loop passes over all versions.
@@ -80,6 +90,7 @@ class World {
   };
   std::vector<Version> versions_;
   std::vector<Dict> dicts_;
+  std::vector<Instance> instances_;
   std::vector<Read> reads_;
   std::string difference_;
 };

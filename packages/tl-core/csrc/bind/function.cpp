@@ -60,6 +60,8 @@ int call_without_gil(const Operator& op, const TlValue* values, TlValue* rets, i
 }
 }  // namespace
 
+thread_local constinit PythonCallWatcher t_watcher;
+
 int call_from_python(const Operator& op, const TlValue* values, TlValue* rets) {
   const int n = op.info.n_args;
   int64_t most = 0;
@@ -124,10 +126,11 @@ PyObject* finish(const Operator& op, const char* name, ParsedCall& parsed) {
     raise_pending();
     return nullptr;
   }
+  const bool records = parsed.requires_grad && parsed.requires_grad != Py_False;
+  if (!chosen.added && !records && !parsed.names) note_python_call(chosen, parsed.values, rets);
   PyObject* result = results_to_python(op, name, rets, chosen.info.n_rets);
   if (chosen.added) [[unlikely]]
     return with_lists(chosen, result);
-  const bool records = parsed.requires_grad && parsed.requires_grad != Py_False;
   if (!records && !parsed.names) [[likely]]
     return result;
   PyRef owned(result);
@@ -259,6 +262,7 @@ PyObject* call_parsed(const FunctionDef& f, const PyArgs& in) {
   if (any_override(in)) return call_override(object, in);
   if (const auto today = todays_form(f.name, in)) {
     const Py_ssize_t own = in.self != nullptr;
+    const PythonCallPause unseen;  // the function does more than the call
     return call_parsed(f,
                        {in.self, today->args.data() + own, today->n_positional - own, today->keywords.get()});
   }

@@ -4,8 +4,10 @@
 #include <Python.h>
 
 #include <span>
+#include <utility>
 
 #include "bind/parse.h"
+#include "tl/python_calls.hpp"
 
 namespace tl::bind {
 
@@ -49,6 +51,28 @@ PyObject* entry_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, 
 
 // Calls an operator with all its arguments; large work runs without the GIL. Non-zero: an error is pending.
 int call_from_python(const Operator& op, const TlValue* values, TlValue* rets);
+
+// Who sees the calls of the thread whose results a function of Python returns as they are.
+struct PythonCallWatcher {
+  TlPythonCallWatcher see = nullptr;
+  void* user = nullptr;
+};
+extern thread_local constinit PythonCallWatcher t_watcher;
+
+inline void note_python_call(const Operator& op, const TlValue* values, const TlValue* rets) {
+  if (t_watcher.see) [[unlikely]]
+    t_watcher.see(t_watcher.user, &op, values, rets);
+}
+
+class PythonCallPause {
+ public:
+  PythonCallPause() : before_(std::exchange(t_watcher, {})) {}
+  ~PythonCallPause() { t_watcher = before_; }
+  PythonCallPause(const PythonCallPause&) = delete;
+
+ private:
+  PythonCallWatcher before_;
+};
 
 // `_call_operator(names, *args, **kwargs)`: calls the first of the named operators that takes the arguments.
 PyObject* call_operator(PyObject* module, PyObject* const* args, Py_ssize_t nargs,

@@ -124,6 +124,7 @@ PyObject* call_language(const Operator& op, TlValue* values) {
     raise_pending();
     return nullptr;
   }
+  note_python_call(op, values, rets);
   return to_python(rets[0]);
 }
 

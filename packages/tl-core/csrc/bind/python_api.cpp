@@ -5,6 +5,7 @@
 
 #include "bind/dlpack_exchange.h"
 #include "bind/error.h"
+#include "bind/function.h"
 #include "bind/overridable.h"
 #include "bind/override.h"
 #include "bind/parse.h"
@@ -78,6 +79,13 @@ int api_extend(PyMethodDef* methods, PyGetSetDef* getset) {
 static_assert(offsetof(TlPython, digest) == 15 * sizeof(void*));  // 1.0
 
 TlPython g_table;
+
+int calls_call(const TlOperator* op, const TlValue* args, TlValue* rets) {
+  return call_from_python(*op, args, rets);
+}
+void calls_watch(TlPythonCallWatcher watcher, void* user) { t_watcher = {watcher, user}; }
+
+const TlPythonCalls kCalls = {sizeof(TlPythonCalls), TL_API_MAJOR, TL_API_MINOR, calls_call, calls_watch};
 }  // namespace
 
 void add_python_api(PyObject* module) {
@@ -94,6 +102,8 @@ void add_python_api(PyObject* module) {
   PyRef extension =
       checked(PyCapsule_New(const_cast<TlExtension*>(c_abi::get_extension()), TL_EXTENSION_CAPSULE, nullptr));
   checked(PyModule_AddObjectRef(module, "extension_v1", extension.get()));
+  PyRef calls = checked(PyCapsule_New(const_cast<TlPythonCalls*>(&kCalls), TL_PYTHON_CALLS_CAPSULE, nullptr));
+  checked(PyModule_AddObjectRef(module, "python_calls_v1", calls.get()));
   add_dlpack_exchange();
 }
 

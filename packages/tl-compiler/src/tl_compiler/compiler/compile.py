@@ -72,9 +72,9 @@ def compile(
     A graph module whose operators have a pass of another package runs as that pass makes it, when gradients are off.
     So a model of `convert_pt2e` runs on integer kernels: the last bits of its results differ.
 
-    With `mode="reduce-overhead"`, a call is recorded that reads its arguments and what it can compare, and changes
-    nothing but tensors. Later calls like it run its operators without Python. `tl.compiler.explain` says why a call is
-    not replayed.
+    A call is recorded that reads its arguments and what it can compare, and changes nothing but tensors. Later calls
+    like it run its operators without Python. This begins with the second call in the mode "reduce-overhead", and after
+    three calls of the same operators on small tensors otherwise. `tl.compiler.explain` says why a call is not replayed.
 
     Args:
         model: the function or module; without it, the result is a decorator.
@@ -86,7 +86,7 @@ def compile(
             one size. Sizes and numbers 0 and 1 never are, nor are sizes of parameters.
         backend: the name of a backend, or a function.
         mode: "default", "reduce-overhead", "max-autotune" or "max-autotune-no-cudagraphs"; a backend that is a function
-            gets it by keyword. The default backend replays calls in the mode "reduce-overhead".
+            gets it by keyword. The default backend records the second call in the mode "reduce-overhead".
         options: settings that a backend gets by keyword; not together with `mode`.
         disable: gives back what it got.
 

@@ -98,10 +98,9 @@ class CompiledFunction:
         # What a region runs: the function, or the module that passes make of a graph module.
         passes = is_default(settings.backend) and has_graph_pass(function)
         self.region_function = PassedModule(function) if passes else function
+        at_once = settings.options.get("mode") == "reduce-overhead"
         self.replays = (
-            ReplayedFunction(self.region_function)
-            if self.runs_in_region and settings.options.get("mode") == "reduce-overhead"
-            else None
+            ReplayedFunction(self.region_function, at_once=at_once) if self.runs_in_region else None
         )
         self.entry: Any = None if self.replays is None else self.replays.entry(self, _ordinary_conditions())
         self.entries: dict[Any, list[_Entry]] = {}

@@ -10,13 +10,14 @@ from typing import Any
 
 import tl_core
 
+from ..object_parts import is_python_class
 from .observer import Observer
 from .recorder import Effect
 from .refusal import Refusal
 from .tensor_rules import METADATA, TENSORS, VIEW_ATTRIBUTES
-from .world import ABSENT, OVERRIDABLE, is_plain, is_python_class, is_result
+from .world import ABSENT, OVERRIDABLE, is_plain, is_result
 
-__all__ = ["load_attribute", "look_up", "read_instance", "store_attribute"]
+__all__ = ["load_attribute", "load_from_object", "look_up", "read_instance", "store_attribute"]
 
 Tensor = tl_core.Tensor
 _FUNCTION_NAMES = frozenset(
@@ -26,7 +27,7 @@ _CLASS_NAMES = frozenset(["__name__", "__qualname__", "__module__", "__mro__", "
 _METACLASSES = (type, abc.ABCMeta, enum.EnumMeta)
 _PLAIN_OWNERS = (
     bool, int, float, complex, str, bytes, type(None), tuple, range, slice, list, dict, set, frozenset,
-    tl_core.Size, tl_core.dtype, type(tl_core.device("cpu")), type(tl_core.strided),
+    tl_core.Size, tl_core.dtype, type(tl_core.device("cpu")), type(tl_core.strided), types.CodeType,
 )  # fmt: skip
 _SAFE_DESCRIPTORS = (
     types.FunctionType, property, staticmethod, classmethod, OVERRIDABLE, types.MethodDescriptorType,
@@ -156,7 +157,12 @@ def _load_from_class(observer: Observer, x: type, name: str) -> None:
 
 def _load_from_function(observer: Observer, x: Any, name: str) -> None:
     members = getattr(x, "__dict__", None)
-    if type(x) is types.FunctionType and name not in _FUNCTION_NAMES:
+    if type(x) is types.FunctionType and name in ("__code__", "__defaults__", "__kwdefaults__"):
+        observer.world.read_function(x)
+    elif type(x) is types.FunctionType and isinstance(look_up(types.FunctionType, name), _C_DESCRIPTORS):
+        if name not in _FUNCTION_NAMES and name not in ("__globals__", "__closure__", "__builtins__"):
+            raise Refusal(f"the attribute {name} of a function is read")
+    elif type(x) is types.FunctionType and name not in _FUNCTION_NAMES:
         observer.world.read_key(x.__dict__, name)
     elif name in _FUNCTION_NAMES or (type(x) is types.MethodType and name.startswith("__")):
         return
@@ -168,11 +174,25 @@ def _load_from_function(observer: Observer, x: Any, name: str) -> None:
 
 def _load_from_instance(observer: Observer, x: Any, name: str) -> None:
     kind = type(x)
-    read_instance(observer, x)
     if look_up(kind, "__getattribute__") not in _GENERIC and not _is_frame(kind, "__getattribute__"):
         raise Refusal(f"{kind.__name__} reads attributes by a function of C")
+    load_from_object(observer, x, name)
+
+
+def load_from_object(observer: Observer, x: Any, name: str) -> None:
+    """The rule for `object.__getattribute__(x, name)`.
+
+    Args:
+        observer: the observer of the call.
+        x: an instance of a class of Python.
+        name: the attribute.
+    """
+    kind = type(x)
+    read_instance(observer, x)
     value = look_up(kind, name)
     world = observer.world
+    if value is object.__dict__["__class__"]:
+        return
     if isinstance(value, property):
         for part in (value.fget,):
             if not isinstance(part, types.FunctionType):
@@ -185,9 +205,11 @@ def _load_from_instance(observer: Observer, x: Any, name: str) -> None:
             except AttributeError:
                 world.read_attribute(x, value, ABSENT)
         return
-    if name == "__dict__":
-        raise Refusal("the dictionary of an object is read as a whole")
-    if isinstance(value, types.GetSetDescriptorType) and name != "__class__":
+    if name == "__dict__" and type(getattr(x, "__dict__", None)) is dict:
+        if world.is_fresh(x):
+            world.mark_fresh(x.__dict__)
+        return  # `read_instance` has noted which dictionary it is
+    if isinstance(value, types.GetSetDescriptorType):
         raise Refusal(f"the attribute {name} of {kind.__name__} is read")
     if value is not ABSENT and hasattr(type(value), "__get__") and not isinstance(value, _SAFE_DESCRIPTORS):
         if not is_python_class(type(value)) and type(value).__name__ != "_tuplegetter":

@@ -110,7 +110,7 @@ def normal_form(
             owner = function.__self__
             if owner is None or isinstance(owner, (types.ModuleType, type)):
                 return function, args, kwargs
-            method = _descriptor(type(owner), function.__name__)
+            method = _descriptor(function, type(owner))
             if method is None:
                 return function, args, kwargs
             function, args = method, (owner, *args)
@@ -118,12 +118,12 @@ def normal_form(
             return function, args, kwargs
 
 
-def _descriptor(cls: type, name: str) -> Any:
+def _descriptor(function: Any, cls: type) -> Any:
+    """The method of C that a bound method is; `super()` passes over the methods of classes of Python."""
     for base in cls.__mro__:
-        if name in base.__dict__:
-            method = base.__dict__[name]
-            answer = (types.MethodDescriptorType, types.WrapperDescriptorType)
-            return method if isinstance(method, answer) else None
+        member = base.__dict__.get(function.__name__)
+        if isinstance(member, (types.MethodDescriptorType, types.WrapperDescriptorType)):
+            return member if member.__get__(function.__self__) == function else None
     return None
 
 

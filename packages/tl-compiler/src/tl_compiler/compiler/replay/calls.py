@@ -12,7 +12,15 @@ from typing import Any
 
 import tl_core
 
-from .attributes import load_attribute, look_up, read_instance, store_attribute, store_in_instance
+from ..object_parts import is_python_class
+from .attributes import (
+    load_attribute,
+    load_from_object,
+    look_up,
+    read_instance,
+    store_attribute,
+    store_in_instance,
+)
 from .callables import (
     FRESH_TYPES,
     ITERATORS,
@@ -38,7 +46,7 @@ from .tensor_rules import (
     is_operator,
     refusal_of,
 )
-from .world import OVERRIDABLE, is_plain, is_python_class
+from .world import OVERRIDABLE, is_plain
 
 __all__ = ["call"]
 
@@ -150,6 +158,9 @@ def _call_python(
     if function is setattr and len(args) == 3:
         activation.pending = None
         store_attribute(observer, activation, *args)
+        return
+    if function is object.__getattribute__ and len(args) == 2 and is_python_class(type(args[0])):
+        load_from_object(observer, *args)
         return
     if function is object.__setattr__ and len(args) == 3:
         if isinstance(args[0], Tensor):
@@ -299,7 +310,7 @@ def _call_class(
         _call_iterator(observer, cls, args)
         activation.pending = Pending("plain" if observer.has_plain_items else "fresh", None, cls)
     elif cls in FRESH_TYPES:
-        if _has_tensors(values) and cls is not slice:
+        if _has_tensors(args) and cls is not slice:
             raise Refusal("a tensor is walked through")
         for value in values:
             _read(observer, value)

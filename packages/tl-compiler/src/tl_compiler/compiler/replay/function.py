@@ -13,6 +13,7 @@ from ..._C import ReplayedCall, Tape, counters, is_traced, reads_frames
 from ..._C import run as run_in_region
 from ..thread_state import is_observed
 from .refusal import Refusal
+from .repetition import Repetition
 
 __all__ = ["Report", "ReplayedFunction", "record"]
 
@@ -119,10 +120,11 @@ class ReplayedFunction:
     Args:
         function: the function.
         defers: whether other calls, and replays that gain by it, run in a region. Recordings always do.
+        at_once: whether the second call is recorded; otherwise one after three that repeat each other.
     """
 
-    def __init__(self, function: Callable[..., Any], *, defers: bool = True) -> None:
-        self.function, self.defers = function, defers
+    def __init__(self, function: Callable[..., Any], *, defers: bool = True, at_once: bool = True) -> None:
+        self.function, self.defers, self.at_once = function, defers, at_once
         self._run_other = run_in_region if defers else _run_plainly
         self.tapes: list[Any] = []
         self.native = self.entry(self._run_native, ())
@@ -133,6 +135,7 @@ class ReplayedFunction:
         self.tapes.clear()
         self._calls = self._refusals = self._misses = self._hits = 0
         self.refusal: Refusal | None = None
+        self.repetition = Repetition()
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Replays a call, or calls the function.
@@ -162,13 +165,13 @@ class ReplayedFunction:
             self._hits, self._misses = hits, 0
         self._calls += 1
         self._misses += 1
-        if (
-            self._calls <= _WARM
-            or self._refusals >= _MOST_REFUSALS
-            or self._misses > _MOST_MISSES
-            or is_traced()
-        ):
+        if self._misses > _MOST_MISSES and not self.at_once:
+            self.tapes.clear()  # they hold objects that the program may have left
+        if self._refusals >= _MOST_REFUSALS or self._misses > _MOST_MISSES or is_traced():
             return self._run_other(self.function, args, kwargs)
+        if not (self._calls > _WARM if self.at_once else self.repetition.is_due):
+            return self._run_unrecorded(args, kwargs)
+        self.repetition.begin_again()
         result, tape, refusal, waits = record(self.function, args, kwargs)
         if tape is None:
             self._refusals += 1
@@ -176,6 +179,14 @@ class ReplayedFunction:
         else:
             self.tapes.insert(0, (tape, waits and self.defers))
             del self.tapes[_MOST_TAPES:]
+        return result
+
+    def _run_unrecorded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.at_once:
+            return self._run_other(self.function, args, kwargs)
+        result = self.repetition.run(lambda: self._run_other(self.function, args, kwargs))
+        if self.repetition.ends:
+            self._refusals = _MOST_REFUSALS
         return result
 
     def _run_native(self, args: tuple[Any, ...], kwargs: dict[str, Any], tried: bool) -> Any:

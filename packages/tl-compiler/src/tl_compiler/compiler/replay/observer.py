@@ -12,12 +12,13 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from ..._C import frame_function, frame_stack, frame_variables, operator_calls
+from ..._C import frame_function, frame_stack, frame_variables, operator_calls, watch_calls
+from ..object_parts import is_python_class
 from ..purity import is_ours
 from ..watch import user_location
 from .recorder import Recorder, Step
 from .refusal import Refusal
-from .world import World, is_python_class
+from .world import World
 
 __all__ = ["NULL", "Observer", "Pending"]
 
@@ -107,11 +108,13 @@ class Observer:
         collects = gc.isenabled()
         gc.disable()
         self._calls, self._is_on = operator_calls(), True
+        watch_calls(True)
         sys.settrace(self._enter)
         try:
             return function(*args, **kwargs)
         finally:
             sys.settrace(None)
+            watch_calls(False)
             self._is_on = False
             if collects:
                 gc.enable()

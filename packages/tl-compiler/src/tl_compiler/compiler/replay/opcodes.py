@@ -13,6 +13,7 @@ from typing import Any
 
 import tl_core
 
+from ..object_parts import is_python_class
 from .attributes import load_attribute, look_up, read_instance, store_attribute
 from .callables import COMPARISONS, OPERATORS
 from .calls import call
@@ -20,7 +21,7 @@ from .observer import NULL, Observer, Pending
 from .operands import makes_iterator, read_deep, read_key, read_operand
 from .refusal import Refusal
 from .tensor_rules import refusal_of
-from .world import ABSENT, is_plain, is_python_class
+from .world import ABSENT, is_plain
 
 __all__ = ["RULES"]
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import tl_core
 
+from ..object_parts import is_python_class
 from .attributes import read_instance
 from .observer import NULL, Observer
 from .refusal import Refusal
-from .world import IMMUTABLE, is_plain, is_python_class, is_result
+from .world import IMMUTABLE, is_plain, is_result
 
 __all__ = ["makes_iterator", "read_deep", "read_key", "read_operand"]
 

@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 import tl_core
 
-from ..._C import memory_state
+from ..._C import memory_state, take_call
 from .refusal import Refusal
+from .results import ResultWriter
+from .structures import Kind, Node, slots_in
 from .tensor_rules import SETTINGS, TENSORS
 from .world import IMMUTABLE, World, is_plain
 
 __all__ = ["Effect", "Recorder", "Step"]
 
 Tensor = tl_core.Tensor
-_CONSTANT, _SLOT, _TUPLE, _LIST, _DICT, _SLICE = range(6)  # `Node::Kind` in `csrc/replay/node.h`
 _DROP, _KEEP, _UNPACK, _COMPARE, _NUMBER = range(5)  # `TapeStep::Result`
-Node = tuple[Any, ...]
 
 
 class Effect(enum.Enum):
@@ -77,7 +77,6 @@ class Recorder:
         self.largest = 0  # elements of a result
         self.numbers: dict[int, tuple[float, list[Any]]] = {}  # that no instruction has read, and their steps
         self._facts: list[tuple[Any, tuple[Any, ...]]] = []
-        self._shown: dict[int, Any] = {}  # containers of the result
         for setting in SETTINGS:
             world.read_setting(setting, (), setting())
         self.args = self._argument(args)
@@ -90,16 +89,16 @@ class Recorder:
             if id(value) not in self._slots:
                 self.examples.append(value)
                 self._note_old(value)
-            return _SLOT, self._slot(value)
+            return Kind.SLOT, self._slot(value)
         if isinstance(value, Tensor):
             raise Refusal(f"an argument is a tensor of the class {kind.__name__}")
         if kind is tuple or kind is list:
-            return (_TUPLE if kind is tuple else _LIST), tuple(map(self._argument, value))
+            return (Kind.TUPLE if kind is tuple else Kind.LIST), tuple(map(self._argument, value))
         if kind is dict:
             if not all(map(is_plain, value)):
                 raise Refusal("an argument is a dictionary whose keys aren't numbers or texts")
-            return _DICT, tuple(map(self._argument, value.values())), tuple(value)
-        return _CONSTANT, value
+            return Kind.DICT, tuple(map(self._argument, value.values())), tuple(value)
+        return Kind.CONSTANT, value
 
     def _slot(self, t: Any) -> int:
         number = self._slots.get(id(t))
@@ -149,45 +148,51 @@ class Recorder:
         return self.touch(t) and self._held[id(t)][1] is not NotImplemented
 
     # ---- values as descriptions
-    def node(self, value: Any, *, for_output: bool = False) -> Node:
-        """The description of an argument of a step, or of a result.
+    @property
+    def n_slots(self) -> int:
+        """How many tensors and numbers have a slot."""
+        return len(self._slots)
+
+    def value_node(self, value: Any) -> Node:
+        """The description of a tensor, or of a number of one.
 
         Args:
             value: the value.
-            for_output: whether a caller gets it, who may change it and compare its identity.
+        """
+        if isinstance(value, Tensor) and self.touch(value):
+            return Kind.CONSTANT, value
+        return Kind.SLOT, self._slots[id(value)]
+
+    def node(self, value: Any) -> Node:
+        """The description of an argument of a step.
+
+        Args:
+            value: the value.
         """
         kind = type(value)
-        if for_output and kind in (list, dict):
-            if id(value) in self._shown:
-                raise Refusal("the result holds a container twice")
-            self._shown[id(value)] = value
-        if for_output and id(value) in self.numbers:
-            return _SLOT, self._slots[id(value)]
         if isinstance(value, Tensor):
-            return (_CONSTANT, value) if self.touch(value) else (_SLOT, self._slots[id(value)])
-        if (is_plain(value) and not self._holds_number(value)) or (kind in IMMUTABLE and not for_output):
-            return self._slice(value) if kind is slice else (_CONSTANT, value)
+            return self.value_node(value)
+        if is_plain(value) or kind in IMMUTABLE:
+            return Kind.CONSTANT, value
         if kind is slice:
-            return _SLICE, tuple(self.node(part) for part in (value.start, value.stop, value.step))
-        if for_output and kind is not tuple and not self.world.is_fresh(value):
-            raise Refusal(f"the result holds an object of the type {kind.__name__} that was there before")
+            return Kind.SLICE, tuple(self.node(part) for part in (value.start, value.stop, value.step))
         if kind is tuple or kind is tl_core.Size:
-            return _TUPLE, tuple(self.node(item, for_output=for_output) for item in value)
+            return Kind.TUPLE, tuple(map(self.node, value))
         if kind is list:
             self.world.read_all(value)
-            return _LIST, tuple(self.node(item, for_output=for_output) for item in value)
-        if kind is dict and all(is_plain(key) and id(key) not in self.numbers for key in value):
+            return Kind.LIST, tuple(map(self.node, value))
+        if kind is dict and all(map(is_plain, value)):
             self.world.read_all(value)
-            return _DICT, tuple(self.node(v, for_output=for_output) for v in value.values()), tuple(value)
-        raise Refusal(
-            f"{'the result' if for_output else 'an argument'} is an object of the type {kind.__qualname__}"
-        )
+            return Kind.DICT, tuple(map(self.node, value.values())), tuple(value)
+        raise Refusal(f"an argument is an object of the type {kind.__qualname__}")
 
-    def _holds_number(self, value: Any) -> bool:
-        return id(value) in self.numbers or (type(value) is tuple and any(map(self._holds_number, value)))
+    def holds_number(self, value: Any) -> bool:
+        """Whether a value is a number of a tensor that no instruction has read, or a tuple with one.
 
-    def _slice(self, value: slice) -> Node:
-        return _CONSTANT, value
+        Args:
+            value: the value.
+        """
+        return id(value) in self.numbers or (type(value) is tuple and any(map(self.holds_number, value)))
 
     def tensors_in(self, value: Any) -> list[Any]:
         """The tensors in a value.
@@ -222,6 +227,7 @@ class Recorder:
         nodes = tuple(self.node(value) for value in (*args, *kwargs.values()))
         tensors = [(t, memory_state(t)) for t in self.tensors_in((args, kwargs))]
         generator = tl_core.get_rng_state() if effect is Effect.BY_VERSION else None
+        take_call()  # from now on, what is seen is this call
         return Step(function, nodes, len(args), tuple(kwargs), effect, tensors, generator, is_known)
 
     def finish(self, step: Step, result: Any, *, may_carry: bool = False) -> None:
@@ -232,18 +238,35 @@ class Recorder:
             result: its result.
             may_carry: whether the program has this object itself, so that it shows where the program reads it.
         """
+        seen = take_call()
         self._note_effect(step)
         restarts = not self.has_written  # an operator that has begun to write can't begin again
         if may_carry and type(result) is float and not step.is_known and id(result) not in self.numbers:
             what = (self._slot(result),)
-            names = step.names or None
-            self.steps.append([step.function, step.args, step.positional, names, _NUMBER, what, restarts, ()])
+            self._append(step, _NUMBER, what, restarts)
             self.numbers[id(result)] = result, self.steps[-1]
             return
         kind, what = self._result(step, result, restarts)
         if kind != _DROP or not step.is_known or step.effect is not Effect.BY_VERSION:
-            names = step.names or None
-            self.steps.append([step.function, step.args, step.positional, names, kind, what, restarts, ()])
+            self._append(step, kind, what, restarts, self._native(step, seen, result, kind))
+
+    def _append(self, step: Step, kind: int, what: Any, restarts: bool, native: Any = None) -> None:
+        names = step.names or None
+        self.steps.append(
+            [step.function, step.args, step.positional, names, kind, what, restarts, (), native]
+        )
+
+    def _native(self, step: Step, seen: Any, result: Any, kind: int) -> tuple[Any, ...] | None:
+        """The call of the operator that a step is, if the step is nothing beside."""
+        if seen is None or step.effect is not Effect.BY_VERSION or kind not in (_DROP, _KEEP, _UNPACK):
+            return None
+        call, tensors, results = seen
+        items = () if result is None else result if kind == _UNPACK else (result,)
+        if len(items) != len(results) or any(a is not b for a, b in zip(items, results, strict=True)):
+            return None
+        if not all(id(t) in self._slots or id(t) in self._held for t in tensors):
+            return None
+        return call, tuple(map(self.value_node, tensors))
 
     def read_numbers(self, values: Any) -> None:
         """Notes that an instruction reads values: a number of a tensor among them decides, and is compared.
@@ -351,7 +374,8 @@ class Recorder:
         Args:
             result: the result of the call.
         """
-        output = self.node(result, for_output=True)
+        writer = ResultWriter(self)
+        output = writer.describe(result)
         if any(_facts(t) != facts for t, facts in self._facts):
             raise Refusal(
                 "the call changes the size, the type or the need of gradients of a tensor that was there before"
@@ -359,7 +383,7 @@ class Recorder:
         self.check_leaves()
         self._note_last_uses(output)
         return (
-            len(self._slots),
+            len(self._slots) + writer.n_slots,
             self.world.description(),
             self.args,
             self.kwargs,
@@ -370,9 +394,9 @@ class Recorder:
         )
 
     def _note_last_uses(self, output: Node) -> None:
-        live = set(_slots_in(output))
+        live = set(slots_in(output))
         for step in reversed(self.steps):
-            used = {slot for node in step[1] for slot in _slots_in(node)}
+            used = {slot for node in step[1] for slot in slots_in(node)}
             if step[4] in (_KEEP, _NUMBER):
                 used.add(step[5][0])
             elif step[4] == _UNPACK:
@@ -393,14 +417,4 @@ def _facts(t: Any) -> tuple[Any, ...]:
         t.is_conj(),
         t.is_neg(),
         bool(t.__dict__),
-    )
-
-
-def _slots_in(node: Node) -> list[int]:
-    if node[0] == _SLOT:
-        return [node[1]]
-    return (
-        [slot for item in node[1] for slot in _slots_in(item)]
-        if node[0] in (_TUPLE, _LIST, _DICT, _SLICE)
-        else []
     )

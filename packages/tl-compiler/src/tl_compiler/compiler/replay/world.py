@@ -16,9 +16,10 @@ import tl_core
 import tl_nn
 from tl_core.dispatch.native_calls import native_function
 
+from ..object_parts import is_python_class
 from .refusal import Refusal
 
-__all__ = ["ABSENT", "IMMUTABLE", "OVERRIDABLE", "Read", "World", "is_plain", "is_python_class", "is_result"]
+__all__ = ["ABSENT", "IMMUTABLE", "OVERRIDABLE", "Read", "World", "is_plain", "is_result"]
 
 OVERRIDABLE: type = native_function("overridable")  # functions that first ask classes and modes
 ABSENT = NotImplemented  # as the description of a tape writes it
@@ -49,14 +50,10 @@ _CODE = (
 )  # fmt: skip
 IMMUTABLE = frozenset((*_ATOMS, *_OPAQUE, *_CODE))
 _KEYS = (str, int, bool, float, type(None), bytes, type, types.FunctionType, tl_core.dtype)
-_C_ITEMS = (
-    types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.BuiltinFunctionType,
-)  # fmt: skip
 # The garbage collector sees objects of these types as long as they exist; plain dictionaries only where they need it.
 _TRACKED = (
     list, set, types.CellType, types.GeneratorType, collections.OrderedDict, collections.defaultdict,
 )  # fmt: skip
-_classes: dict[type, bool] = {}
 
 
 def is_plain(value: Any) -> bool:
@@ -75,53 +72,6 @@ def is_plain(value: Any) -> bool:
     if kind is tuple or kind is tl_core.Size or kind is frozenset:
         return all(map(is_plain, value))
     return kind is slice and is_plain(value.start) and is_plain(value.stop) and is_plain(value.step)
-
-
-def _has_python_code(cls: type) -> bool:
-    slots = cls.__dict__.get("__slots__", ())
-    named = (slots,) if isinstance(slots, str) else tuple(slots)
-    for name, value in cls.__dict__.items():
-        kind = type(value)
-        if (
-            kind in _C_ITEMS
-            and getattr(value, "__objclass__", cls) is cls
-            and name not in ("__class_getitem__",)
-        ):
-            owner = getattr(value, "__self__", None)
-            if kind is not types.BuiltinFunctionType or owner is cls:
-                return False
-        if kind is types.GetSetDescriptorType and name not in ("__dict__", "__weakref__"):
-            return False
-        if kind is types.MemberDescriptorType and name not in named and not name.startswith("_"):
-            return False
-    return bool(cls.__flags__ & (1 << 9))  # of the heap: classes of C are there too
-
-
-_BASES = (
-    object, dict, list, tuple, set, frozenset, str, int, float, collections.OrderedDict, collections.defaultdict,
-    BaseException, Exception,
-)  # fmt: skip
-
-
-def is_python_class(cls: type) -> bool:
-    """Whether instances of a class behave as code in Python says, and as the built-in containers do.
-
-    Args:
-        cls: the class.
-
-    Example:
-        >>> is_python_class(types.SimpleNamespace), is_python_class(Read)
-        (False, True)
-    """
-    answer = _classes.get(cls)
-    if answer is None:
-        if len(_classes) > 10_000:
-            _classes.clear()
-        answer = _classes[cls] = all(
-            base in _BASES or issubclass(base, BaseException) or base is enum.Enum or _has_python_code(base)
-            for base in cls.__mro__
-        ) and not issubclass(cls, tl_core.Tensor)
-    return answer
 
 
 def is_result(cls: type) -> bool:
@@ -299,15 +249,19 @@ class World:
         self._reads.setdefault((kind, id(x), *rest), (kind, x, expected))
 
     # ---- the end
-    def _check_arguments(self) -> None:
-        """Raises where a container is an argument, and is reached in another way too."""
+    def values(self) -> list[Any]:
+        """What the call has read: values of variables, attributes, items and settings."""
         values = [value for _, keys in self._keys.values() for value in keys.values()]
         for kind, _, expected in self._reads.values():
             if kind in (*_CONTENT, Read.GETTER, Read.ATTRIBUTE):
                 values += expected
             elif kind == Read.CELL:
                 values.append(expected)
-        if any(id(value) in self._own for value in values):
+        return values
+
+    def _check_arguments(self) -> None:
+        """Raises where a container is an argument, and is reached in another way too."""
+        if any(id(value) in self._own for value in self.values()):
             raise Refusal("a container is an argument, and is reached in another way too")
 
     def description(self) -> tuple[Any, ...]:
