@@ -22,7 +22,8 @@ class Case:
     """One measured statement. `before` runs, untimed, before every sample, which then is one run of the statement.
 
     `after` runs, untimed, after each; the time of `less` is taken off, so that what the statement adds to it is left.
-    `clock` takes the place of the one that was asked for, where only one makes sense.
+    `clock` takes the place of the one that was asked for, where only one makes sense. With `own`, the peer is a second
+    process of ours, which runs that.
     """
 
     group: Group
@@ -37,6 +38,7 @@ class Case:
     peer: str = ""  # what the peer runs instead of `run`
     after: str = ""
     less: str = ""
+    own: str = ""
 
     @property
     def limit(self) -> float | None:

@@ -125,6 +125,7 @@ class Pair:
         self.sides = (ours, peer)
         self.options = (threads, clock, unpinned)
         self.workers = [Worker(side, *self.options) for side in self.sides]
+        self._twin: Worker | None = None  # a second process of ours
 
     def renew(self, at: int) -> None:
         """Ends a worker and starts another in its place."""
@@ -132,9 +133,23 @@ class Pair:
         self.workers[at] = Worker(self.sides[at], *self.options)
 
     def renew_all(self) -> None:
-        """Two fresh processes: what earlier cases left in their heaps is gone."""
+        """Fresh processes: what earlier cases left in their heaps is gone."""
+        self._close_twin()
         for at in range(len(self.workers)):
             self.renew(at)
+
+    def _close_twin(self) -> None:
+        if self._twin is not None:
+            self._twin.close()
+        self._twin = None
+
+    def sides_of(self, case: Case) -> list[tuple[Worker, str]]:
+        """The two workers of a case, and what each runs."""
+        if not case.own:
+            return list(zip(self.workers, (case.run, case.peer or case.run), strict=True))
+        if self._twin is None or self._twin.process.poll() is not None:
+            self._twin = Worker(self.sides[0], *self.options)
+        return [(self.workers[0], case.run), (self._twin, case.own)]
 
     def revive(self) -> None:
         """Starts again the workers that ended."""
@@ -142,9 +157,10 @@ class Pair:
             if worker.process.poll() is not None:
                 self.renew(at)
 
-    def round(self, samples: int) -> tuple[float, float]:
+    @staticmethod
+    def round(workers: list[Worker], samples: int) -> tuple[float, float]:
         """The fastest sample of each side over A B B A."""
-        ours, peer = self.workers
+        ours, peer = workers
         a, b = ours.fastest(samples), peer.fastest(samples)
         b, a = min(b, peer.fastest(samples)), min(a, ours.fastest(samples))
         return a, b
@@ -154,12 +170,13 @@ class Pair:
         self.revive()
         rounds: list[tuple[float, float]] = []
         try:
+            runs = self.sides_of(case)
+            workers = [worker for worker, _ in runs]
             for _ in range(case.builds):
-                runs = zip(self.workers, (case.run, case.peer or case.run), strict=True)
                 if max(worker.prepare(case, run) for worker, run in runs) > SLOW:
-                    rounds.append(self.round(1))
+                    rounds.append(self.round(workers, 1))
                     break
-                rounds += [self.round(1 if case.before else SAMPLES) for _ in range(case.rounds)]
+                rounds += [self.round(workers, 1 if case.before else SAMPLES) for _ in range(case.rounds)]
         except WorkerError as error:
             return Measured(case.name, case.group.name, case.limit, error=str(error))
         work = self.workers[0].work()
@@ -175,6 +192,7 @@ class Pair:
         )
 
     def close(self) -> None:
-        """Ends both processes."""
+        """Ends the processes."""
+        self._close_twin()
         for worker in self.workers:
             worker.close()

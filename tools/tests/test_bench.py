@@ -76,7 +76,7 @@ def test_what_takes_long_is_measured_once(sides, monkeypatch):
     monkeypatch.setattr("tools.bench.pair.SLOW", 0.0)
     pair = Pair(*sides, threads=1, clock="cpu")
     asked = []
-    monkeypatch.setattr(pair, "round", lambda samples: asked.append(samples) or (1.0, 2.0))
+    monkeypatch.setattr(pair, "round", lambda workers, samples: asked.append(samples) or (1.0, 2.0))
     measured = pair.measure(Case(GROUP, "work", "", "torch.work()"))
     pair.close()
     assert asked == [1]
@@ -88,6 +88,15 @@ def test_both_sides_are_measured(sides):
     measured = pair.measure(Case(GROUP, "work", "", "torch.work()"))
     pair.close()
     assert measured.ours > 0 and measured.peers > 0 and measured.ratio > 0
+
+
+def test_a_second_process_of_ours_runs_what_a_case_is_held_against(pair):
+    case = Case(GROUP, "work", "", "torch.work()", own="torch.work()\ntorch.work()\ntorch.work()")
+    measured = pair.measure(case)
+    assert not measured.error
+    assert 0.1 < measured.ratio < 0.9  # a third where nobody else runs; the slow side would be a tenth
+    assert pair.sides_of(case)[1][0].side is pair.sides[0]
+    assert pair.sides_of(Case(GROUP, "work", "", "torch.work()"))[1][0].side is pair.sides[1]
 
 
 def test_before_runs_before_every_sample_and_is_not_timed(pair):
