@@ -40,6 +40,7 @@ from tools.bench import (
     reductions,
     report,
     sharded,
+    sharded_models,
     sparse,
     spectra,
     together,
@@ -56,19 +57,8 @@ WIDE = {"avx2": "AVX2", "avx512f": "AVX-512", "amx_tile": "AMX"}  # flags of Lin
 
 FAMILIES = (
     *(cases, elementwise, reductions, indexing, products, sparse, factorizations, training),
-    *(
-        distributions,
-        loading,
-        checkpoints,
-        sharded,
-        spectra,
-        transforms,
-        graphs,
-        torchscript,
-        compiled,
-        profiles,
-        distributed,
-    ),
+    *(distributions, loading, checkpoints, sharded, spectra, transforms, graphs, torchscript, compiled),
+    *(profiles, distributed, sharded_models),
 )
 
 

@@ -23,15 +23,16 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-PATIENCE = 10  # seconds that the others have when one process has failed
+PATIENCE = 30  # seconds that the others have when one process has failed
 LONG = {"test_ddp_uneven_inputs": 300}
 
 
 class Ranks:
     """The processes; they start again when a test has ended them."""
 
-    def __init__(self, world: int, file: str, module: str):
+    def __init__(self, world: int, file: str, module: str, wheel: str = ""):
         self._command = [sys.executable, "-u", str(HERE / "rank.py")]
+        self._wheel = wheel
         self._world, self._file, self._module = world, file, module
         self.processes: list[subprocess.Popen[str]] = []
 
@@ -41,7 +42,7 @@ class Ranks:
         env |= {"MASTER_ADDR": "127.0.0.1"}
         self.processes = [
             subprocess.Popen(
-                [*self._command, str(rank), self._file, self._module],
+                [*self._command, str(rank), self._file, self._module, self._wheel],
                 env=env,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -113,6 +114,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("file")
     parser.add_argument("--module", default="tl", choices=("tl", "torch"))
+    parser.add_argument("--wheel", default="", help="the folder torch/testing/_internal of PyTorch's wheel")
     parser.add_argument("--world", type=int, default=4)
     parser.add_argument("--limit", type=float, default=60, help="seconds for a test")
     parser.add_argument("-k", default="", help="the tests whose names match")
@@ -121,7 +123,7 @@ def main() -> int:
     parser.add_argument("--stacks", action="store_true", help="show the stacks of what failed")
     parser.add_argument("--at-least", type=float, default=0, help="fail below so many per cent")
     given = parser.parse_args()
-    ranks = Ranks(given.world, given.file, given.module)
+    ranks = Ranks(given.world, given.file, given.module, given.wheel)
     names = [name for name in ranks.start() if re.search(given.k, name)]
     if given.baseline:
         passed = {
@@ -131,13 +133,13 @@ def main() -> int:
     found: dict[str, dict[str, Any]] = {}
     for name in names:
         found[name] = outcome_of(ranks.run(name, LONG.get(name, given.limit)))
+        if given.json:  # after each test, so that a run that is ended leaves its results
+            Path(given.json).write_text(json.dumps(found, indent=1))
         if found[name]["outcome"] not in ("passed", "skipped"):
             print(f"{found[name]['outcome']:7} {name}: {found[name].get('why', '')[:300]}", flush=True)
             if given.stacks:
                 print(found[name].get("stack", ""), flush=True)
     ranks.stop()
-    if given.json:
-        Path(given.json).write_text(json.dumps(found, indent=1))
     counts = Counter(each["outcome"] for each in found.values())
     ran = sum(counts.values()) - counts["skipped"]
     share = 100 * counts["passed"] / max(1, ran)

@@ -1,4 +1,4 @@
-"""One of the processes that run the tests together: `rank.py RANK FILE MODULE`.
+"""One of the processes that run the tests together: `rank.py RANK FILE MODULE WHEEL`.
 
 It reads lines `TEST FOLDER` and answers each with a line of JSON: what became of the test in this process.
 """
@@ -23,7 +23,7 @@ from typing import Any
 
 
 def main() -> None:
-    rank, file, module = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+    rank, file, module, wheel = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what tests print is no answer
     sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -31,7 +31,7 @@ def main() -> None:
         import tl.torch
 
         tl.torch.install()
-    from tools.peer_distributed import remote_calls, sharded_models, stand_in
+    from tools.peer_distributed import remote_calls, sharded_models, stand_in, training_suites
 
     stand_in.install()
     if remote_calls.is_suite(file):
@@ -42,6 +42,10 @@ def main() -> None:
     if sharded_models.is_suite(file):
         names = sharded_models.tests(file, load)
         serve(answers, names, lambda name, folder: sharded_models.run(name, folder, rank))
+        return
+    if training_suites.is_suite(file):
+        names = training_suites.tests(file, load, wheel)
+        serve(answers, names, lambda name, folder: training_suites.run(name, folder, rank))
         return
     tests: Any = load(file)
     # Profiles here name a collective `c10d::all_reduce`, not `gloo:all_reduce`, and have no events that end in another
@@ -65,9 +69,9 @@ def serve(answers: Any, names: Sequence[str], run_one: Callable[[str, Path], dic
         said = run_one(name, Path(folder))
 
 
-def load(file: str) -> ModuleType:
+def load(file: str, loader: Any = None) -> ModuleType:
     """torch's test file as a module; private names that it imports and that aren't there fail where they are used."""
-    spec = importlib.util.spec_from_file_location("distributed_test", file)
+    spec = importlib.util.spec_from_file_location("distributed_test", file, loader=loader)
     assert spec is not None and spec.loader is not None
     while True:
         module = importlib.util.module_from_spec(spec)

@@ -33,10 +33,11 @@ _COLLECTIVES = {
 
 
 class _Calls(threading.local):
-    """The names of the modules whose calls have begun in a thread."""
+    """The names of the modules whose calls have begun in a thread, and whether a collective has."""
 
     def __init__(self) -> None:
         self.modules: list[str] = []
+        self.is_inside = False
 
 
 class CommDebugMode:
@@ -91,8 +92,14 @@ class CommDebugMode:
         function = getattr(module, name)
 
         def count(*args: Any, **kwargs: Any) -> Any:
+            if self._calls.is_inside:  # a collective that calls another one is one
+                return function(*args, **kwargs)
             self._count(name)
-            return function(*args, **kwargs)
+            self._calls.is_inside = True
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._calls.is_inside = False
 
         setattr(module, name, count)
         self._undo.append(lambda: setattr(module, name, function))
@@ -132,8 +139,8 @@ class CommDebugMode:
     # ---- results
 
     def get_comm_counts(self) -> dict[Any, int]:
-        """The number of calls of each collective."""
-        return dict(self.comm_counts)
+        """The number of calls of each collective; 0 for one that was not called."""
+        return Counter(self.comm_counts)
 
     def get_total_counts(self) -> int:
         """The number of all calls."""
