@@ -13,6 +13,7 @@ import importlib.util
 import io
 import itertools
 import os
+import re
 import sys
 import tempfile
 import types
@@ -102,9 +103,14 @@ def instantiate(case: type) -> type:
         delattr(case, name)
         for combination in itertools.product(*choices):
             arguments = {key: value for part in combination for key, value in part.items()}
-            ending = "_".join(f"{key}_{value}" for key, value in sorted(arguments.items()))
+            ending = "_".join(f"{key}_{_word(value)}" for key, value in sorted(arguments.items()))
             setattr(case, f"{name}_{ending}", _with(test, arguments))
     return case
+
+
+def _word(value: Any) -> str:
+    """A value as a part of a name, which has no spaces."""
+    return re.sub(r"\s+", "_", str(getattr(value, "__name__", value)))
 
 
 def _with(test: Test, arguments: dict[str, Any]) -> Test:

@@ -1,8 +1,8 @@
 """PyTorch's tests of sharded training, pipelines, checkpoints and functional collectives: files of its source.
 
-The files speak of GPUs. They are read as if they spoke of the CPU, and nothing of them is kept. Helpers that they import
-are in PyTorch's wheel: `--wheel` names its folder `torch/testing/_internal`. Their base classes are those of this module,
-whose tests run in the ranks that persist between tests, as many as a class asks for.
+The files speak of GPUs. They are read as if they spoke of the CPU, and nothing of them is kept. Helpers that they
+import are in PyTorch's wheel: `--wheel` names its folder `torch/testing/_internal`. Their base classes are those of
+this module, whose tests run in the ranks that persist between tests, as many as a class asks for.
 """
 
 from __future__ import annotations
@@ -309,7 +309,9 @@ def instantiate_device_type_tests(case: type, scope: dict[str, Any], **_: Any) -
     members: dict[str, Any] = {"device_type": "cpu", "__module__": case.__module__}
     for name, test in vars(case).items():
         if name.startswith("test") and "device" in inspect.signature(test).parameters:
-            members[name] = functools.wraps(test)(functools.partialmethod(test, device="cpu"))._make_unbound_method()  # type: ignore[attr-defined]  # as a function
+            members[name] = functools.wraps(test)(
+                functools.partialmethod(test, device="cpu")
+            )._make_unbound_method()  # type: ignore[attr-defined]  # as a function
             members[name].__dict__.update(vars(test))
     scope.pop(case.__name__, None)
     scope[f"{case.__name__}CPU"] = type(f"{case.__name__}CPU", (case,), members)
@@ -380,7 +382,9 @@ class _WheelFinder(importlib.abc.MetaPathFinder):
         file = self._wheel.joinpath(*fullname.removeprefix(prefix).split("."))
         if file.with_suffix(".py").is_file():
             file = file.with_suffix(".py")
-            return importlib.machinery.ModuleSpec(fullname, _HelperLoader(fullname, str(file)), origin=str(file))
+            return importlib.machinery.ModuleSpec(
+                fullname, _HelperLoader(fullname, str(file)), origin=str(file)
+            )
         if (file / "__init__.py").is_file():
             loader = _HelperLoader(fullname, str(file / "__init__.py"))
             spec = importlib.machinery.ModuleSpec(fullname, loader, is_package=True)

@@ -8,10 +8,13 @@ an error also how many descriptors are open that were not before the group.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import tl_core as tl
 import tl_distributed as dist
@@ -112,6 +115,63 @@ ACTIONS = {
 }
 
 
+def sharded_model() -> Any:
+    """Layers of which each rank has pieces, large enough for collectives of their own."""
+    import tl_nn
+    from tl_distributed.fsdp import fully_shard
+
+    model = tl_nn.Sequential(*(tl_nn.Linear(512, 512) for _ in range(3)))
+    for layer in model:
+        fully_shard(layer)
+    return fully_shard(model)
+
+
+def gather_parameters() -> Callable[[], None]:
+    """Gathers the parameters of a sharded model."""
+    model = sharded_model()
+
+    def gather() -> None:
+        for layer in model:
+            layer.unshard()
+            layer.reshard()
+
+    return gather
+
+
+def train_pieces() -> Callable[[], None]:
+    """Trains a sharded model, whose gradients are reduced during the backward pass."""
+    model = sharded_model()
+
+    def step() -> None:
+        model(tl.ones(4, 512)).sum().backward()
+        for parameter in model.parameters():
+            parameter.grad = None
+
+    return step
+
+
+def train_stages() -> Callable[[], None]:
+    """Trains a pipeline with a stage on each rank."""
+    import tl_nn
+    from tl_distributed.pipelining import PipelineStage, Schedule1F1B
+
+    rank, size = dist.get_rank(), dist.get_world_size()
+    stage = PipelineStage(tl_nn.Linear(256, 256), rank, size, tl.device("cpu"))
+    schedule = Schedule1F1B(stage, 2 * size, loss_fn=lambda output, target: (output - target).square().mean())
+    rows = tl.ones(16 * size, 256)
+    inputs, target = [rows] * (rank == 0), rows if rank == size - 1 else None
+    return lambda: schedule.step(*inputs, target=target)
+
+
+# Each prepares its model before the first barrier, and returns a step, which is repeated until it fails.
+TRAINING = {"unshard": gather_parameters, "reduce": train_pieces, "stages": train_stages}
+
+
+def repeat(step: Callable[[], None]) -> None:
+    while True:
+        step()
+
+
 def open_files() -> int:
     return len(os.listdir("/proc/self/fd"))
 
@@ -128,6 +188,7 @@ def main() -> None:
         world_size=int(size),
         timeout=timedelta(seconds=60),  # processes of a busy machine start seconds apart
     )
+    step = TRAINING[action]() if action in TRAINING else None
     dist.barrier()
     known_groups._set_pg_timeout(timedelta(seconds=float(timeout)))
     say("ready", os.getpid())
@@ -135,6 +196,8 @@ def main() -> None:
     if action != "fork" and int(rank) == int(size) - 1 and action in ("wait", "receive"):
         time.sleep(60)
     try:
+        if step is not None:
+            repeat(step)
         ACTIONS[action]() if action in ACTIONS else at_a_moment(*action.split(":"))
     except KeyboardInterrupt:
         say("interrupted")
@@ -142,6 +205,8 @@ def main() -> None:
         say(f"{time.time():.4f} {time.monotonic() - began:.4f} {type(error).__name__}: {error}")
     else:
         return
+    step = None
+    gc.collect()  # the modules of a model refer to each other
     dist.destroy_process_group()  # not before the error, whose stack holds the group, is gone
     say(f"{open_files() - before} descriptors left")
 
