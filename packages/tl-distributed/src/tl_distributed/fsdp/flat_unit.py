@@ -320,24 +320,11 @@ class FlatUnit:
         if all(leaf.grad is None for leaf in self._leaves):
             return None
         with tl_core.no_grad():
-            parts = list(self._gradient_parts())
+            zeros = self.flat.new_empty(0, dtype=self.param_dtype, requires_grad=False)
+            parts = list(_gradient_parts(self.entries, self._leaves, self.padded_numel * self.count, zeros))
             for leaf in self._leaves:
                 leaf.grad = None
             return parts[0] if len(parts) == 1 else tl_core.cat(parts)
-
-    def _gradient_parts(self) -> Iterator[Tensor]:
-        position = 0
-        for entry, leaf in zip(self.entries, self._leaves, strict=True):
-            if entry.offset > position:
-                yield self._zeros(entry.offset - position)
-            has_none = leaf.grad is None
-            yield self._zeros(entry.numel) if has_none else entry.unwrap(leaf.grad.detach()).reshape(-1)
-            position = entry.offset + entry.numel
-        if (rest := self.padded_numel * self.count - position) > 0:
-            yield self._zeros(rest)
-
-    def _zeros(self, count: int) -> Tensor:
-        return self.flat.new_zeros(count, dtype=self.param_dtype, requires_grad=False)
 
     def padded_gradient(self, grad: Tensor) -> Tensor:
         """The gradient of the whole parameter in the type of the reduction, with a row for each rank.
@@ -425,3 +412,25 @@ def _accumulate(parameter: Parameter, piece: Tensor) -> None:
     else:
         with tl_core.no_grad():
             parameter.grad.add_(piece)
+
+
+def _gradient_parts(
+    entries: Sequence[FlatEntry], leaves: Sequence[Tensor], count: int, like: Tensor
+) -> Iterator[Tensor]:
+    """The gradients of parameters one after the other, with zeros for those without one and for gaps.
+
+    Args:
+        entries: the parameters.
+        leaves: the parameters that have the gradients.
+        count: the number of all elements.
+        like: an empty tensor of the gradients' type.
+    """
+    position = 0
+    for entry, leaf in zip(entries, leaves, strict=True):
+        if entry.offset > position:
+            yield like.new_zeros(entry.offset - position)
+        has_none = leaf.grad is None
+        yield like.new_zeros(entry.numel) if has_none else entry.unwrap(leaf.grad.detach()).reshape(-1)  # type: ignore[union-attr]  # it is there
+        position = entry.offset + entry.numel
+    if count > position:
+        yield like.new_zeros(count - position)

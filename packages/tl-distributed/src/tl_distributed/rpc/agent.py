@@ -187,7 +187,7 @@ class Agent:
                 is_whole = False
                 frame = connection.receive()
                 is_whole = True
-                self._answer_here(frame, future)
+                self._calls.answer(frame, future)
         except OSError as error:
             self._lose(connection, error)
         finally:
@@ -196,16 +196,6 @@ class Agent:
                 connection.end()  # a part of a message was read
             if connection.is_open:
                 self.threads.resume(descriptor)
-
-    def _answer_here(self, frame: Frame, expected: Future[Any]) -> None:
-        """Sets the future of an answer; another future with callbacks is set by another thread."""
-        call = self._calls.take(frame)
-        if call is None:
-            return
-        if call[0] is not expected and call[0]._callbacks:
-            self.threads.submit(lambda: self._calls.finish(call, frame))
-        else:
-            self._calls.finish(call, frame)
 
     def _send(
         self,
@@ -281,7 +271,6 @@ class Agent:
             return
         finally:
             connection.reading.release()
-        # The call is closed before another thread can read the end of the connection, which fails all open calls.
         call = None if frame.kind == REQUEST else self._calls.take(frame)
         if connection.is_open:
             self.threads.resume(connection.link.fileno())
@@ -410,9 +399,7 @@ class Agent:
 
     def _send_answer(self, connection: Connection | None, frame: Frame) -> None:
         if connection is None:
-            if (call := self._calls.take(frame)) is not None:
-                self._calls.finish(call, frame)
-            return
+            return self._calls.answer(frame)
         with suppress(OSError):  # the caller is gone, and with it whoever would read the error
             connection.send(frame)
 
@@ -474,8 +461,22 @@ class _Calls:
         return number, future
 
     def take(self, frame: Frame) -> tuple[Future[Any], WorkerInfo] | None:
-        """Closes the call of an answer, so that it no longer fails; None if the answer came too late."""
+        """Closes the call of an answer; None if the answer came too late.
+
+        The thread that has read the answer does so before it resumes the watch. Otherwise another thread could read the
+        end of the connection, and fail the call.
+        """
         return self._open.pop(frame.number, None)
+
+    def answer(self, frame: Frame, expected: Future[Any] | None = None) -> None:
+        """Sets the future of an answer. A thread that waits for one leaves those with callbacks to others."""
+        call = self.take(frame)
+        if call is None:
+            return
+        if expected is not None and call[0] is not expected and call[0]._callbacks:
+            self._agent.threads.submit(lambda: self.finish(call, frame))
+        else:
+            self.finish(call, frame)
 
     def finish(self, call: tuple[Future[Any], WorkerInfo], frame: Frame) -> None:
         """Sets the future of a call that was closed."""
