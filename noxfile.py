@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import os
 import random
-import re
-import shutil
 import sys
 from pathlib import Path
 
 import nox
-from nox.command import CommandFailed
 
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT))
@@ -24,6 +21,7 @@ from tools.clients.suites.table import requirements as suite_requirements  # noq
 from tools.clients.table import CLIENTS, requirements  # noqa: E402 - needs the path above
 from tools.cpp_clients.source_packages import PACKAGES as CPP_PACKAGES  # noqa: E402
 from tools.packages import Package, dist_of, packages  # noqa: E402
+from tools.sanitized_runs import ADDRESS, SANITIZED, judge, sanitizers, succeeds  # noqa: E402
 from tools.wheels import build, build_environment, wheels  # noqa: E402
 
 nox.options.sessions = ["tests"]
@@ -211,15 +209,6 @@ def typing(session: nox.Session) -> None:
     session.run("python", "-m", "tools.editor_answers")
 
 
-def succeeds(session: nox.Session, command: list[str], env: dict[str, str] | None = None) -> bool:
-    """Runs a command; the steps after a failed one still have their say."""
-    try:
-        session.run(*command, env=env, external=command[0] == "setarch")
-    except CommandFailed:
-        return False
-    return True
-
-
 def run_release(session: nox.Session, module: str) -> None:
     """Runs a tool for releases in a folder of the session, which stays for a look."""
     session.install(*RELEASE)
@@ -321,41 +310,6 @@ def operator(session: nox.Session) -> None:
     for dist, tests in (("tl-core", "test_rows"), ("tl-autograd", "test_row_gradients")):
         with session.chdir(copy / "packages" / dist):
             session.run("python", "-m", "pytest", "-k", "versin", f"tests/{tests}.py")
-
-
-SANITIZED = ["setarch", "--addr-no-randomize", "python"]
-ADDRESS = {
-    "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1",
-    "UBSAN_OPTIONS": "print_stacktrace=1",
-}
-
-
-def sanitizers(session: nox.Session, kind: str, options: dict[str, str]) -> tuple[dict[str, str], Path]:
-    """The environment of a program with sanitizers, and the folder of their reports."""
-    # Python itself has no C++ runtime; the sanitizer looks for one when it starts.
-    libraries = [f"lib{kind[0]}san.so", "libstdc++.so"]
-    found = [session.run("gcc", f"-print-file-name={name}", external=True, silent=True) for name in libraries]
-    preload = " ".join(str(path).strip() for path in found)
-    # Not in create_tmp(): programs would have it as TMPDIR, whose path is too long for their sockets.
-    reports = Path(session.virtualenv.location).resolve() / "reports"
-    shutil.rmtree(reports, ignore_errors=True)
-    reports.mkdir()
-    options = {name: f"{text}:log_path={reports / name}" for name, text in options.items()}
-    return {"LD_PRELOAD": preload, "PYTHONMALLOC": "malloc", **options}, reports
-
-
-def judge(session: nox.Session, reports: Path, failed: list[str]) -> None:
-    """Shows the sanitizers' reports; one of them fails the session as what failed otherwise does.
-
-    A refused allocation is a warning: the program goes on with the error that it asked for.
-    """
-    refused = re.compile(r"(==\d+==WARNING: AddressSanitizer failed to allocate 0x[0-9a-f]+ bytes\s*)+")
-    written = [file for file in sorted(reports.iterdir()) if not refused.fullmatch(file.read_text())]
-    for report in written:
-        session.log(report.read_text()[:4000])
-    if written or failed:
-        session.error(f"{len(written)} reports; failed: {', '.join(failed) or 'nothing else'}")
-    session.log("0 reports")
 
 
 def run_sanitized(session: nox.Session, kind: str, options: dict[str, str], *arguments: str) -> None:
@@ -492,13 +446,17 @@ def peer_distributed(session: nox.Session) -> None:
     session.run("python", *run, "--baseline", baseline, "--at-least", "95", *session.posargs)
 
 
+def _compare_with_peer(session: nox.Session, module: str) -> None:
+    named = any(argument.partition("=")[0] == "--peer-python" for argument in session.posargs)
+    peer = [] if named else ["--peer-python", str(peer_python(session))]
+    session.run("python", "-m", module, *peer, *session.posargs)
+
+
 @nox.session(name="pt2-peer")
 def pt2_peer(session: nox.Session) -> None:
     """Small models in `.pt2` files, both ways between here and torch; `-- --peer-python PYTHON` says by whose."""
     install(session, ["tl-all"], {"tl-all": "numpy"})
-    named = any(argument.partition("=")[0] == "--peer-python" for argument in session.posargs)
-    peer = [] if named else ["--peer-python", str(peer_python(session))]
-    session.run("python", "-m", "tools.pt2_peer", *peer, *session.posargs)
+    _compare_with_peer(session, "tools.pt2_peer")
 
 
 @nox.session(name="quantized-peer")
@@ -508,9 +466,7 @@ def quantized_peer(session: nox.Session) -> None:
     `.pt2` files need torchao beside torch.
     """
     install(session, ["tl-all"], {})
-    named = any(argument.partition("=")[0] == "--peer-python" for argument in session.posargs)
-    peer = [] if named else ["--peer-python", str(peer_python(session))]
-    session.run("python", "-m", "tools.quantized_peer", *peer, *session.posargs)
+    _compare_with_peer(session, "tools.quantized_peer")
 
 
 @nox.session(name="torchscript-peer")
@@ -520,9 +476,7 @@ def torchscript_peer(session: nox.Session) -> None:
     `-- --archives FOLDER` compares archives that torch wrote, such as `test/jit/fixtures` of its sources.
     """
     install(session, ["tl-all"], {"tl-all": "numpy"})
-    named = any(argument.partition("=")[0] == "--peer-python" for argument in session.posargs)
-    peer = [] if named else ["--peer-python", str(peer_python(session))]
-    session.run("python", "-m", "tools.torchscript_peer", *peer, *session.posargs)
+    _compare_with_peer(session, "tools.torchscript_peer")
 
 
 @nox.session(name="onnx-runtime")

@@ -374,6 +374,12 @@ from tl_quantization.observed_fake_quantization import choose_qparams_optimized 
 from tl_quantization.observed_fake_quantization import (
     fused_moving_avg_obs_fake_quant as fused_moving_avg_obs_fake_quant,
 )
+from tl_quantization.recurrent_functions import quantized_gru as quantized_gru
+from tl_quantization.recurrent_functions import quantized_gru_cell as quantized_gru_cell
+from tl_quantization.recurrent_functions import quantized_lstm as quantized_lstm
+from tl_quantization.recurrent_functions import quantized_lstm_cell as quantized_lstm_cell
+from tl_quantization.recurrent_functions import quantized_rnn_relu_cell as quantized_rnn_relu_cell
+from tl_quantization.recurrent_functions import quantized_rnn_tanh_cell as quantized_rnn_tanh_cell
 
 # isort: split
 from tl_core._C import *  # type: ignore[assignment]

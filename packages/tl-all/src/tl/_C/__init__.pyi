@@ -729,6 +729,7 @@ from tl_core.compat.native import _set_deterministic_algorithms as _set_determin
 from tl_core.compat.native import _set_graph_executor_optimize as _set_graph_executor_optimize
 from tl_core.compat.native import _set_warnAlways as _set_warnAlways
 from tl_core.compat.native import _storage_id as _storage_id
+from tl_core.compat.native import _storage_Use_Count as _storage_Use_Count
 from tl_core.compat.native import _VariableFunctions as _VariableFunctions
 from tl_core.compat.native import _VariableFunctionsClass as _VariableFunctionsClass
 from tl_core.compat.native import has_cuda as has_cuda

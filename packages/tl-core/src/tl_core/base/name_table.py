@@ -24,17 +24,14 @@ _AO = (  # modules below `ao.`, and theirs below tl_quantization
     "ns.fx.weight_utils:.numeric_suite.weights pruning:.pruning "
     "pruning._experimental.activation_sparsifier:.pruning.activation_sparsifier "
     "pruning._experimental.data_scheduler:.pruning.data_scheduler "
-    "pruning._experimental.data_sparsifier:.pruning.data_sparsifier "
-    "pruning._experimental.pruner:.pruning.structured "
+    "pruning._experimental.data_sparsifier:.pruning.data_sparsifier pruning._experimental.pruner:.pruning.structured "
     "pruning._experimental.pruner.FPGM_pruner:.pruning.structured.fpgm_pruner quantization: quantization.fx:.graph "
-    "quantization.fx._decomposed:.compat.decomposed_functions "
-    "quantization.fx._equalize:.compat.equalize quantization.fx._model_report:.graph.model_report "
-    "quantization.fx.fusion_patterns:.compat.fusion_patterns quantization.fx.lower_to_fbgemm:.compat.lower_to_fbgemm "
-    "quantization.fx.lower_to_qnnpack:.compat.lower_to_qnnpack "
+    "quantization.fx._decomposed:.compat.decomposed_functions quantization.fx._equalize:.compat.equalize "
+    "quantization.fx._model_report:.graph.model_report quantization.fx.fusion_patterns:.compat.fusion_patterns "
+    "quantization.fx.lower_to_fbgemm:.compat.lower_to_fbgemm quantization.fx.lower_to_qnnpack:.compat.lower_to_qnnpack "
     "quantization.fx._lower_to_native_backend:.compat.lower_to_native_backend "
-    "quantization.fx.lstm_utils:.compat.lstm_parts "
-    "quantization.fx.pattern_utils:.compat.patterns quantization.fx.qconfig_mapping_utils:.compat.qconfigs "
-    "quantization.fx.quantization_patterns:.compat.handlers "
+    "quantization.fx.lstm_utils:.compat.lstm_parts quantization.fx.pattern_utils:.compat.patterns "
+    "quantization.fx.qconfig_mapping_utils:.compat.qconfigs quantization.fx.quantization_patterns:.compat.handlers "
     "quantization.fx.quantization_types:.compat.quantization_types quantization.fx.quantize_handler:.compat.handlers "
     "quantization.fx.utils:.compat.graph_functions quantization.pt2e:.export "
     "quantization.pt2e.qat_utils:.export.fuse_qat quantization.pt2e.representation:.export.reference "
@@ -485,18 +482,16 @@ _GROUPS = {
         "batch_norm_gather_stats_with_counts batch_norm_stats batch_norm_update_stats"
     ),
     ("", "tl_core.dispatch.autocast"): (
-        "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
-        "get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_available "
-        "is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled "
-        "set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled "
-        "set_autocast_gpu_dtype"
+        "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype "
+        "get_autocast_dtype get_autocast_gpu_dtype is_autocast_available is_autocast_cache_enabled "
+        "is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype "
+        "set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"
     ),
     ("", "tl_core.schemas.types"): _TYPES,
     ("", "tl_core.symbolic.numbers"): "SymBool SymFloat SymInt",
     ("", "tl_core.symbolic.arithmetic"): (
-        "_sym_acos _sym_asin _sym_atan _sym_cos _sym_cosh _sym_exp _sym_log _sym_log10 _sym_log2 _sym_sin "
-        "_sym_sinh _sym_sqrt _sym_tan _sym_tanh sym_fresh_size sym_float sym_int sym_ite sym_max sym_min "
-        "sym_not sym_sum"
+        "_sym_acos _sym_asin _sym_atan _sym_cos _sym_cosh _sym_exp _sym_log _sym_log10 _sym_log2 _sym_sin _sym_sinh "
+        "_sym_sqrt _sym_tan _sym_tanh sym_fresh_size sym_float sym_int sym_ite sym_max sym_min sym_not sym_sum"
     ),
     ("", "tl_core.functions.private"): (
         "_cslt_compress _cslt_sparse_mm native_norm slice_inverse _conj_copy _foreach_norm _indices_copy "
@@ -536,9 +531,8 @@ _GROUPS = {
     ),
     ("", "tl_nn.functional.numbered_reductions"): (
         "_weight_norm alpha_dropout alpha_dropout_ binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss "
-        "feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ "
-        "hinge_embedding_loss kl_div margin_ranking_loss norm_except_dim poisson_nll_loss "
-        "triplet_margin_loss"
+        "feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ hinge_embedding_loss kl_div "
+        "margin_ranking_loss norm_except_dim poisson_nll_loss triplet_margin_loss"
     ),
     ("ao.quantization.", "tl_quantization.export.modes"): (
         "allow_exported_model_train_eval move_exported_model_to_eval move_exported_model_to_train"

@@ -1,5 +1,7 @@
 # Written by `python -m tools.facade_stubs --write`.
+from . import _decomposed as _decomposed
 from . import _equalize as _equalize
+from . import _lower_to_native_backend as _lower_to_native_backend
 from . import _model_report as _model_report
 from . import fusion_patterns as fusion_patterns
 from . import lower_to_fbgemm as lower_to_fbgemm

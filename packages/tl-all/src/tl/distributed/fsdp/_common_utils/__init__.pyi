@@ -1,2 +1,2 @@
 # Written by `python -m tools.facade_stubs --write`.
-from tl_distributed.compat.wrapper_names import *
+from tl_distributed.fsdp.wrapper_names import *

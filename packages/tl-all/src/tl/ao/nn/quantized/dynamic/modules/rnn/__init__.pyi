@@ -1,3 +1,2 @@
 # Written by `python -m tools.facade_stubs --write`.
 from tl_quantization.nn.quantized.dynamic.modules.rnn import *
-from tl_quantization.nn.quantized.dynamic.modules.rnn import _Weights as _Weights
