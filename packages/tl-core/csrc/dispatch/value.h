@@ -236,8 +236,13 @@ struct TakeResult<std::vector<Tensor>> {
 // results in order.
 struct Out {
   const Tensor* tensor = nullptr;
+  bool is_first_input = false;  // so in an in-place call, whose result can't have another shape
   explicit operator bool() const { return tensor; }
   const Tensor& operator*() const { return *tensor; }
+  static Out of(const TlValue* args, const TlValue& ret) {
+    if (ret.tag != TL_TENSOR) return {};
+    return {&reinterpret_cast<const Tensor&>(ret.u.t), args[0].tag == TL_TENSOR && args[0].u.t == ret.u.t};
+  }
 };
 
 // ---- boxing -----------------------------------------------------------------------------------------------
@@ -261,8 +266,7 @@ constexpr std::array<size_t, sizeof...(T)> first_values() {
 template <class T>
 decltype(auto) argument(const TlValue* args, TlValue* rets, size_t first) {
   if constexpr (std::is_same_v<Bare<T>, Out>) {
-    const TlValue& r = rets[first];
-    return Out{r.tag == TL_TENSOR ? &reinterpret_cast<const Tensor&>(r.u.t) : nullptr};
+    return Out::of(args, rets[first]);
   } else {
     return Unbox<Bare<T>>::get(args[first]);
   }

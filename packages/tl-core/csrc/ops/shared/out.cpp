@@ -24,6 +24,8 @@ Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options, IntSpan stride
   if (!std::ranges::equal(t.sizes(), sizes)) {
     TL_CHECK(!AliasedOuts::has(t), Runtime, "unsupported operation: argument 'out' of shape ", t.sizes(),
              " is also an input, so that it cannot be resized to the result's shape ", sizes);
+    TL_CHECK(!out.is_first_input, Runtime, "Bad in-place call: input tensor size ", t.sizes(),
+             " and output tensor size ", sizes, " should match");
     if (t.numel() != 0) warn_resized_out(t.sizes(), sizes);
     strides.empty() ? resize(t, sizes) : resize(t, sizes, strides);
   }
