@@ -157,6 +157,7 @@ def defs_cpp(rows: list[Row]) -> str:
     lines = [
         '#include "elementwise_defs.h"',
         '#include "kernels/cpu/loops/loop_table.h"',
+        '#include "ops/elementwise/checks.h"',
         "",
         *ONE_LOOP,
         "namespace tl {",
@@ -193,11 +194,12 @@ def _definition(row: Row) -> str:
     alpha = str(params == ["alpha"]).lower()
     dtypes = sum(1 << i for i, d in enumerate((*ENUM, *FLOAT8)) if d in e.dtypes)
     refusal = json.dumps(e.not_bool) if e.not_bool else "nullptr"
+    check = f"check_{e.check}" if e.check else "check_not_bool" if e.not_bool else "nullptr"
     loops = ", ".join(f"TL_{'ONE_LOOP' if e.once else 'LOOPS'}_OF({name})" for name in _tables(row))
     exact = f"ExactNumber::{(e.exact_number or 'none').title()}"
     in_range, divides = str(e.in_range).lower(), str(e.divides).lower()
     flags = f"{str(e.condition).lower()}, {alpha}, {typed}, {divides}, {exact}, {in_range}"
     return (
         f'ElementwiseDef kElementwise_{symbol(row)} = {{"{row.base}", {e.inputs}, {len(params)}, Promote::{rule}, '
-        f"{flags}, {refusal}, {dtypes:#x}, {loops}}};"
+        f"{flags}, {refusal}, {check}, {dtypes:#x}, {loops}}};"
     )

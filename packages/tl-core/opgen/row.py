@@ -74,6 +74,7 @@ class Elementwise:
     typed: tuple[str, ...] = ()  # parameters that are of the tensors' type, as alpha of sums is
     in_range: bool = False  # a number that is an input must be in the range of the tensors' type
     not_bool: str = ""  # the message of the RuntimeError with which bool is refused
+    check: str = ""  # the function in ops/elementwise/checks.h that refuses other inputs
     moves: bool = False  # only moves elements: one loop a size serves all types
     loops: tuple[
         str, ...
@@ -260,11 +261,12 @@ def _compiled(dtypes: str, loops: str, hot: str, once: bool, also: str = "") -> 
 
 
 def Unary(name: str, *, cpu: str = "", to: str = "same", dtypes: str = "int float complex", not_bool: str = "",
-          loops: str = "", hot: str = "", once: bool = False, also: str = "", **fields: Any) -> Row:  # fmt: skip
+          check: str = "", loops: str = "", hot: str = "", once: bool = False, also: str = "",
+          **fields: Any) -> Row:  # fmt: skip
     """f(x), element by element."""
     fields.setdefault("jvp", "elementwise")
     elementwise = Elementwise(
-        cpu or name, 1, to, not_bool=not_bool, **_compiled(dtypes, loops, hot, once, also)
+        cpu or name, 1, to, not_bool=not_bool, check=check, **_compiled(dtypes, loops, hot, once, also)
     )
     return _elementwise(f"{name}(Tensor self) -> Tensor", elementwise, **fields)
 
@@ -321,12 +323,12 @@ def _elementwise(signature: str, elementwise: Elementwise, **fields: Any) -> Row
 def Pointwise(signature: str, *, inputs: int, cpu: str, to: str = "same", dtypes: str = "int float complex",
               condition: bool = False, moves: bool = False, loops: str = "", hot: str = "", once: bool = False,
               also: str = "", divides: bool = False, exact_number: str = "", in_range: bool = False,
-              typed: tuple[str, ...] = (), **fields: Any) -> Row:  # fmt: skip
+              typed: tuple[str, ...] = (), check: str = "", **fields: Any) -> Row:  # fmt: skip
     """An elementwise row with any other signature: `inputs` leading operands, then its scalar parameters."""
     fields.setdefault("jvp", "elementwise")
     compiled = _compiled(dtypes, loops, hot, once, also)
     elementwise = Elementwise(
         cpu, inputs, to, condition=condition, moves=moves, divides=divides, exact_number=exact_number,
-        in_range=in_range, typed=typed, **compiled,
+        in_range=in_range, typed=typed, check=check, **compiled,
     )  # fmt: skip
     return _elementwise(signature, elementwise, **fields)

@@ -38,7 +38,7 @@ ROWS = [
         example=">>> tl.reciprocal(tl.tensor([2.0, -4.0]))\ntensor([ 0.5000, -0.2500])",
     ),
     Unary(
-        "abs", cpu="abs", foreach=True,
+        "abs", cpu="abs", foreach=True, check="modulus_out",
         to="real", dtypes="int float complex complex32 signed_float8", also="float16",
         aliases=("absolute",),
         core=True, array_api="abs",
@@ -171,7 +171,7 @@ ROWS = [
     ),
     Pointwise(
         "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", inputs=3,
-        cpu="addcdiv",
+        cpu="addcdiv", check="quotient",
         dtypes=INEXACT,
         reported="addcdiv_cpu_out",
         grad={
@@ -189,6 +189,7 @@ ROWS = [
     ),
     Pointwise(
         "lerp.Tensor(Tensor self, Tensor end, Operand weight) -> Tensor", inputs=3, cpu="lerp",
+        check="one_dtype",
         exact_number="last",
         dtypes=INEXACT,
         out_name="lerp.Tensor_out", shown="input, end, weight, *, out=None",
@@ -296,7 +297,7 @@ ROWS = [
         kernel="ldexp",
         inplace=True, out=True, out_name="ldexp.out", devices="Any",
         names="unify",
-        grad={"self": "g * exp2(other).conj()", "other": "g * (result * 0.6931471805599453).conj()"},
+        grad={"self": "ldexp(g, other.conj())", "other": "g * (result * 0.6931471805599453).conj()"},
         jvp="elementwise", batch="elementwise",
         doc="self * 2 ** other.",
         example=">>> tl.ldexp(tl.tensor([1.0]), tl.tensor([3]))\ntensor([8.])",

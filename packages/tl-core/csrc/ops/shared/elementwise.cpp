@@ -408,16 +408,6 @@ class Plan : ElementwisePlan {
   bool any_cast_ = false;
   alignas(16) char scalars_[kMaxInputs][16];
 };
-
-// A bool among the inputs is refused whatever the common type is: `tensor - mask` would count, where `~` was
-// meant.
-void refuse_bool(const ElementwiseDef& def, const TlValue* args) {
-  for (int i = 0; i < def.n_inputs; ++i) {
-    const bool is_bool = is_number(args[i]) ? Scalar::from(args[i]).is_bool()
-                                            : Unbox<Tensor>::get(args[i]).dtype() == DType::Bool;
-    if (is_bool) fail(ErrorKind::Runtime, def.not_bool);
-  }
-}
 }  // namespace
 
 DType ElementwiseDef::computes_in(DType common) const {
@@ -430,7 +420,7 @@ DType ElementwiseDef::computes_in(DType common) const {
 }
 
 Tensor run_elementwise(const ElementwiseDef& def, const TlValue* args, Out out) {
-  if (def.not_bool) refuse_bool(def, args);
+  if (def.check) def.check(def, args, out);
   if (def.exact_number == ExactNumber::Either && is_number(args[0]) && !is_number(args[1])) [[unlikely]] {
     const TlValue swapped[] = {args[1], args[0]};
     return run_elementwise(def, swapped, out);
@@ -443,7 +433,7 @@ Tensor run_elementwise(const ElementwiseDef& def, const TlValue* args, Out out) 
 
 int kernel_elementwise(void* ctx, const TlValue* args, int, TlValue* rets, int) noexcept {
   try {
-    const Out out{rets[0].tag == TL_TENSOR ? &Unbox<Tensor>::get(rets[0]) : nullptr};
+    const Out out = Out::of(args, rets[0]);
     rets[0] = owned(run_elementwise(*static_cast<ElementwiseDef*>(ctx), args, out));
     return 0;
   } catch (...) {

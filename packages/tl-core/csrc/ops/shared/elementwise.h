@@ -16,6 +16,9 @@ enum class ExactNumber : uint8_t {
   Either,  // of two that may change places
 };
 
+struct ElementwiseDef;
+using ElementwiseCheck = void (*)(const ElementwiseDef& def, const TlValue* args, Out out);
+
 // What a row says of itself, with its loops once they were looked up.
 struct ElementwiseDef {
   const char* name;
@@ -26,9 +29,10 @@ struct ElementwiseDef {
   uint8_t typed;   // a bit for each parameter that is of the tensors' type
   bool divides;    // the last input is a divisor: integers refuse zeros
   ExactNumber exact_number;
-  bool in_range;         // numbers must be in the range of the tensors' type
-  const char* not_bool;  // why bool is refused; NULL: as any dtype without a loop
-  uint64_t dtypes;       // a bit for each common type it takes
+  bool in_range;           // numbers must be in the range of the tensors' type
+  const char* not_bool;    // why bool is refused; NULL: as any dtype without a loop
+  ElementwiseCheck check;  // refuses inputs that the loops could compute with; NULL: none
+  uint64_t dtypes;         // a bit for each common type it takes
   cpu::ElementwiseLoops loops;
   cpu::ElementwiseLoops number_loops{};  // of halves, whose last input is a float
 

@@ -11,8 +11,8 @@ namespace tl::cpu::TL_ISA_NAMESPACE::functions {
 // ---- made of straight lines -------------------------------------------------------------------------------
 // Below p[0] the constant p[1].
 TL_UNARY_WITH(threshold, 2, true, return select<T>(x <= p[0], spread<T>(p[1]), x);)
-TL_UNARY_WITH(hardtanh, 2, true,
-              return select<T>(x < p[0], spread<T>(p[0]), select<T>(x > p[1], spread<T>(p[1]), x));)
+TL_UNARY_WITH(hardtanh, 2, true, const T raised = select<T>(x < p[0], spread<T>(p[0]), x);
+              return select<T>(raised > p[1], spread<T>(p[1]), raised);)
 TL_BINARY(hardtanh_backward, 2, true, return select<T>((y <= p[0]) | (y >= p[1]), T{}, x);)
 TL_UNARY_WITH(leaky_relu, 1, true, return select<T>(x > 0, x, x* p[0]);)
 TL_BINARY(leaky_relu_backward, 1, true, return select<T>(y > 0, x, x* p[0]);)
