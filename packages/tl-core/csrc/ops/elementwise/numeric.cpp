@@ -98,8 +98,25 @@ Tensor positive(const Tensor& self) {
   return self;
 }
 
+// Powers of two beyond the range of a type may still scale a number into it. Double precision holds all that
+// single precision needs, and takes its own in three steps.
+Tensor scaled_by_powers(const Tensor& self, const Tensor& exponents, DType dtype) {
+  const bool is_wide = to_real(dtype) == DType::Float64;
+  const DType wide = is_complex(dtype) ? DType::Complex128 : DType::Float64;
+  constexpr double kMost = 2100;  // takes the least double beyond the greatest
+  const Tensor steps = ops::clamp(ops::to_dtype(exponents, DType::Float64), Scalar(-kMost), Scalar(kMost));
+  const Tensor x = ops::to_dtype(self, wide);
+  if (!is_wide)
+    return ops::to_dtype(ops::mul(x, ops::exp2(ops::clamp(steps, Scalar(-600.0), Scalar(600.0)))), dtype);
+  const Tensor third = ops::trunc(ops::div(steps, Scalar(3.0)));
+  const Tensor factor = ops::exp2(third), rest = ops::exp2(ops::sub(steps, ops::mul(third, Scalar(2.0))));
+  return ops::mul(ops::mul(ops::mul(x, factor), factor), rest);
+}
+
 Tensor ldexp(const Tensor& self, const Tensor& other, Out out) {
-  return elementwise(kElementwise_mul_mul, out, self, ops::pow_Scalar(Scalar(2.0), other));
+  if (!is_integral(other.dtype(), true) || is_integral(self.dtype(), true))
+    return elementwise(kElementwise_mul_mul, out, self, ops::pow_Scalar(Scalar(2.0), other));
+  return copied_out(scaled_by_powers(self, other, self.dtype()), out);
 }
 
 Tensor heaviside(const Tensor& self, const Tensor& values, Out out) {
