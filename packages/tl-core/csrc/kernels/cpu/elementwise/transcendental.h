@@ -84,12 +84,13 @@ TL_UNARY(
 
 #undef TL_LIBM
 
-// 2 atanh(x) of |x| <= 1/4, by its power series.
+// 2 atanh(x) of |x| <= 1/4, by its power series, of which single precision needs six terms.
 template <class T>
 TL_INLINE T twice_atanh(T x) {
+  constexpr int last = sizeof(Lane<T>) == 8 ? 27 : 13;
   const T square = x * x;
   T sum{};
-  for (int k = 27; k > 1; k -= 2) sum = (sum + Lane<T>(2.0 / k)) * square;
+  for (int k = last; k > 1; k -= 2) sum = (sum + Lane<T>(2.0 / k)) * square;
   return x * (Lane<T>(2) + sum);
 }
 
