@@ -12,16 +12,15 @@ using RangeBody = void (*)(void* ctx, int64_t begin, int64_t end);
 // Serial when nested. An exception of a chunk is rethrown here; of several, the one with the lowest chunk.
 void parallel_run(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* ctx);
 
+// The body is compiled once, for small work and for chunks of large work.
 template <class F>
 void parallel_for(int64_t begin, int64_t end, int64_t grain, F&& body) {
-  if (end - begin <= grain) {
-    if (begin < end) body(begin, end);
-    return;
-  }
   using Body = std::remove_reference_t<F>;
-  parallel_run(
-      begin, end, grain, [](void* ctx, int64_t b, int64_t e) { (*static_cast<Body*>(ctx))(b, e); },
-      const_cast<void*>(static_cast<const void*>(&body)));
+  const auto run = [](void* ctx, int64_t b, int64_t e)
+                       __attribute__((noinline)) { (*static_cast<Body*>(ctx))(b, e); };
+  void* const ctx = const_cast<void*>(static_cast<const void*>(&body));
+  if (end - begin > grain) return parallel_run(begin, end, grain, run, ctx);
+  if (begin < end) run(ctx, begin, end);
 }
 
 // Where the i-th of some even parts of n begins.
