@@ -18,6 +18,7 @@ Tensor elu(const Tensor& self, double alpha, double scale, double input_scale, O
   return elementwise(kElementwise_elu_elu, out, self, Scalar(alpha), Scalar(scale), Scalar(input_scale));
 }
 Tensor celu(const Tensor& self, const Scalar& alpha, Out out) {
+  alpha.check_fits(DType::Float64);
   const double a = alpha.to_double();
   TL_CHECK(a != 0, Runtime, "ZeroDivisionError: alpha cannot be 0 for CELU");
   return elu(self, a, 1, 1 / a, out);

@@ -43,7 +43,7 @@ Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reductio
 }
 
 Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
-  TL_CHECK(!(delta <= 0), Runtime, "huber_loss does not support non-positive values for delta, got ", delta);
+  TL_CHECK(delta > 0, Runtime, "huber_loss does not support non-positive values for delta, got ", delta);
   if (are_floating(self, target))
     return reduced_losses("huber_loss", ops::huber_error(self, target, Scalar(delta)), reduction);
   const Tensor size = ops::abs(ops::sub(self, target));
@@ -60,6 +60,9 @@ Tensor soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduct
 }
 
 Tensor kl_div(const Tensor& self, const Tensor& target, int64_t reduction, bool log_target) {
+  TL_CHECK(!is_integral(self.dtype(), true) && !is_integral(target.dtype(), true), Runtime,
+           "kl_div: Integral inputs not supported. Got ", scalar_type_name(self.dtype()), " and ",
+           scalar_type_name(target.dtype()));
   if (log_target) {
     const Tensor factor = ops::exp(target);
     return reduced_losses("kl_div", ops::mul(factor, ops::sub(target, self)), reduction);
@@ -104,13 +107,13 @@ class OutsideOfTraces {
   ThreadState before_;
 };
 
-void check_probabilities(const Tensor& self) {
+void check_probabilities(const Tensor& self, const char* argument) {
   if (self.numel() == 0 || !has_known_values(self) || self.is_sparse()) return;
   const OutsideOfTraces guard;
   const Tensor inside = ops::logical_and(ops::ge(self, Scalar(0)), ops::le(self, Scalar(1)));
   const Tensor all = ops::to_device(ops::all(inside), Device{DeviceType::CPU});  // NaN is no probability
-  TL_CHECK(*elements_of<bool>("binary_cross_entropy", all, 1), Runtime,
-           "all elements of input should be between 0 and 1");
+  TL_CHECK(*elements_of<bool>("binary_cross_entropy", all, 1), Runtime, "all elements of ", argument,
+           " should be between 0 and 1");
 }
 
 constexpr double kTiny = 1e-12;
@@ -137,8 +140,17 @@ Tensor bounded_log_of_rest(const Tensor& x) {
   return ops::where_self(usual, log, steep_log(rest));
 }
 
+// The losses have the shape of the input: neither weights nor factors may widen it.
+void check_losses(const Tensor& losses, const Tensor& self) {
+  TL_CHECK(std::ranges::equal(losses.sizes(), self.sizes()), Runtime, "output with shape ", self.sizes(),
+           " doesn't match the broadcast shape ", losses.sizes());
+}
+
 Tensor weighted(const Tensor& losses, OptTensor weight) {
-  return weight ? ops::mul(losses, *weight) : losses;
+  if (!weight) return losses;
+  const Tensor result = ops::mul(losses, *weight);
+  check_losses(result, losses);
+  return result;
 }
 
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, OptTensor weight, int64_t reduction) {
@@ -147,7 +159,10 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, OptTensor 
            ")) is deprecated. Please ensure they have the same size.");
   TL_CHECK(self.dtype() == target.dtype(), Runtime, "Found dtype ", scalar_type_name(target.dtype()),
            " for the target but expected ", scalar_type_name(self.dtype()));
-  check_probabilities(self);
+  TL_CHECK(is_floating(self.dtype()), NotImplemented, "\"binary_cross_entropy\" not implemented for '",
+           scalar_type_name(self.dtype()), "'");
+  check_probabilities(self, "input");
+  check_probabilities(target, "target");
   const Tensor one = ops::mul(target, bounded_log(self));
   const Tensor rest = ops::rsub(target, Scalar(1));
   const Tensor zero = ops::mul(rest, bounded_log_of_rest(self));
@@ -165,6 +180,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target
   if (pos_weight) {
     const Tensor factor = ops::mul(ops::sub(*pos_weight, Scalar(1)), target);
     positive = ops::mul(positive, ops::add(factor, Scalar(1)));
+    check_losses(positive, self);
   }
   const Tensor losses = ops::sub(ops::mul(ops::rsub(target, Scalar(1)), self), positive);
   return reduced_losses(name, weighted(losses, weight), reduction);

@@ -377,7 +377,13 @@ Tensor linear_any(const Tensor& input, const Tensor& weight, OptTensor bias) {
   const bool with_rows = bias && bias->dim() == 1 && weight.dim() == 2 && input.numel() > 0;
   if (with_rows && input.dim() >= 2) return linear_rows(input, transposed, *bias);
   const Tensor product = ops::matmul(input, transposed);
-  return bias ? ops::add(product, *bias) : product;
+  if (!bias) return product;
+  const Tensor result = ops::add(product, *bias);
+  const bool is_row = product.dim() == 1 && result.dim() == 2 && result.size(0) == 1;  // as addmm takes it
+  TL_CHECK(is_row || std::ranges::equal(result.sizes(), product.sizes()), Runtime, "output with shape ",
+           product.sizes(), " doesn't match the broadcast shape ", result.sizes(),
+           ": the bias of linear() has the shape ", bias->sizes());
+  return is_row ? ops::squeeze_dim(result, 0) : result;
 }
 
 Tensor linear(const Tensor& input, const Tensor& weight, OptTensor bias, Out out) {

@@ -18,6 +18,7 @@ Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double
   const DType dtype = promote(x1.dtype(), x2.dtype());
   TL_CHECK(is_floating(dtype), Runtime, "expected common dtype to be floating point, yet common dtype is ",
            scalar_type_name(dtype));
+  TL_CHECK(eps >= 0, Runtime, "eps must be non-negative, got: ", eps);
   const std::vector<Tensor> both =
       ops::broadcast_tensors(std::vector<Tensor>{ops::to_dtype(x1, dtype), ops::to_dtype(x2, dtype)});
   const DimVector dims{dim};

@@ -45,8 +45,12 @@ Tensor matrix_power(const Tensor& self, int64_t n, Out out) {
 }
 
 Tensor vecdot(const Tensor& x, const Tensor& y, int64_t dim, Out out) {
-  TL_CHECK(x.dim() && y.dim(), Runtime, "linalg.vecdot: x and y must have at least one dimension, got ",
-           x.dim(), " and ", y.dim());
+  TL_CHECK(is_floating(x.dtype()) || is_complex(x.dtype()), Runtime,
+           "linalg.vecdot: Expected a floating point or complex tensor as input. Got ",
+           scalar_type_name(x.dtype()));
+  TL_CHECK(x.dtype() == y.dtype(), Runtime,
+           "linalg.vecdot: Expected x and y to have the same dtype, but found x of type ",
+           scalar_type_name(x.dtype()), " and y of type ", scalar_type_name(y.dtype()), " instead");
   return copied_out(ops::sum_dim_IntList(ops::mul(ops::conj(x), y), DimVector{dim}), out);
 }
 

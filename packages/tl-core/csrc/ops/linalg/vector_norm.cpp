@@ -56,6 +56,19 @@ void check_extreme(const Tensor& self, double p, OptDims dim) {
              " because this dimension is empty and the operation does not have an identity");
 }
 
+// A norm may be computed in a wider type than its input's, never in a narrower one.
+void check_norm_dtype(DType own, DType asked) {
+  constexpr const char* name = "linalg.vector_norm: ";
+  TL_CHECK(is_floating(asked) || is_complex(asked), Runtime, name,
+           "dtype should be floating point or complex, but got ", scalar_type_name(asked));
+  TL_CHECK(is_complex(asked) == is_complex(own), Runtime, name, "dtype should be ",
+           is_complex(own) ? "complex for complex" : "real for real", " inputs, but got ",
+           scalar_type_name(asked));
+  TL_CHECK(promote(own, asked) == asked, Runtime, name, "the dtype of the input (", scalar_type_name(own),
+           ") should be convertible without narrowing to the specified dtype (", scalar_type_name(asked),
+           ")");
+}
+
 // p = 2, 1, 0 and infinities have reductions of their own; others are powers, summed.
 Tensor vector_norm(const Tensor& self, const Scalar& ord, OptDims dim, bool keepdim, OptDType dtype,
                    Out out) {
@@ -64,8 +77,7 @@ Tensor vector_norm(const Tensor& self, const Scalar& ord, OptDims dim, bool keep
            scalar_type_name(self.dtype()));
   TL_CHECK(!ord.is_complex(), Runtime,
            "linalg.vector_norm: Expected a non-complex scalar as the order of norm.");
-  TL_CHECK(!dtype || is_floating(*dtype) || is_complex(*dtype), Runtime,
-           "linalg.vector_norm: dtype should be floating point or complex. Got ", scalar_type_name(*dtype));
+  if (dtype) check_norm_dtype(self.dtype(), *dtype);
   const double p = ord.to_double();
   check_extreme(self, p, dim);
   const Tensor input = dtype ? to_dtype(self, *dtype) : self;

@@ -88,6 +88,12 @@ Tensor none_of(const Tensor& y, int64_t d, bool keep) {
   return ops::zeros(shape, {.dtype = y.dtype(), .device = y.device()});
 }
 
+void check_distance(const char* name, const Tensor& y, const Scalar& dx) {
+  TL_CHECK(y.dtype() != DType::Bool && !dx.is_bool(), Runtime, name,
+           ": received a bool input for `y` or `dx`, but bool is not supported");
+  TL_CHECK(!dx.is_complex(), Runtime, name, ": Currently, we only support dx as a real number.");
+}
+
 Tensor trapezoid_at(const Tensor& y, const Tensor& x, int64_t dim) {
   const int64_t d = wrap_dim(dim, y.dim(), false);
   if (y.size(d) == 0) return none_of(y, d, false);
@@ -98,8 +104,7 @@ Tensor trapezoid_at(const Tensor& y, const Tensor& x, int64_t dim) {
 Tensor trapezoid_step(const Tensor& y, const Scalar& dx, int64_t dim) {
   const int64_t d = wrap_dim(dim, y.dim(), false);
   if (y.size(d) == 0) return none_of(y, d, false);
-  TL_CHECK(y.dtype() != DType::Bool && !dx.is_bool(), Runtime,
-           "trapezoid: received a bool input for `y` or `dx`, but bool is not supported");
+  check_distance("trapezoid", y, dx);
   // Each sample is a side of two trapezoids, but for the ends.
   const Tensor sum = ops::sum_dim_IntList(y, DimVector{d});
   const Tensor ends = ops::add(ops::select_int(y, d, 0), ops::select_int(y, d, -1));
@@ -115,9 +120,8 @@ Tensor cumulative_at(const Tensor& y, const Tensor& x, int64_t dim) {
 }
 Tensor cumulative_step(const Tensor& y, const Scalar& dx, int64_t dim) {
   const int64_t d = wrap_dim(dim, y.dim(), false);
-  TL_CHECK(y.dtype() != DType::Bool && !dx.is_bool(), Runtime,
-           "cumulative_trapezoid: received a bool input for `y` or `dx`, but bool is not supported");
-  return ops::mul(ops::cumsum(neighbours(y, d), d), Scalar(dx.is_complex() ? 0.5 : dx.to_double() / 2));
+  check_distance("cumulative_trapezoid", y, dx);
+  return ops::mul(ops::cumsum(neighbours(y, d), d), Scalar(dx.to_double() / 2));
 }
 }  // namespace
 

@@ -237,8 +237,9 @@ Pair histogram_count(const Tensor& self, int64_t bins, std::optional<std::span<c
            range ? range->size() : 0);
   TL_CHECK(!range || (*range)[0] <= (*range)[1], Runtime, "torch.histogramdd(): dimension 0's leftmost edge ",
            range ? (*range)[0] : 0, " should not exceed its rightmost edge ", range ? (*range)[1] : 0);
-  const Ends ends =
-      outer_edges("torch.histogramdd()", self, range ? (*range)[0] : 0, range ? (*range)[1] : 0, 0.5);
+  const double low = range ? (*range)[0] : 0, high = range ? (*range)[1] : 0;
+  const bool is_open = !range && self.numel() == 0;  // as in NumPy, from 0 to 1
+  const Ends ends = is_open ? Ends{0, 1} : outer_edges("torch.histogramdd()", self, low, high, 0.5);
   const Tensor made =
       ops::linspace(Scalar(ends.low), Scalar(ends.high), checked_add(bins, 1), {.dtype = self.dtype()});
   return given(histogram_by(self, made, weight, density), hist, edges);

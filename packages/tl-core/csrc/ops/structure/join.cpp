@@ -222,10 +222,11 @@ Tensor widened(const Tensor& block, int64_t before, int64_t after, DType dtype) 
 
 Tensor block_diag(TensorList tensors) {
   if (tensors.empty()) return ops::zeros(DimVector{1, 0});
-  const DType dtype = common_dtype(tensors);
+  Promotion types;
   int64_t columns = 0, at = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
+    types.add(t);
     TL_CHECK(t.device() == tensors[0].device(), Runtime,
              "torch.block_diag: input tensors must all be on the same device. Input 0 is on device ",
              device_name(tensors[0].device()), " and input ", i, " is on device ", device_name(t.device()));
@@ -233,9 +234,10 @@ Tensor block_diag(TensorList tensors) {
              i, " has ", t.dim(), " dimensions");
     columns += t.dim() == 0 ? 1 : t.size(t.dim() - 1);
   }
+  const DType dtype = types.result();
   std::vector<Tensor> rows;
   for (const Tensor& t : tensors) {
-    const Tensor block = atleast_2d(t);
+    const Tensor block = ops::to_dtype(atleast_2d(t), dtype);
     rows.push_back(widened(block, at, columns - at - block.size(1), dtype));
     at += block.size(1);
   }

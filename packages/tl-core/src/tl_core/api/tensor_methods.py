@@ -506,7 +506,7 @@ def _polygamma(self: Tensor, n: int) -> Tensor:
 
 def _polygamma_(self: Tensor, n: int) -> Tensor:
     """The n-th derivative of digamma in place."""
-    return self.copy_(_C.polygamma(n, self))
+    return _C.polygamma(n, self, out=self)
 
 
 def _reinforce(self: Tensor, reward: Any) -> NoReturn:

@@ -25,6 +25,8 @@ __all__ = [
 def _result_size(input: Tensor, output_size: Any, n: int) -> list[int]:
     """The size of the result: None stands for the input's."""
     sizes = (output_size,) * n if output_size is None or isinstance(output_size, int) else output_size
+    if len(sizes) != n:
+        raise RuntimeError(f"output_size must be one number or {n}, got {len(sizes)}: {tuple(sizes)}")
     if input.dim() <= len(sizes):
         raise ValueError(
             f"Input dimension should be at least {len(sizes) + 1}, got {input.dim()} for output_size={output_size}"
