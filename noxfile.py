@@ -469,6 +469,15 @@ def quantized_peer(session: nox.Session) -> None:
     _compare_with_peer(session, "tools.quantized_peer")
 
 
+@nox.session(name="peer-schemas")
+def peer_schemas(session: nox.Session) -> None:
+    """Drawn calls of ATen's operators, compared with PyTorch's: `nox -s peer-schemas -- --calls 100 --only '^add'`."""
+    install(session, ["tl-all"], {"tl-all": "numpy"})
+    named = any(argument.partition("=")[0] == "--peer-python" for argument in session.posargs)
+    peer = [] if named else ["--peer-python", str(peer_python(session))]
+    session.run("python", "-m", "tools.peer_schemas", *peer, *session.posargs)
+
+
 @nox.session(name="torchscript-peer")
 def torchscript_peer(session: nox.Session) -> None:
     """Archives of TorchScript written here, read and run by torch; `-- --peer-python PYTHON` says by whose.

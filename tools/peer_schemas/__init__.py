@@ -1,0 +1,1 @@
+"""Drawn calls of ATen's operators, run by PyTorch and by tl."""
