@@ -473,9 +473,7 @@ def quantized_peer(session: nox.Session) -> None:
 def peer_schemas(session: nox.Session) -> None:
     """Drawn calls of ATen's operators, compared with PyTorch's: `nox -s peer-schemas -- --calls 100 --only '^add'`."""
     install(session, ["tl-all"], {"tl-all": "numpy"})
-    named = any(argument.partition("=")[0] == "--peer-python" for argument in session.posargs)
-    peer = [] if named else ["--peer-python", str(peer_python(session))]
-    session.run("python", "-m", "tools.peer_schemas", *peer, *session.posargs)
+    _compare_with_peer(session, "tools.peer_schemas")
 
 
 @nox.session(name="torchscript-peer")
