@@ -65,7 +65,10 @@ class Bench:
         """What a run reads, writes and computes."""
         if self.before is not None:
             exec(self.before, self.names)
-        return work.measure(self.module, self.run, self.names)
+        result = work.measure(self.module, self.run, self.names)
+        if self.before is not None:
+            exec(self.after, self.names)
+        return result
 
 
 def serve(module: ModuleType, clock: Callable[[], int]) -> None:
