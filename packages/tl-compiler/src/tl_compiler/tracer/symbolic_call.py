@@ -85,17 +85,45 @@ class SymbolicCall:
     # ---- the rule of the row
     def _by_rule(self, rule: ShapeRule) -> Any:
         """The results, whose sizes the rule of the row states; what it compares becomes guards."""
-        values = rule.bind(self.args, self.kwargs)
+        stored = self.env.__dict__.get("sizes_by_rule")  # only traces have it, as guards don't matter to them
+        key = None if stored is None else self._key()
         try:
             out = self._call(0)
         except NotImplementedError:
             out = self._on_zeros()
+        if key is not None and key in stored:
+            return self._join([out], stored[key])
+        values = rule.bind(self.args, self.kwargs)
         sizes = self._simple(out, rule.sizes(values))
         if not self._agree(out, sizes, self.probes.lane(0)):
             raise AssertionError(
                 f"the shape rule of {rule.name}, {rule.text}, gives {sizes} for {_shapes(out)}"
             )
+        if key is not None:
+            stored[key] = sizes
         return self._join([out], sizes)
+
+    def _key(self) -> Any:
+        """What decides the sizes of the results, besides what is known of the symbols; None if it can't be a key."""
+
+        def part(a: Any) -> Any:
+            if isinstance(a, FakeTensor):
+                return FakeTensor, *self._exprs[id(a)]
+            if isinstance(a, _SYMBOLIC):
+                return a.node.expr
+            return tuple(map(part, a)) if isinstance(a, (list, tuple)) else (type(a), a)
+
+        key = (
+            self.func,
+            self.env.version,
+            part(self.args),
+            tuple((k, part(v)) for k, v in self.kwargs.items()),
+        )
+        try:
+            hash(key)
+        except TypeError:
+            return None
+        return key
 
     def _on_zeros(self) -> Any:
         """The results at the example's sizes of an operator that has no kernel on meta."""

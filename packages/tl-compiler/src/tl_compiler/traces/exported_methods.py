@@ -12,11 +12,11 @@ from ..script.program import Program
 __all__ = ["ExportedMethods"]
 
 
-def _export_names(module: tl_nn.Module) -> list[str]:
-    """The names of the exported methods of a module, except `forward`, which is traced."""
+def _export_names(kind: type[tl_nn.Module]) -> list[str]:
+    """The names of the exported methods of a class, except `forward`, which is traced."""
     names = {
         name
-        for base in type(module).__mro__
+        for base in kind.__mro__
         for name, function in vars(base).items()
         if getattr(function, "_torchscript_modifier", None) == FunctionModifiers.EXPORT
     }
@@ -34,7 +34,8 @@ class ExportedMethods:
 
     def __init__(self, program: Program, modules: dict[str, Any], names: dict[str, str]) -> None:
         self._modules = modules
-        self._methods = {path: _export_names(module) for path, module in modules.items()}
+        by_class = {kind: _export_names(kind) for kind in {type(m) for m in modules.values()}}
+        self._methods = {path: by_class[type(module)] for path, module in modules.items()}
         self._kinds: dict[str, Any] = {}
         self._session: Any = None
         if any(self._methods.values()):

@@ -126,6 +126,7 @@ class Recording:
     def __init__(self, module: tl_nn.Module, values: bool, warns: bool, own: bool = False) -> None:
         self.module, self._own = module, own
         self.env = ShapeEnv(specialize_zero_one=False, duck_shape=False)
+        self.env.__dict__["sizes_by_rule"] = {}
         self.fake_mode = FakeTensorMode(shape_env=self.env, allow_non_fake_inputs=True, export=True)
         self.fake_mode.propagate_real_tensors = values
         self.tracer = PythonKeyTracer()
