@@ -111,7 +111,7 @@ class SymbolicCall:
                 return FakeTensor, *self._exprs[id(a)]
             if isinstance(a, _SYMBOLIC):
                 return a.node.expr
-            return tuple(map(part, a)) if isinstance(a, (list, tuple)) else (type(a), a)
+            return tuple(part(x) for x in a) if isinstance(a, (list, tuple)) else (type(a), a)
 
         key = (
             self.func,
