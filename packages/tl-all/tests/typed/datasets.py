@@ -17,6 +17,7 @@ from tl.utils.data import (
     RandomSampler,
     Sampler,
     Subset,
+    SubsetRandomSampler,
     WeightedRandomSampler,
     default_collate,
     get_worker_info,
@@ -47,6 +48,14 @@ class Sentences(Dataset[Sample]):
         if self.transform is not None:
             tokens = self.transform(tokens)
         return Sample(tokens, index % 2)
+
+
+class Squares(Dataset[int]):
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, i: int) -> int:
+        return i * i
 
 
 class Transform:
@@ -111,6 +120,16 @@ def main() -> None:
     both = ConcatDataset([data, Subset(data, [0, 1])])
     weighted = WeightedRandomSampler([0.5] * len(both), num_samples=4, replacement=True)
     print([both[i].label for i in weighted])
+    counts = np.bincount(np.array([0, 0, 1, 1]))
+    by_array = WeightedRandomSampler((1 / counts)[[0, 0, 1, 1]], num_samples=2)
+    by_tensor = WeightedRandomSampler(torch.tensor([0.5, 0.5]), num_samples=2)
+    squares = [
+        Subset(Squares(), np.array([3, 1])),
+        Subset(Squares(), torch.tensor([0, 2])),
+        Subset(Squares(), range(2)),
+    ]
+    print(list(by_array), list(by_tensor), [len(part) for part in squares])
+    print(list(SubsetRandomSampler(torch.arange(3))))
     for indices in BatchSampler(RandomSampler(data, generator=generator), batch_size=3, drop_last=True):
         print(indices)
     for number in DataLoader(Numbers(3), batch_size=None):

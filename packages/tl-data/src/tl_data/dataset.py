@@ -14,7 +14,7 @@ import math
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import tl_core
 from tl_core import Tensor
@@ -76,6 +76,14 @@ def batch_of(dataset: Any, keys: Any) -> Any:
     return NotImplemented if get_batch is None else get_batch(keys)
 
 
+class Indices(Protocol):
+    """The type of indices: lists, ranges, arrays and tensors."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, position: int, /) -> Any: ...
+
+
 class Dataset(Generic[T_co]):
     """A map from keys to samples: a subclass has `__getitem__`, and `__len__` for samplers that need it.
 
@@ -90,7 +98,7 @@ class Dataset(Generic[T_co]):
     [tensor([0, 1]), tensor([4, 9])]
     """
 
-    def __getitem__(self, index: Any) -> T_co:
+    def __getitem__(self, index: Any, /) -> T_co:  # a subclass names the key as it likes
         raise NotImplementedError(
             f"{type(self).__name__} must have __getitem__: a dataset maps keys to samples"
         )
@@ -363,9 +371,9 @@ class Subset(Dataset[T_co]):
     """
 
     dataset: Any
-    indices: Sequence[int]
+    indices: Any  # as given, so that programs index arrays by it
 
-    def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
+    def __init__(self, dataset: Dataset[T_co], indices: Indices) -> None:
         self.dataset = dataset
         self.indices = indices
 

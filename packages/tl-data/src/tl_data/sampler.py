@@ -8,13 +8,13 @@ order. For the same seed, the orders are those of PyTorch's samplers.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Collection, Iterable, Iterator, Sized
 from typing import Any, Generic, TypeVar
 
 import tl_core
 from tl_core import Generator, Tensor
 
-from .dataset import take
+from .dataset import Indices, take
 
 __all__ = [
     "BatchSampler",
@@ -192,9 +192,9 @@ class SubsetRandomSampler(DrawnSampler):
     [3, 7]
     """
 
-    indices: Sequence[int]
+    indices: Any  # as given
 
-    def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
+    def __init__(self, indices: Indices, generator: Any = None) -> None:
         self.indices = indices
         self.generator = generator
 
@@ -231,7 +231,11 @@ class WeightedRandomSampler(DrawnSampler):
     replacement: bool
 
     def __init__(
-        self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None
+        self,
+        weights: Collection[float] | Tensor,
+        num_samples: int,
+        replacement: bool = True,
+        generator: Any = None,
     ) -> None:
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
             raise ValueError(
