@@ -6,7 +6,7 @@ import copy
 import functools
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import Any, TypeVar
 
 import tl_core
@@ -67,6 +67,8 @@ class autocast:
             raise RuntimeError(
                 f"autocast: device_type must be one of {', '.join(LOWER_TYPES)}, got {device_type!r}"
             )
+        if not isinstance(dtype, (tl_core.dtype, NoneType)):
+            raise TypeError(f"autocast: dtype must be a torch.dtype, got {type(dtype).__name__}")
         self.device = device_type
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         self.cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled

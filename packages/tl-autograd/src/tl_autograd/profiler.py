@@ -355,6 +355,8 @@ class record_function(ContextDecorator):
     """
 
     def __init__(self, name: str, args: str | None = None):
+        if not isinstance(name, str):
+            raise TypeError(f"record_function: name must be a str, got {type(name).__name__}")
         self.name, self.args = name, args
         self.run_callbacks_on_exit = True
         self._range = recording.EventRange(name, args)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import mmap
 import os
+import stat
 from typing import Any
 
 from tl_core.memory.files import crc32, read_into
@@ -52,7 +54,11 @@ class FileSource(Source):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-        self.size = os.fstat(self._descriptor).st_size
+        facts = os.fstat(self._descriptor)
+        if stat.S_ISDIR(facts.st_mode):  # reading would raise the error without the path
+            os.close(self._descriptor)
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+        self.size = facts.st_size
         self._content: bytes | None = None
         if self.size <= _SMALL:
             self._content = self._read(0, self.size)

@@ -131,6 +131,8 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
           TL_CHECK(d.index < 0, Runtime,
                    "type (string) must not include an index because index was passed explicitly: ",
                    device_name(d));
+          TL_CHECK(PyIndex_Check(index), Type, "device(): argument 'index' (position 2) must be int, not ",
+                   Py_TYPE(index)->tp_name);
           const long i = PyLong_AsLong(index);
           if (i == -1 && PyErr_Occurred()) throw PythonError();
           TL_CHECK(i >= 0 && i < 128, Runtime, "Device index must not be negative, got ",

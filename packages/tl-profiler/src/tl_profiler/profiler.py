@@ -47,8 +47,10 @@ class _KinetoProfile:
                  custom_trace_id_callback: Callable[[], str] | None = None,
                  post_processing_timeout_s: float | None = None) -> None:  # fmt: skip
         self.activities = set(activities) if activities else supported_activities()
-        if not self.activities:
-            raise AssertionError("No valid profiler activities found")
+        if not any(isinstance(activity, ProfilerActivity) for activity in self.activities):
+            raise AssertionError(
+                f"No valid profiler activities found: expected members of ProfilerActivity, got {activities!r}"
+            )
         self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack
         self.with_flops, self.with_modules, self.acc_events = with_flops, with_modules, acc_events
         self.experimental_config = experimental_config

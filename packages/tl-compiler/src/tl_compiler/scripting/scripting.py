@@ -109,9 +109,7 @@ def script(obj: Any, caller_names: dict[str, Any] | None = None) -> Any:
     if isinstance(obj, (list, dict)):
         return shared_container(obj)
     _check_callable(obj, caller_names)
-    raise RuntimeError(
-        f"torch.jit.script takes a function, module, class, list or dictionary, got {type(obj)}"
-    )
+    raise TypeError(f"torch.jit.script takes a function, module, class, list or dictionary, got {type(obj)}")
 
 
 def _check_callable(obj: Any, caller_names: dict[str, Any] | None) -> None:
