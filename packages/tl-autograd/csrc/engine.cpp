@@ -292,7 +292,7 @@ class NamesOff {
   NamesOff& operator=(const NamesOff&) = delete;
 
  private:
-  static constexpr uint64_t kBit = uint64_t{1} << (TL_LAYER_COUNT - 1);
+  static constexpr uint64_t kBit = uint64_t{1} << TL_LAYER_NAMES;
   bool before_;
 };
 }  // namespace

@@ -38,6 +38,7 @@ KINDS = [
         "dtype",
     ),
     *("device", "layout", "format", "generator", "ints", "floats", "bools", "scalars", "object", "strings"),
+    *("storage", "stream", "capsule"),
 ]
 
 

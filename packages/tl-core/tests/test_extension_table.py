@@ -335,7 +335,7 @@ def test_entries_of_layers_are_set_and_taken_back(operator):
     assert drop(operator, layer) == 0
     get(operator, layer, ctypes.byref(now))
     assert now.call == before.call
-    for call in (lambda: drop(operator, 17), lambda: set_entry(operator, -1, LayerEntry(), None)):
+    for call in (lambda: drop(operator, 19), lambda: set_entry(operator, -1, LayerEntry(), None)):
         assert call() == -1
         assert pending()[0] == 2
 

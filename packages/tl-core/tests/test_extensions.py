@@ -96,6 +96,59 @@ for _ in range(2):
     assert (process.stdout, process.stderr) == (2 * line, "")
 
 
+# A core of the next minor version: tables of another version, with an entry more at their ends.
+NEXT_MINOR = """
+import ctypes, tl_core
+from ctypes import pythonapi, py_object, c_char_p, c_void_p, c_uint32
+get, new = pythonapi.PyCapsule_GetPointer, pythonapi.PyCapsule_New
+get.restype, get.argtypes = c_void_p, [py_object, c_char_p]
+new.restype, new.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
+keep = []
+
+def longer(address):
+    size = ctypes.cast(address, ctypes.POINTER(ctypes.c_size_t))[0]
+    memory = ctypes.create_string_buffer(ctypes.string_at(address, size) + b"\\1" * 8)
+    ctypes.cast(memory, ctypes.POINTER(ctypes.c_size_t))[0] = size + 8
+    versions = ctypes.cast(memory, ctypes.POINTER(c_uint32))
+    assert (versions[2], versions[3]) == (1, 0)
+    versions[3] = 1
+    keep.append(memory)
+    return ctypes.addressof(memory)
+
+for name in ("python_v1", "extension_v1", "rules_v1", "recording_v1"):
+    full = f"tl_core._C.{name}".encode()
+    keep.append(full)
+    setattr(tl_core._C, name, new(longer(get(getattr(tl_core._C, name), full)), full, None))
+GET = ctypes.PYFUNCTYPE(c_void_p, c_uint32, c_uint32)
+table = longer(GET(get(tl_core._C.api_v1, b"tl_core._C.api_v1"))(1, 0))
+keep.append(GET(lambda major, minor: table if major == 1 and minor <= 1 else None))
+keep.append(b"tl_core._C.api_v1")
+tl_core._C.api_v1 = new(ctypes.cast(keep[-2], c_void_p).value, keep[-1], None)
+"""
+
+
+def test_an_extension_runs_on_the_next_minor(tmp_path):
+    build("plain_c", tmp_path), build("cpp_hpp", tmp_path)
+    use = """
+import plain_c, cpp_hpp
+known, whole = plain_c.table_size()
+assert whole == known + 8, (known, whole)
+ones = tl.ones(5000, dtype=tl.float64)
+print(plain_c.cube(ones * 2).sum().item(), plain_c.checked_sum(ones))
+print(cpp_hpp.call("hpp::positive_part", tl.tensor([-1.0, 2.0])).tolist())
+"""
+    process = in_fresh_process(tmp_path, NEXT_MINOR + use)
+    assert (process.stdout, process.stderr) == ("40000.0 5000.0\n[0.0, 2.0]\n", "")
+
+
+def test_an_extension_of_another_major_is_refused(tmp_path):
+    include = changed_headers(tmp_path, "c_api.h", "TL_API_MAJOR 1", "TL_API_MAJOR 2")
+    file = build("plain_c", tmp_path, include=include)
+    message = r"reads \d+ bytes of the table .* with the major version 2 .* the version 1\.0"
+    with pytest.raises(ImportError, match=message):
+        load(file)
+
+
 NEWER = r"""
 #include <tl/python.h>
 PyMODINIT_FUNC PyInit_newer(void) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "bind/counted_values.h"
 #include "bind/error.h"
 #include "bind/generator_object.h"
 #include "bind/result.h"
@@ -107,6 +108,12 @@ PyObject* argument_to_python(const TlArgInfo* arg, const TlValue& v) {
       const TlValue shared = owned_copy(v);
       return wrap_generator(static_cast<Generator*>(const_cast<void*>(shared.u.p)));
     }
+    case TL_STORAGE:
+      return storage_object(v);
+    case TL_STREAM:
+      return stream_object(v);
+    case TL_CAPSULE:
+      return capsule_object(v);
     case TL_OBJECT:
       return Py_NewRef(static_cast<PyObject*>(const_cast<void*>(v.u.p)));
     default:

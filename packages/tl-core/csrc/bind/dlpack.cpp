@@ -3,7 +3,6 @@
 
 #include <cstring>
 #include <memory>
-#include <vector>
 
 #include "bind/dlpack_structs.h"
 #include "bind/error.h"
@@ -43,7 +42,7 @@ template <class Managed>
 struct Given {
   Managed managed{};
   Tensor tensor;
-  std::vector<int64_t> dims;
+  DimVector dims;  // sizes, then strides; without an allocation for few dimensions
 };
 
 template <class Managed>
@@ -65,7 +64,7 @@ DlDataType described(DType d) {
   return {static_cast<uint8_t>(TL_DTYPE_CODE(code)), static_cast<uint8_t>(TL_DTYPE_BITS(code)), 1};
 }
 
-DlTensor described(const Tensor& t, std::vector<int64_t>& dims) {
+DlTensor described(const Tensor& t, DimVector& dims) {
   for (int64_t d = 0; d < t.dim(); ++d) dims.push_back(t.size(d));
   // Readers may rely on the strides of a dimension of one element.
   for (int64_t d = 0; d < t.dim(); ++d) dims.push_back(t.size(d) == 1 ? 1 : t.stride(d));

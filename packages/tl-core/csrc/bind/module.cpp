@@ -15,6 +15,7 @@
 #include "base/operator_switches.h"
 #include "base/parallel.h"
 #include "bind/buffer.h"
+#include "bind/counted_values.h"
 #include "bind/dlpack.h"
 #include "bind/error.h"
 #include "bind/event_range.h"
@@ -580,6 +581,7 @@ void build(py::module_& m) {
   start_allocator();
   num_threads();  // makes the pool, for the same reason
   install_runtime_hooks();
+  install_object_counts();
   install_origin_source();
   set_warn_handler(warn_in_python);
   add_modes(m);

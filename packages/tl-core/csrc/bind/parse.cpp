@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "bind/counted_values.h"
 #include "bind/generator_object.h"
 #include "bind/names.h"
 #include "bind/override.h"
@@ -413,6 +414,12 @@ bool detail::parse_any_value(PyObject* o, const TlArgInfo& arg, TlValue& out, Sc
     case TL_ARG_OBJECT:
       out = {TL_OBJECT, 0, {.p = o}};
       return true;
+    case TL_ARG_STORAGE:
+      return storage_argument(o, out);
+    case TL_ARG_STREAM:
+      return stream_argument(o, out);
+    case TL_ARG_CAPSULE:
+      return capsule_argument(o, out);
     default:
       return list_argument(o, arg, out, scratch, overloaded);
   }
@@ -438,7 +445,10 @@ std::string kind_name(const TlArgInfo& arg) {
                                            "tuple of bools",
                                            "tuple of Numbers",
                                            "object",
-                                           "tuple of strs"};
+                                           "tuple of strs",
+                                           "torch.Storage",
+                                           "torch.Stream",
+                                           "a capsule of an extension"};
   return kNames[arg.kind];
 }
 

@@ -278,7 +278,7 @@ PyObject* set_layer(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "siO", &name, &layer, &function)) return nullptr;
   return translated(
       [&] {
-        TL_CHECK(layer >= 0 && layer < TL_LAYER_COUNT, Value, "there is no layer ", layer);
+        TL_CHECK(layer >= 0 && layer < kNumLayers, Value, "there is no layer ", layer);
         const Operator& op = operator_argument(name);
         PythonFunction& f = slot_of(op, kFirstLayer + layer);
         const TlLayerEntry* native = native_kernel(function);

@@ -131,6 +131,9 @@ PyObject* detail::other_to_python(TlValue& v) {
       return static_cast<PyObject*>(const_cast<void*>(v.u.p));
     case TL_MEMORY_FORMAT:
     case TL_GENERATOR:
+    case TL_STORAGE:
+    case TL_STREAM:
+    case TL_CAPSULE:
     case TL_BOOL_LIST:
     case TL_FLOAT_LIST:
     case TL_SCALAR_LIST:

@@ -248,14 +248,19 @@ int op_call(const TlOperator* op, const TlValue* args, int n_args, TlValue* rets
     return refuse_call(op, args, n_args, rets, n_rets);
   return call(*op, args, n_args, rets, n_rets);
 }
+bool is_layer(int layer) {
+  return guarded([&] { check_layer(layer); }) == 0;
+}
 int op_call_below(const TlOperator* op, int layer, const TlValue* args, int n_args, TlValue* rets,
                   int n_rets) {
+  if (!is_layer(layer)) return -1;
   if (!call_fits(op, args, n_args, rets, n_rets)) [[unlikely]]
     return refuse_call(op, args, n_args, rets, n_rets);
   return call_below(*op, layer, args, n_args, rets, n_rets);
 }
 int op_call_past(const TlOperator* op, int layer, const TlValue* args, int n_args, TlValue* rets,
                  int n_rets) {
+  if (!is_layer(layer)) return -1;
   if (!call_fits(op, args, n_args, rets, n_rets)) [[unlikely]]
     return refuse_call(op, args, n_args, rets, n_rets);
   return call_past(*op, layer, args, n_args, rets, n_rets);
@@ -426,10 +431,7 @@ constexpr TlApi kApi = {
 };
 }  // namespace
 
-void* opened_data(const TensorImpl& t) noexcept {
-  const bool waits = t.storage && t.storage->bits.load(std::memory_order_relaxed) & kDeferBit;
-  if (!waits) [[likely]]
-    return t.data();
+void* settled_data(const TensorImpl& t) noexcept {
   void* data = nullptr;
   guarded([&] {
     open_to_writes(*t.storage);

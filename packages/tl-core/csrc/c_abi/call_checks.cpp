@@ -30,8 +30,11 @@ constexpr const char* kKindNames[] = {
     "list of numbers",
     "object",
     "list of strs",
+    "Storage",
+    "Stream",
+    "Capsule",
 };
-static_assert(sizeof kKindNames / sizeof *kKindNames == TL_ARG_STRING_LIST + 1, "a name for each TlArgKind");
+static_assert(sizeof kKindNames / sizeof *kKindNames == TL_ARG_CAPSULE + 1, "a name for each TlArgKind");
 
 std::string tag_text(const TlValue& v) {
   switch (v.tag) {
@@ -62,6 +65,12 @@ std::string tag_text(const TlValue& v) {
       return "Generator";
     case TL_OBJECT:
       return "object";
+    case TL_STORAGE:
+      return "Storage";
+    case TL_STREAM:
+      return "Stream";
+    case TL_CAPSULE:
+      return "Capsule";
     default:
       return v.tag < 64 && (uint64_t{1} << v.tag & kLists)
                  ? "list"

@@ -36,11 +36,15 @@ constexpr uint64_t kTags[] = {
     tag_bits({TL_SCALAR_LIST}),
     ~uint64_t{0},  // any object
     tag_bits({TL_STRING_LIST}),
+    tag_bits({TL_STORAGE}),
+    tag_bits({TL_STREAM}),
+    tag_bits({TL_CAPSULE}),
 };
-static_assert(sizeof kTags / sizeof *kTags == TL_ARG_STRING_LIST + 1, "a row for each TlArgKind");
+static_assert(sizeof kTags / sizeof *kTags == TL_ARG_CAPSULE + 1, "a row for each TlArgKind");
 
 // Tags whose value is a pointer, and those with which it is NULL where the length is 0.
-constexpr uint64_t kPointers = tag_bits({TL_COMPLEX, TL_TENSOR, TL_GENERATOR, TL_SYMINT, TL_OBJECT});
+constexpr uint64_t kPointers =
+    tag_bits({TL_COMPLEX, TL_TENSOR, TL_GENERATOR, TL_SYMINT, TL_OBJECT, TL_STORAGE, TL_CAPSULE});
 constexpr uint64_t kLists = tag_bits(
     {TL_STRING, TL_BOOL_LIST, TL_INT_LIST, TL_FLOAT_LIST, TL_SCALAR_LIST, TL_STRING_LIST, TL_TENSOR_LIST});
 // Tags whose elements or numbers are looked at one by one.

@@ -1,6 +1,7 @@
 // The functions behind the table of `tl/extension.h`.
 #include "c_abi/extension_api.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -8,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/capsule.h"
 #include "base/generator.h"
 #include "c_abi/api.h"
 #include "dispatch/operator.h"
@@ -51,6 +53,11 @@ void tensor_view(const TlTensor* t, TlView* out) {
           device_to_abi(impl.device),
           impl.ndim,
           impl.has(TensorImpl::Contiguous)};
+}
+
+void* tensor_data_of(const TlTensor* t, int64_t dtype) {
+  const auto& impl = *reinterpret_cast<const TensorImpl*>(t);
+  return dtype_to_abi(impl.dtype) == dtype ? opened_data(impl) : nullptr;
 }
 
 // ---- storages ---------------------------------------------------------------------------------------------
@@ -190,11 +197,6 @@ int64_t autocast_dtype(int number) {
 }
 
 // ---- operators --------------------------------------------------------------------------------------------
-void check_layer(int layer) {
-  TL_CHECK(layer >= 0 && layer < TL_LAYER_COUNT, Value, "layer ", layer, " is out of range [0, ",
-           int{TL_LAYER_COUNT}, ")");
-}
-
 int kernel_exchange(const TlOperator* op, int number, TlLayerEntry entry, TlLayerEntry* previous) {
   return guarded([&] {
     const KernelEntry before = exchange_kernel(*op, device_type(number), {entry.call, entry.ctx});
@@ -245,6 +247,40 @@ int slot_key(const char* name) {
   return key;
 }
 
+// ---- layers -----------------------------------------------------------------------------------------------
+size_t layer_order(int* out, size_t n) {
+  if (out) std::copy_n(kLayerOrder, std::min<size_t>(n, kNumLayers), out);
+  return kNumLayers;
+}
+
+// ---- objects of extensions --------------------------------------------------------------------------------
+TlCapsule* capsule_create(void* data, const TlCapsuleType* type) {
+  TlCapsule* out = nullptr;
+  guarded([&] {
+    TL_CHECK(type && type->struct_size >= sizeof(TlCapsuleType), Value,
+             "capsule_create: ", type ? "TlCapsuleType.struct_size is too small" : "the type is NULL");
+    TL_CHECK(type->name && *type->name, Value, "capsule_create: the type has no name");
+    TL_CHECK(data, Value, "capsule_create: the data of '", type->name, "' is NULL");
+    out = reinterpret_cast<TlCapsule*>(new Capsule(data, type));
+  });
+  return out;
+}
+void capsule_retain(TlCapsule* c) { reinterpret_cast<Capsule*>(c)->retain(); }
+void capsule_release(TlCapsule* c) {
+  if (c) reinterpret_cast<Capsule*>(c)->release();
+}
+void* capsule_data(const TlCapsule* c, const TlCapsuleType* type) {
+  void* data = nullptr;
+  guarded([&] {
+    TL_CHECK(c && type, Type, "capsule_data: the ", c ? "type" : "object", " is NULL");
+    const auto& capsule = *reinterpret_cast<const Capsule*>(c);
+    TL_CHECK(&capsule.type() == type, Type, "capsule_data: expected an object of the type '", type->name,
+             "', got one of '", capsule.type().name, "'");
+    data = capsule.data();
+  });
+  return data;
+}
+
 constexpr TlExtension kExtension = {
     sizeof(TlExtension),
     TL_API_MAJOR,
@@ -291,6 +327,12 @@ constexpr TlExtension kExtension = {
     op_set_composite,
     op_remove,
     slot_key,
+    layer_order,
+    tensor_data_of,
+    capsule_create,
+    capsule_retain,
+    capsule_release,
+    capsule_data,
 };
 }  // namespace
 

@@ -29,6 +29,8 @@ static_assert(offsetof(TlDeferral, open) == 3 * kWord);
 static_assert(offsetof(TlOperatorDef, functional) == 8 * kWord);
 static_assert(offsetof(TlDeviceDef, cpu_fallback) == 9 * kWord);
 static_assert(offsetof(TlExtension, slot_key) == 43 * kWord);
+static_assert(offsetof(TlExtension, capsule_data) == 49 * kWord);
+static_assert(offsetof(TlCapsuleType, destroy) == 2 * kWord);
 static_assert(offsetof(TlRecording, set_sequence_source) == 4 * kWord);
 static_assert(offsetof(TlRules, rules) == 4 * kWord);
 static_assert(sizeof(TlRule) == 8 * kWord);

@@ -5,6 +5,7 @@
 
 #include "base/thread_local.h"
 #include "dispatch/cpu_fallback.h"
+#include "dispatch/layer_order.h"
 #include "dispatch/operator.h"
 #include "dispatch/out_overlap.h"
 #include "dispatch/thread_state.h"
@@ -154,10 +155,9 @@ inline int run_backend(const Operator& op, const Key& key, const TlValue* args, 
   const uint64_t mask = (key.bits | included_layers(tls)) & ~excluded & op.layer_mask;
   if (mask == 0) [[likely]]
     return run_backend(op, key, args, n_args, rets, n_rets);
-  const TlLayerEntry& layer = op.layers[std::countr_zero(mask)];
+  const TlLayerEntry& layer = op.layers[first_layer(mask)];
   return layer.call(layer.ctx, args, n_args, rets, n_rets);
 }
-constexpr uint64_t down_to(int layer) { return (uint64_t{2} << layer) - 1; }
 }  // namespace
 
 int call_kernel(const Operator& op, const KernelEntry& k, const TlValue* args, int n_args, TlValue* rets,

@@ -28,7 +28,7 @@ struct Registry {
   std::unordered_map<std::string_view, Operator*> by_name;
   std::deque<Operator*> all;
   std::unordered_map<const Operator*, std::vector<std::string>> tags;
-  Layer layers[TL_LAYER_COUNT];
+  Layer layers[kNumLayers];
 };
 Registry& registry() {
   static Registry* const registry = [] {
@@ -54,7 +54,7 @@ void bind_layer(Operator& op, int index, const Layer& layer) {
 bool has_own_entry(const Operator& op, int layer) { return op.own_entries >> layer & 1; }
 
 void bind_layers(Registry& r, Operator& op) {
-  for (int i = 0; i < TL_LAYER_COUNT; ++i)
+  for (int i = 0; i < kNumLayers; ++i)
     if (r.layers[i].bind && !has_own_entry(op, i)) bind_layer(op, i, r.layers[i]);
 }
 
@@ -255,9 +255,13 @@ void register_kernel(std::string_view name, DeviceType device, TlCall call, void
   it->second->kernels[row_of(device)] = {call, ctx};
 }
 
+void check_layer(int layer) {
+  TL_CHECK(layer >= 0 && layer < kNumLayers, Value, "layer ", layer, " is out of range [0, ", kNumLayers,
+           ")");
+}
+
 void install_layer(int layer, TlLayerBind bind, void* user) {
-  TL_CHECK(layer >= 0 && layer < TL_LAYER_COUNT, Value, "layer ", layer, " is out of range [0, ",
-           int{TL_LAYER_COUNT}, ")");
+  check_layer(layer);
   Registry& r = registry();
   std::lock_guard lock(r.mutex);
   TL_CHECK(!r.layers[layer].bind, Runtime, "layer ", layer, " is already installed");

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dispatch/layer_order.h"
 #include "dispatch/value.h"
 
 namespace tl {
@@ -74,7 +75,7 @@ struct TlOperator {
   const char* reported = nullptr;  // the kernel's name in the message that refuses a type
   tl::KernelEntry kernels[tl::kNumDeviceTypes];
   tl::KernelEntry sparse;  // for sparse tensors
-  TlLayerEntry layers[TL_LAYER_COUNT] = {};
+  TlLayerEntry layers[tl::kNumLayers] = {};
 };
 
 namespace tl {
@@ -96,6 +97,7 @@ const Operator* register_operator(std::unique_ptr<ParsedSchema> schema, const Tl
 // The name is free again; who still holds the operator gets an error when it is called.
 void remove_operator(const Operator& op);
 void register_kernel(std::string_view op, DeviceType device, TlCall call, void* ctx);
+void check_layer(int layer);  // raises ValueError unless there is one with the number
 void install_layer(int layer, TlLayerBind bind, void* user);
 // What a device and a layer do with an operator from now on. A layer without an own entry is asked again.
 KernelEntry exchange_kernel(const Operator& op, DeviceType device, KernelEntry kernel);

@@ -51,7 +51,7 @@ class LayersBelow {
     t_entered = {before_the_call(before_), true};
     constexpr uint64_t kPreparing = bit_of(TL_LAYER_SPARSE_PARTS) | bit_of(TL_LAYER_LAZYBITS);
     uint64_t excluded = before_ & ~kPreparing;
-    excluded |= (bit_of(layer) - 1) & ~(kPreparing | bit_of(TL_LAYER_OBSERVE));
+    excluded |= down_to(layer) & ~(bit_of(layer) | kPreparing | bit_of(TL_LAYER_OBSERVE));
     thread_locals().excluded = excluded;
   }
   ~LayersBelow() {
@@ -63,9 +63,13 @@ class LayersBelow {
  private:
   // Layers that pass the rest of a call on switch off themselves and all above them.
   static uint64_t before_the_call(uint64_t excluded) {
-    for (int layer = TL_LAYER_LAZYBITS; layer >= TL_LAYER_TRANSFORMS; --layer) {
-      const uint64_t down = (uint64_t{2} << layer) - 1;
-      if ((excluded & down) == down) return excluded & ~down;
+    bool may_pass_on = false;
+    for (int i = kNumLayers - 1; i >= 0; --i) {
+      const int layer = kLayerOrder[i];
+      const uint64_t down = down_to(layer);
+      may_pass_on |= layer == TL_LAYER_LAZYBITS;
+      if (may_pass_on && (excluded & down) == down) return excluded & ~down;
+      if (layer == TL_LAYER_TRANSFORMS) break;
     }
     return excluded;
   }

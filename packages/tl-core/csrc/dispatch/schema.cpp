@@ -59,14 +59,20 @@ constexpr TypeName kTypes[] = {
     {"MemoryFormat", TL_ARG_MEMORY_FORMAT},
     {"Generator", TL_ARG_GENERATOR},
     {"Any", TL_ARG_OBJECT},
+    {"Storage", TL_ARG_STORAGE},
+    {"Stream", TL_ARG_STREAM},
+    {"Capsule", TL_ARG_CAPSULE},
 };
+
+// Schemas of Python's operators leave these to Python: they are objects there.
+bool is_object_in_python(uint8_t kind) { return kind >= TL_ARG_STRING_LIST; }
 
 uint8_t kind_of(std::string_view type, std::string_view schema, bool any) {
   std::string plain;  // "int[2]" reads as "int[]"
   for (size_t i = 0; i < type.size(); ++i)
     if (!(type[i] >= '0' && type[i] <= '9' && !plain.empty() && plain.back() == '[')) plain += type[i];
   for (const auto& t : kTypes)
-    if (plain == t.name && !(any && t.kind == TL_ARG_STRING_LIST)) return t.kind;
+    if (plain == t.name && !(any && is_object_in_python(t.kind))) return t.kind;
   if (any) return TL_ARG_OBJECT;
   fail(ErrorKind::Value, "unknown type '", type, "' in the schema '", schema, "'");
 }

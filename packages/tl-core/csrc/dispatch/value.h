@@ -43,7 +43,8 @@ class Operand {
 static_assert(sizeof(Tensor) == sizeof(TlTensor*), "tensor lists cross the C interface as they are");
 
 // ---- DType and the ABI's code -----------------------------------------------------------------------------
-int64_t dtype_to_abi(DType dtype);
+extern const int64_t kDTypeCodes[kNumStorableDTypes];
+inline int64_t dtype_to_abi(DType dtype) { return kDTypeCodes[static_cast<int>(dtype)]; }
 DType dtype_from_abi(int64_t code);  // raises for codes tl has no type for
 inline bool is_stored_code(int64_t code) {
   return TL_DTYPE_CODE(code) > TL_CODE_BOOL || TL_DTYPE_BITS(code) < 8;
@@ -208,6 +209,13 @@ TlValue owned(const DimVector& list);        // allocated
 TlValue owned(std::vector<Tensor> tensors);  // allocated
 TlValue owned_copy(const TlValue& borrowed);
 void release(TlValue& v);  // frees what an owned result holds
+
+// How objects of Python are counted; each takes the interpreter's lock.
+struct ObjectCounts {
+  void (*retain)(void* object);
+  void (*release)(void* object);
+};
+void set_object_counts(const ObjectCounts* counts);
 
 template <class T>
 struct TakeResult {

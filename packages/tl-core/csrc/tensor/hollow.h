@@ -8,7 +8,7 @@
 namespace tl {
 
 // The last layer but that of names, never left out.
-inline constexpr int kHollowLayer = kNamesLayer - 1;
+inline constexpr int kHollowLayer = TL_LAYER_HOLLOW;
 inline constexpr uint64_t kHollowBit = uint64_t{1} << kHollowLayer;
 
 // Not a layer: the handler of its class is asked for sizes and the like that Python reads.

@@ -9,9 +9,8 @@
 
 namespace tl {
 
-// The layer of names, below all others, at the end of those that TL_LAYER_COUNT has room for: what stands
-// above it has done its part, and what it calls meets none.
-inline constexpr int kNamesLayer = TL_LAYER_COUNT - 1;
+// The layer of names, below all others: what stands above it has done its part, and what it calls meets none.
+inline constexpr int kNamesLayer = TL_LAYER_NAMES;
 
 // One object a name for the life of the process, so that equal names are equal pointers; NULL: no name.
 using Name = const std::string*;

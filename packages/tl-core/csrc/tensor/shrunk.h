@@ -7,8 +7,7 @@
 
 namespace tl {
 
-// The layer above that of tensors without memory.
-inline constexpr int kShrunkLayer = kHollowLayer - 1;
+inline constexpr int kShrunkLayer = TL_LAYER_SHRUNK;
 inline constexpr uint64_t kShrunkBit = uint64_t{1} << kShrunkLayer;
 
 // Raises for a tensor that reaches beyond the end of a storage that was made smaller.

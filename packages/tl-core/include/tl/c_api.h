@@ -53,9 +53,11 @@ typedef enum TlTag {
   TL_STRING = 9,        /* p: const char*, len bytes, not necessarily ended by a zero */
   TL_TENSOR = 10,       /* t; argument borrowed, result owned */
   TL_GENERATOR = 11,    /* p: TlGenerator* */
-  TL_STREAM = 12,       /* i */
+  TL_STREAM = 12,       /* i: the number of the stream, len: TL_STREAM_DEVICE(type, index) */
   TL_SYMINT = 13,       /* p: opaque */
-  TL_OBJECT = 14,       /* p: PyObject*; needs the GIL */
+  TL_OBJECT = 14,       /* p: PyObject*; needs the GIL, but for `value_own` and `value_release` */
+  TL_STORAGE = 15,      /* p: TlStorage* (tl/extension.h) */
+  TL_CAPSULE = 16,      /* p: TlCapsule* (tl/extension.h): an object of an extension */
   TL_BOOL_LIST = 32,    /* p: const uint8_t[len] */
   TL_INT_LIST = 33,     /* p: const int64_t[len] */
   TL_FLOAT_LIST = 34,   /* p: const double[len] */
@@ -114,6 +116,9 @@ enum {
 #define TL_DEVICE_OF(type, index) ((int64_t)(((uint64_t)(uint32_t)(index) << 32) | (uint32_t)(type)))
 #define TL_DEVICE_TYPE(device) ((int)((device) & 0xffffffff))
 #define TL_DEVICE_INDEX(device) ((int)((device) >> 32))
+#define TL_STREAM_DEVICE(type, index) ((uint32_t)(type) << 16 | (uint16_t)(index))
+#define TL_STREAM_DEVICE_TYPE(len) ((int)((len) >> 16))
+#define TL_STREAM_DEVICE_INDEX(len) ((int)(int16_t)((len) & 0xffff))
 
 typedef enum TlLayout {
   TL_STRIDED = 0,
@@ -161,8 +166,9 @@ typedef enum TlErrorKind {
 
 /* ---- layers -------------------------------------------------------------------------------------------- */
 
-/* In the order in which a call meets them. Bit `1 << layer` of a tensor, a storage or a thread switches a
- * layer on. */
+/* The number of a layer. Bit `1 << layer` of a tensor, a storage or a thread switches it on. Numbers stay;
+ * the core keeps the order in which a call meets the layers apart from them: `layer_order` of tl/extension.h.
+ */
 typedef enum TlLayer {
   TL_LAYER_OBSERVE = 0,  /* counting, profiling */
   TL_LAYER_AUTOCAST = 1, /* above transforms: a level sees operators in the types they run in */
@@ -177,8 +183,12 @@ typedef enum TlLayer {
   TL_LAYER_CHECK = 10,  /* looks at results: numerics */
   TL_LAYER_SPARSE = 11, /* tensors without strides: the core's own */
   TL_LAYER_STORED = 12, /* element types that few operators take: the core's own */
-  TL_LAYER_DEFER = 13,  /* elementwise work that waits for its neighbours; three of the core's own follow */
-  TL_LAYER_COUNT = 17,
+  TL_LAYER_DEFER = 13,  /* elementwise work that waits for its neighbours */
+  TL_LAYER_SHRUNK = 14, /* storages without the memory of their tensors: the core's own */
+  TL_LAYER_HOLLOW = 15, /* tensors without memory that stand for others: the core's own */
+  TL_LAYER_NAMES = 16,  /* names of dimensions: the core's own, the last one */
+  TL_LAYER_BATCH = 17,  /* below transforms: tensors that are batches of examples; open to packages */
+  TL_LAYER_MESH = 18,   /* above autograd: tensors that are spread over processes; open to packages */
 } TlLayer;
 
 /* What a layer does with one operator; call == NULL: it falls through. */
@@ -226,6 +236,9 @@ typedef enum TlArgKind {
   TL_ARG_SCALAR_LIST = 17,
   TL_ARG_OBJECT = 18,
   TL_ARG_STRING_LIST = 19,
+  TL_ARG_STORAGE = 20,
+  TL_ARG_STREAM = 21,
+  TL_ARG_CAPSULE = 22,
 } TlArgKind;
 
 typedef struct TlArgInfo {

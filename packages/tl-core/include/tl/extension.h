@@ -31,6 +31,15 @@ typedef struct TlView {
 
 typedef struct TlStorage TlStorage; /* memory that tensors share; reference counted */
 
+/* An object of an extension, in the arguments and results of operators: `Capsule` in a schema. Python sees a
+ * PyCapsule with the data and the name of the type. Reference counted. */
+typedef struct TlCapsule TlCapsule;
+typedef struct TlCapsuleType { /* must outlive the process; the address is the type */
+  size_t struct_size;
+  const char* name;
+  void (*destroy)(void* data); /* when nobody holds the object, on any thread, with or without the GIL */
+} TlCapsuleType;
+
 /* The category of a warning: the class of Python. */
 typedef enum TlWarning {
   TL_WARNING_USER = 0,
@@ -115,6 +124,20 @@ typedef struct TlExtension {
   /* A number for `slot_get` and `slot_set` that nobody else gets; the name says whose it is. -1 with a
    * ValueError if the name has a number already. */
   int (*slot_key)(const char* name);
+
+  /* The numbers of all layers in the order in which a call meets them: their count comes back, and at most n
+   * of them are written. */
+  size_t (*layer_order)(int* out, size_t n);
+
+  /* As `tensor_data`, for elements of the type (TL_DTYPE_OF); NULL without an error for those of another. */
+  void* (*tensor_data_of)(const TlTensor* t, int64_t dtype);
+
+  /* objects of extensions */
+  TlCapsule* (*capsule_create)(void* data, const TlCapsuleType* type); /* owned; data is not NULL */
+  void (*capsule_retain)(TlCapsule* c);
+  void (*capsule_release)(TlCapsule* c); /* accepts NULL */
+  /* The data; NULL with a TypeError for an object of another type. */
+  void* (*capsule_data)(const TlCapsule* c, const TlCapsuleType* type);
 } TlExtension;
 
 /* The geometry of a tensor without a call. Unlike `tensor_view`, these do not compute the memory of a tensor

@@ -17,7 +17,7 @@ extern "C" {
 /* While the interface is a draft, it may change without a new version: an extension runs only on a core that
  * was compiled with the same headers. `python -m tools.abi freeze` writes the number. */
 #define TL_API_DRAFT 1
-#define TL_API_DIGEST UINT64_C(0x1f629a1ea1887f52)
+#define TL_API_DIGEST UINT64_C(0x26602c8022a0baed)
 
 typedef struct TlPython {
   size_t struct_size;

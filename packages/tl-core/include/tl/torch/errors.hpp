@@ -60,7 +60,10 @@ TL_FACE {
     return *table;
   }
   inline const TlPython& python() { return (void)api(), *bridge; }
-  inline const TlExtension& extension() { return (void)api(), *more; }
+  inline const TlExtension& extension() {
+    if (__builtin_expect(more == nullptr, 0)) load_tables();
+    return *more;
+  }
   }  // namespace face
 
   // An error of PyTorch's C++. `kind` decides the type of the exception in Python.

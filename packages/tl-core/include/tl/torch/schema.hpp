@@ -200,12 +200,7 @@ TL_FACE {
   struct Cross<std::optional<ArrayRef<T>>> : Cross<OptionalArrayRef<T>> {};
 
   // ---- results ----------------------------------------------------------------------------------------------------
-  // The core releases no objects of Python.
-  [[gnu::noinline]] inline void release_value(TlValue& v) {
-    if (v.tag != TL_OBJECT) return api().value_release(&v);
-    ::tl::WithGil gil;
-    Py_XDECREF(static_cast<PyObject*>(const_cast<void*>(std::exchange(v.u.p, nullptr))));
-  }
+  inline void release_value(TlValue& v) { api().value_release(&v); }
   template <class R>
   struct Result {
     static constexpr int count = 1;

@@ -191,6 +191,11 @@ TL_FACE {
   [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_type(ScalarType wanted, ScalarType present) {
     fail<Error>("", "expected scalar type ", wanted, " but found ", present);
   }
+  // For a tensor whose data is NULL, or of another type.
+  [[gnu::cold, gnu::noinline]] inline void check_type(const TlTensor* t, ScalarType wanted) {
+    const int64_t dtype = api().tensor_dtype(t);
+    if (dtype != facts(wanted).dtype) refuse_type(wanted, type_of(dtype));
+  }
   [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_dimension(int64_t d, int64_t n) {
     if (n == 0 && (d == 0 || d == -1))
       fail<IndexError>("", "dimension specified as ", d, " but tensor has no dimensions");
@@ -205,6 +210,7 @@ TL_FACE {
   class Tensor {
    public:
     Tensor() : handle_(nullptr) {}
+    explicit Tensor(TlTensor* owned) : handle_(owned) {}
     static Tensor adopt(TlTensor* owned) {
       Tensor t;
       t.handle_ = owned;
@@ -234,6 +240,7 @@ TL_FACE {
     Tensor& operator=(const Scalar& s) && { return fill_(s); }
 
     TlTensor* handle() const { return handle_; }
+    TlTensor* get() const { return handle_; }
     TlTensor* release() { return std::exchange(handle_, nullptr); }
     TlTensor* unsafeGetTensorImpl() const { return handle_; }
     void reset() { Tensor().swap(*this); }
@@ -317,6 +324,7 @@ TL_FACE {
     bool is_inference() const { return face::api().tensor_is_inference(at("is_inference")); }
     bool has_storage() const { return face::api().tensor_storage_id(at("has_storage")) != nullptr; }
     int64_t get_device() const { return device().index(); }
+    DeviceIndex get_device_index() const { return device().index(); }
     size_t element_size() const { return elementSize(scalar_type()); }
     size_t itemsize() const { return element_size(); }
     size_t nbytes() const { return size_t(numel()) * element_size(); }
@@ -347,11 +355,10 @@ TL_FACE {
     const void* const_data_ptr() const { return data_ptr(); }
     template <class T>
     T* data_ptr() const {
-      using U = std::remove_const_t<T>;
-      const TlView v = view_("data_ptr");
-      if (__builtin_expect(v.dtype != face::facts(CppTypeToScalarType<U>::value).dtype, 0))
-        face::refuse_type(CppTypeToScalarType<U>::value, face::type_of(v.dtype));
-      return static_cast<T*>(v.data);
+      constexpr ScalarType wanted = CppTypeToScalarType<std::remove_const_t<T>>::value;
+      void* data = face::extension().tensor_data_of(at("data_ptr"), face::facts(wanted).dtype);
+      if (__builtin_expect(data == nullptr, 0)) face::check_type(handle_, wanted);
+      return static_cast<T*>(data);
     }
     template <class T>
     T* mutable_data_ptr() const {
