@@ -170,6 +170,12 @@ ROWS = [
         jvp="rule", batch="rule",
         doc="The one element of `value` where the mask holds, else the input's element.",
     ),
+    Composite(
+        "one_hot(Tensor self, int num_classes=-1) -> Tensor",
+        method=False, namespace="_nn",
+        doc="Vectors of zeros with a one at the place of a class.",
+        about={"num_classes": "the length of the vectors; -1 for the largest class and one"},
+    ),
     Op(
         "nonzero(Tensor self) -> Tensor", shape="data",
         out=True, shown="input, *, out=None, as_tuple=False", devices="CpuOnly",

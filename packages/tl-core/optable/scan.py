@@ -18,6 +18,28 @@ def _running(name, word):
     )
 
 
+def _gradients():
+    """The overloads of `gradient`: of one distance for all dimensions, one for each, or coordinates."""
+    one, some, order = "int? dim=None", "int[] dim", "int edge_order=1"
+    arguments = {
+        "scalarint": f"*, Scalar? spacing=None, {one}",
+        "scalararray": f"*, Scalar spacing, {some}",
+        "array": f"*, {some}",
+        "scalarrayint": f"*, Scalar[] spacing, {one}",
+        "scalarrayarray": f"*, Scalar[] spacing, {some}",
+        "tensorarrayint": f"*, Tensor[] spacing, {one}",
+        "tensorarray": f"*, Tensor[] spacing, {some}",
+    }
+    return [
+        Composite(
+            f"gradient.{name}(Tensor self, {listed}, {order}) -> Tensor[]",
+            function=False, method=False,
+            doc="The derivative along each dimension, from differences of neighbours.",
+        )
+        for name, listed in arguments.items()
+    ]  # fmt: skip
+
+
 ROWS = [
     Op(
         "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape="self.shape",
@@ -83,6 +105,7 @@ ROWS = [
         about={"n": "how often the difference is taken"},
         example=">>> tl.diff(tl.tensor([1, 4, 9]))\ntensor([3, 5])",
     ),
+    *_gradients(),
     Composite(
         "trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
         shape="drop(y.shape if x.ndim == 1 else broadcast(y.shape, x.shape), dim)",

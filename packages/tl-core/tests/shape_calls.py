@@ -636,6 +636,8 @@ CALLS: dict[str, list[Any]] = {
         lambda b: (f(4, b, b), f(2, 4, b, 3)),
         lambda b: (f(b, b), f(3, b), {"left": False}),
     ],
+    "linalg_norm.ord_str": [lambda b: (f(b, 4), "fro"), lambda b: (f(2, b, 4), "nuc", (1, 2), True)],
+    "linalg_cond.p_str": [lambda b: (tl.eye(b).expand(2, b, b), "fro")],
     "linalg_solve_triangular": [
         lambda b: (f(b, b), f(b, 3), {"upper": True}),
         lambda b: (f(2, b, b), f(3, b), {"upper": True, "left": False}),

@@ -12,14 +12,12 @@ tensor([1.0000, 0.5000])
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
 from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.base.errors import LinAlgError
 from tl_core.base.keyword_names import also_named
-from tl_core.base.type_info import finfo
 from tl_core.overrides import overridable
 
 __all__ = [
@@ -101,39 +99,14 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 
 # ---- norms of matrices -----------------------------------------------------------------------------------------------
-def _check_matrices(name: str, A: Tensor) -> None:
-    if A.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+def _overload(name: str, word: str, order: Any) -> tuple[str, ...]:
+    """The name of the row for an order, which is a number or a word."""
+    return (f"{name}.{word}" if isinstance(order, str) else name,)
 
 
-def _as_dtype(A: Tensor, dtype: Any) -> Tensor:
-    name = "linalg.matrix_norm"
-    if not (A.is_floating_point() or A.is_complex()):
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {A.dtype}")
-    if dtype is None or dtype == A.dtype:
-        return A
-    if not (dtype.is_floating_point or dtype.is_complex):
-        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {dtype}")
-    if A.is_complex() != dtype.is_complex:
-        kind = "complex" if A.is_complex() else "real"
-        raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {dtype}")
-    if _C.promote_types(A.dtype, dtype) != dtype:
-        raise RuntimeError(
-            f"{name}: the dtype of the input ({A.dtype}) should be convertible without narrowing to the specified "
-            f"dtype ({dtype})"
-        )
-    return A.to(dtype)
-
-
-def _singular_norm(A: Tensor, ord: Any, dim: Sequence[int], keepdim: bool, out: Tensor | None) -> Tensor:
-    """The sum of the singular values of the matrices in two dimensions, the largest or the smallest of them."""
-    if A.dtype.itemsize // (1 + A.is_complex()) < 4:
-        raise RuntimeError(f"linalg.matrix_norm: Low precision dtypes not supported. Got {A.dtype}")
-    which = 0 if ord == "nuc" else 1 if ord > 0 else -1
-    norms = _C._call_operator(("_linalg_singular_norm",), A.movedim(tuple(dim), (-2, -1)), which)
-    if keepdim:
-        norms = norms[..., None, None].movedim((-2, -1), tuple(dim))
-    return norms if out is None else _C.sum(norms.unsqueeze(-1), -1, out=out)
+def _into(result: Tensor, out: Tensor | None) -> Tensor:
+    """The result, or the out tensor that takes it."""
+    return result if out is None else _C.mul(result, 1, out=out)
 
 
 @overridable
@@ -165,34 +138,9 @@ def matrix_norm(
     >>> matrix_norm(tl.tensor([[0.0, 2.0], [1.0, 0.0]]), "nuc")
     tensor(3.)
     """
-    _check_matrices("linalg.matrix_norm", A)
-    if isinstance(dim, int) or len(dim) != 2:
-        value = dim if isinstance(dim, int) else " ".join(map(str, dim))
-        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {value}")
-    rows, columns = (d % A.ndim if -A.ndim <= d < A.ndim else A.size(d) for d in dim)
-    if rows == columns:
-        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got {tuple(dim)}")
-    if isinstance(ord, complex):
-        raise RuntimeError(
-            f"linalg.matrix_norm: Expected a non-complex scalar as the order of norm, got {ord}"
-        )
-    if (isinstance(ord, str) and ord not in ("fro", "nuc")) or (
-        not isinstance(ord, str) and abs(ord) not in (1, 2, inf)
-    ):
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
-    A = _as_dtype(A, dtype)
-    if ord == "fro":
-        return vector_norm(A, 2, [rows, columns], keepdim, out=out)
-    if ord == "nuc" or abs(ord) == 2:
-        return _singular_norm(A, ord, (rows, columns), keepdim, out)
-    along, left = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = _C.sum(_C.abs(A), along, True)
-    if not keepdim:
-        sums, left = sums.squeeze(along), left - (along < left)
-    if ord < 0:
-        return _C.amin(sums, left, keepdim, out=out)
-    largest = _C.amax if sums.size(left) else _C.sum  # of an empty matrix 0
-    return largest(sums, left, keepdim, out=out)
+    names = _overload("linalg_matrix_norm", "str_ord", ord)
+    result = _C._call_operator(names, A, ord, [dim] if isinstance(dim, int) else dim, keepdim, dtype=dtype)
+    return _into(result, out)
 
 
 @overridable
@@ -222,28 +170,8 @@ def norm(
     >>> norm(tl.tensor([[0.0, 2.0], [1.0, 0.0]]), 2)
     tensor(2.)
     """
-    dims = [dim] if isinstance(dim, int) else dim
-    if dims is not None and len(dims) not in (1, 2):
-        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
-    if ord is None:
-        return vector_norm(A, 2, dims, keepdim, dtype=dtype, out=out)
-    if dims is None and (A.ndim > 2 or (A.ndim == 0 and not isinstance(ord, str))):
-        raise RuntimeError(
-            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D."
-        )
-    if isinstance(ord, str) or (A.ndim if dims is None else len(dims)) == 2:
-        return matrix_norm(A, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype, out=out)
-    return vector_norm(A, ord, dims, keepdim, dtype=dtype, out=out)
-
-
-def _norm_of_inverse(A: Tensor, p: Any) -> Tensor:
-    """Infinity for what has no inverse."""
-    try:
-        return matrix_norm(solve(A, _C.eye(A.size(-1), dtype=A.dtype, device=A.device)), p)
-    except LinAlgError:
-        if A.ndim == 2:
-            return _C.abs(A.new_full((), inf))
-        return _C.stack([_norm_of_inverse(one, p) for one in A])
+    result = _C._call_operator(_overload("linalg_norm", "ord_str", ord), A, ord, dim, keepdim, dtype=dtype)
+    return _into(result, out)
 
 
 @overridable
@@ -262,24 +190,7 @@ def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     >>> cond(tl.tensor([[0.0, 2.0], [1.0, 0.0]]))
     tensor(2.)
     """
-    if A.ndim < 2:
-        raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
-    if not isinstance(p, str) and (1 if p is None else abs(p)) not in (1, 2, inf):
-        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
-    spectral = p is None or p in (2, -2)
-    if not spectral and A.size(-2) != A.size(-1):
-        raise RuntimeError(
-            f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} "
-            "matrices"
-        )
-    if A.size(-2) == 0 or A.size(-1) == 0:
-        return _C.sum(_C.abs(A), (-2, -1), out=out)
-    if spectral:
-        values = svdvals(A)
-        largest, smallest = values.select(-1, 0), values.select(-1, -1)
-        return _C.div(smallest, largest, out=out) if p == -2 else _C.div(largest, smallest, out=out)
-    inverse = _norm_of_inverse(A, p)
-    return _C.where(inverse == inf, inverse, matrix_norm(A, p) * inverse, out=out)
+    return _into(_C._call_operator(_overload("linalg_cond", "p_str", p), A, p), out)
 
 
 @overridable
@@ -311,34 +222,15 @@ def matrix_rank(
     >>> matrix_rank(tl.ones(3, 3))
     tensor(1)
     """
-    if A.ndim < 2:
-        raise RuntimeError(
-            "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
-        )
     least = tol if atol is None else atol
-    for name, tolerance in (("atol", least), ("rtol", rtol)):
-        if isinstance(tolerance, Tensor) and tolerance.is_complex():
-            raise RuntimeError(
-                f"torch.linalg.matrix_rank: {name} tensor of complex type is not supported. Got {tolerance.dtype}"
-            )
-    if hermitian and A.size(-2) != A.size(-1):
-        raise RuntimeError(
-            f"linalg.matrix_rank: A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} "
-            "matrices"
-        )
-    values = svdvals(A.tril() + A.tril(-1).transpose(-2, -1).conj() if hermitian else A)
-    if values.size(-1) == 0:
-        return _C.sum(values > 0, -1, out=out)
-    limit = _as_tensor(0.0 if least is None else least, values)
-    rounding = finfo(values.dtype).eps * max(A.shape[-2:])
-    if rtol is not None:
-        share = _as_tensor(rtol, values)
+    share = 0.0 if rtol is None and tol is not None else rtol
+    if isinstance(least, Tensor) or isinstance(share, Tensor):
+        name = "linalg_matrix_rank.atol_rtol_tensor"
+        least, share = (None if x is None else _real_tensor(x, A) for x in (least, share))
     else:
-        share = (
-            _C.where(limit > 0, 0.0, _as_tensor(rounding, values)) if tol is None else _as_tensor(0.0, values)
-        )
-    limit = _C.maximum(limit, share * values.select(-1, 0))
-    return _C.sum(values > limit.unsqueeze(-1), -1, out=out)
+        name = "linalg_matrix_rank.atol_rtol_float"
+    rank = _C._call_operator((name,), A, atol=least, rtol=share, hermitian=hermitian)
+    return _into(rank, out)
 
 
 @overridable
@@ -380,7 +272,3 @@ def _real_tensor(number: Any, like: Tensor) -> Tensor:
     if isinstance(number, Tensor):
         return number
     return _C.scalar_tensor(number, dtype=like.dtype.to_real(), device=like.device)
-
-
-def _as_tensor(number: Any, like: Tensor) -> Tensor:
-    return number if isinstance(number, Tensor) else like.new_full((), number)

@@ -62,7 +62,6 @@ add(
 
 add(
     [
-        ("one_hot(Tensor self, int num_classes=-1) -> Tensor", functional.one_hot),
         ("relu6(Tensor self) -> Tensor", functional.relu6),
         ("relu6_(Tensor(a!) self) -> Tensor(a!)", lambda self: functional.relu6(self, inplace=True)),
         (

@@ -19,7 +19,7 @@ TL_FACE {
     check(api().value_own(&v, &owned));
     return checked(python().from_value(&owned));
   }
-  // An object below the module tl_core, such as "ops.aten.linalg_norm".
+  // An object below the module tl_core, such as "ops.aten.native_norm".
   [[gnu::noinline]] inline ::tl::PyRef object_at(std::string_view path) {
     auto object = checked(PyImport_ImportModule("tl_core"));
     while (!path.empty()) {
@@ -92,78 +92,12 @@ TL_FACE {
 #define TL_FACE_ATEN(RESULT, NAME, PARAMETERS, ...) \
   inline RESULT NAME PARAMETERS { return face::call_path<RESULT>("ops.aten." #NAME, {__VA_ARGS__}); }
 
-  // ---- norms, ranks, derivatives along axes -----------------------------------------------------------------------
-  inline Tensor frobenius_norm(const Tensor& self, IntArrayRef dim, bool keepdim = false) {
-    return face::call_path<Tensor>("ops.aten.frobenius_norm.dim", {self, dim, keepdim});
-  }
-  TL_FACE_ATEN(Tensor, nuclear_norm, (const Tensor& self, bool keepdim = false), self, keepdim)
-  inline Tensor nuclear_norm(const Tensor& self, IntArrayRef dim, bool keepdim = false) {
-    return face::call_path<Tensor>("ops.aten.nuclear_norm.dim", {self, dim, keepdim});
-  }
+  // ---- norms, histograms ------------------------------------------------------------------------------------------
   TL_FACE_ATEN(Tensor, native_norm, (const Tensor& self, const Scalar& p = 2), self, p)
   inline Tensor native_norm(const Tensor& self, const std::optional<Scalar>& p, IntArrayRef dim, bool keepdim,
                             std::optional<ScalarType> dtype) {
     return face::call_path<Tensor>("ops.aten.native_norm.ScalarOpt_dim_dtype",
                                    {self, p, dim, keepdim, dtype});
-  }
-  inline Tensor linalg_norm(const Tensor& self, const std::optional<Scalar>& ord = {},
-                            OptionalIntArrayRef dim = {}, bool keepdim = false,
-                            std::optional<ScalarType> dtype = {}) {
-    return face::call_path<Tensor>("ops.aten.linalg_norm.default", {self, ord, dim, keepdim},
-                                   {{"dtype", dtype}});
-  }
-  inline Tensor linalg_norm(const Tensor& self, std::string_view ord, OptionalIntArrayRef dim = {},
-                            bool keepdim = false, std::optional<ScalarType> dtype = {}) {
-    return face::call_path<Tensor>("ops.aten.linalg_norm.ord_str", {self, ord, dim, keepdim},
-                                   {{"dtype", dtype}});
-  }
-  inline Tensor linalg_matrix_norm(const Tensor& self, const Scalar& ord, IntArrayRef dim = {-2, -1},
-                                   bool keepdim = false, std::optional<ScalarType> dtype = {}) {
-    return face::call_path<Tensor>("ops.aten.linalg_matrix_norm.default", {self, ord, dim, keepdim},
-                                   {{"dtype", dtype}});
-  }
-  inline Tensor linalg_matrix_norm(const Tensor& self, std::string_view ord = "fro",
-                                   IntArrayRef dim = {-2, -1}, bool keepdim = false,
-                                   std::optional<ScalarType> dtype = {}) {
-    return face::call_path<Tensor>("ops.aten.linalg_matrix_norm.str_ord", {self, ord, dim, keepdim},
-                                   {{"dtype", dtype}});
-  }
-  TL_FACE_ATEN(Tensor, linalg_cond, (const Tensor& self, const std::optional<Scalar>& p = {}), self, p)
-  TL_FACE_ATEN(Tensor, linalg_cond, (const Tensor& self, std::string_view p), self, p)
-  inline Tensor linalg_matrix_rank(const Tensor& self, std::optional<double> atol, std::optional<double> rtol,
-                                   bool hermitian = false) {
-    return face::call_path<Tensor>("ops.aten.linalg_matrix_rank.atol_rtol_float", {self},
-                                   {{"atol", atol}, {"rtol", rtol}, {"hermitian", hermitian}});
-  }
-  inline Tensor linalg_matrix_rank(const Tensor& self, const std::optional<Tensor>& atol = {},
-                                   const std::optional<Tensor>& rtol = {}, bool hermitian = false) {
-    return face::call_path<Tensor>("ops.aten.linalg_matrix_rank.atol_rtol_tensor", {self},
-                                   {{"atol", atol}, {"rtol", rtol}, {"hermitian", hermitian}});
-  }
-  inline Tensor linalg_matrix_rank(const Tensor& self, double tol, bool hermitian = false) {
-    return face::call_path<Tensor>("ops.aten.linalg_matrix_rank.default", {self, tol, hermitian});
-  }
-  inline std::vector<Tensor> gradient(const Tensor& self, const std::optional<Scalar>& spacing = {},
-                                      std::optional<int64_t> dim = {}, int64_t edge_order = 1) {
-    return face::call_path<std::vector<Tensor>>(
-        "ops.aten.gradient.scalarint", {self},
-        {{"spacing", spacing}, {"dim", dim}, {"edge_order", edge_order}});
-  }
-  inline std::vector<Tensor> gradient(const Tensor& self, const Scalar& spacing, IntArrayRef dim,
-                                      int64_t edge_order = 1) {
-    return face::call_path<std::vector<Tensor>>(
-        "ops.aten.gradient.scalararray", {self},
-        {{"spacing", spacing}, {"dim", dim}, {"edge_order", edge_order}});
-  }
-  inline std::vector<Tensor> gradient(const Tensor& self, IntArrayRef dim, int64_t edge_order = 1) {
-    return face::call_path<std::vector<Tensor>>("ops.aten.gradient.array", {self},
-                                                {{"dim", dim}, {"edge_order", edge_order}});
-  }
-  inline std::vector<Tensor> gradient(const Tensor& self, TensorList spacing, IntArrayRef dim,
-                                      int64_t edge_order = 1) {
-    return face::call_path<std::vector<Tensor>>(
-        "ops.aten.gradient.tensorarray", {self},
-        {{"spacing", spacing}, {"dim", dim}, {"edge_order", edge_order}});
   }
   inline std::tuple<Tensor, std::vector<Tensor>> histogramdd(
       const Tensor& self, IntArrayRef bins, std::optional<ArrayRef<double>> range = {},
@@ -179,7 +113,6 @@ TL_FACE {
   TL_FACE_ATEN(Tensor, conv_tbc,
                (const Tensor& self, const Tensor& weight, const Tensor& bias, int64_t pad = 0), self, weight,
                bias, pad)
-  TL_FACE_ATEN(Tensor, one_hot, (const Tensor& self, int64_t num_classes = -1), self, num_classes)
   TL_FACE_ATEN(Tensor, relu6, (const Tensor& self), self)
   TL_FACE_ATEN(Tensor, pad_sequence,
                (TensorList sequences, bool batch_first = false, double padding_value = 0,

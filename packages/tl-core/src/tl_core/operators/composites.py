@@ -199,7 +199,6 @@ _OF_SPECIAL = [
 ]
 _DEVICE = "Tensor self, Device? device=None"
 _GENERATOR = "*, Generator? generator=None"
-_ORDER = "bool keepdim=False, *, ScalarType? dtype=None"
 
 add(
     [
@@ -313,18 +312,6 @@ add(
             "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
             function("hash_tensor"),
         ),
-        (
-            "frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
-            lambda self, dim, keepdim: tl_core.linalg.vector_norm(self, 2, dim or None, keepdim),
-        ),
-        (
-            "nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
-            lambda self, keepdim: tl_core.linalg.matrix_norm(self, "nuc", keepdim=keepdim),
-        ),
-        (
-            "nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
-            lambda self, dim, keepdim: tl_core.linalg.matrix_norm(self, "nuc", dim, keepdim),
-        ),
     ],
     inplace_views="detach_ set_",
 )
@@ -355,43 +342,10 @@ add(
         ("special_xlogy(Tensor self, Tensor other) -> Tensor", function("special.xlogy")),
         ("special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor", function("special.xlogy")),
         ("special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor", function("special.xlogy")),
-        (
-            f"linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, {_ORDER}) -> Tensor",
-            function("linalg.norm"),
-        ),
-        (
-            f"linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, {_ORDER}) -> Tensor",
-            function("linalg.norm"),
-        ),
-        (
-            f"linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], {_ORDER}) -> Tensor",
-            function("linalg.matrix_norm"),
-        ),
-        (
-            f'linalg_matrix_norm.str_ord(Tensor self, str ord="fro", int[] dim=[-2, -1], {_ORDER}) -> Tensor',
-            function("linalg.matrix_norm"),
-        ),
-        ("linalg_cond(Tensor self, Scalar? p=None) -> Tensor", function("linalg.cond")),
-        ("linalg_cond.p_str(Tensor self, str p) -> Tensor", function("linalg.cond")),
         ("linalg_matmul(Tensor self, Tensor other) -> Tensor", function("linalg.matmul")),
         (
             "linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
             function("linalg.diagonal"),
-        ),
-        (
-            "linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor",
-            function("linalg.matrix_rank"),
-        ),
-        (
-            "linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
-            function("linalg.matrix_rank"),
-        ),
-        (
-            (
-                "linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, "
-                "bool hermitian=False) -> Tensor"
-            ),
-            function("linalg.matrix_rank"),
         ),
     ]
 )

@@ -83,42 +83,6 @@ add(
 )
 
 
-# ---- finite differences
-def _gradient(self: Any, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> Any:
-    keywords = {"spacing": 1 if spacing is None else spacing, "edge_order": edge_order}
-    return list(tl_core.gradient(self, **keywords, **({} if dim is None else {"dim": dim})))
-
-
-def _gradient_along(self: Any, dim: Any, edge_order: int) -> Any:
-    return _gradient(self, None, dim, edge_order)
-
-
-_ONE, _SOME, _ORDER = "int? dim=None", "int[] dim", "int edge_order=1"
-
-add(
-    [
-        (
-            f"gradient.scalarint(Tensor self, *, Scalar? spacing=None, {_ONE}, {_ORDER}) -> Tensor[]",
-            _gradient,
-        ),
-        (f"gradient.scalararray(Tensor self, *, Scalar spacing, {_SOME}, {_ORDER}) -> Tensor[]", _gradient),
-        (f"gradient.array(Tensor self, *, {_SOME}, {_ORDER}) -> Tensor[]", _gradient_along),
-        *(
-            (
-                f"gradient.{name}(Tensor self, *, {spacing}[] spacing, {dim}, {_ORDER}) -> Tensor[]",
-                _gradient,
-            )
-            for name, spacing, dim in (
-                ("scalarrayint", "Scalar", _ONE),
-                ("scalarrayarray", "Scalar", _SOME),
-                ("tensorarrayint", "Tensor", _ONE),
-                ("tensorarray", "Tensor", _SOME),
-            )
-        ),
-    ]
-)
-
-
 # ---- losses
 def _reduce(losses: Any, reduction: int) -> Any:
     return losses.mean() if reduction == _MEAN else losses.sum() if reduction == _SUM else losses

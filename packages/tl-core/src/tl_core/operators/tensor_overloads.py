@@ -155,11 +155,6 @@ def _tolerances() -> Iterator[Row]:
     for kind, suffix in (("float", "float"), ("Tensor", "tensor")):
         listed = _TOLERANCES.format(kind=kind)
         yield f"linalg_pinv.atol_rtol_{suffix}(Tensor self, {listed}) -> Tensor", function("linalg.pinv")
-    listed = _TOLERANCES.format(kind="Tensor")
-    yield (
-        f"linalg_matrix_rank.atol_rtol_tensor(Tensor input, {listed}) -> Tensor",
-        function("linalg.matrix_rank"),
-    )
     yield (
         "linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
         lambda self, rcond, hermitian, **out: tl_core.linalg.pinv(

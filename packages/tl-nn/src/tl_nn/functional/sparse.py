@@ -6,6 +6,7 @@ import tl_core
 from tl_core import Tensor, no_grad
 from tl_core.base.keyword_names import also_named
 from tl_core.dispatch.keys import is_tensor_subclass_like
+from tl_core.functions import nn as nn_functions
 from tl_core.overrides import overridable
 
 from .checks import check_tensor
@@ -190,27 +191,15 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
                 [0, 0, 1]])
     """
     check_tensor("one_hot", tensor)
+    if not is_tensor_subclass_like(tensor):
+        return nn_functions.one_hot(tensor, num_classes)
+    # The number of classes of a traced tensor may be a symbol, which rows cannot take.
     if tensor.dtype != tl_core.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    classes = _checked_count(tensor, num_classes)
+    if num_classes <= 0 and tensor.numel() == 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if num_classes < 1 and num_classes != -1:
+        raise RuntimeError(f"num_classes should be positive, got {num_classes}.")
+    classes = num_classes if num_classes > 0 else int(tensor.amax()) + 1
     zeros = tl_core.zeros((), dtype=tl_core.int64, device=tensor.device).expand(*tensor.shape, classes)
     return zeros.scatter(-1, tensor.unsqueeze(-1), 1)
-
-
-def _checked_count(tensor: Tensor, num_classes: int) -> int:
-    if tensor.numel() == 0:
-        if num_classes <= 0:
-            raise RuntimeError("Can not infer total number of classes from empty tensor.")
-        return num_classes
-    if num_classes > 0 and is_tensor_subclass_like(tensor):
-        return num_classes
-    smallest, largest = int(tensor.amin()), int(tensor.amax())
-    if smallest < 0:
-        raise RuntimeError(f"Class values must be non-negative, got {smallest}.")
-    if num_classes == -1:
-        return largest + 1
-    if num_classes < 1:
-        raise RuntimeError(f"num_classes should be positive, got {num_classes}.")
-    if largest >= num_classes:
-        raise RuntimeError(f"Class values must be smaller than num_classes, got {largest} and {num_classes}.")
-    return num_classes
