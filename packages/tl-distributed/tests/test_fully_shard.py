@@ -340,12 +340,43 @@ def test_several_modules_are_one_group(ranks):
     ranks(2, body)
 
 
+def test_hooks_of_pieces_run_when_their_gradients_are_there(ranks):
+    """An optimizer may step in them, as in PyTorch."""
+
+    def body(rank):
+        model, plain = built(), built()
+        for layer in (model[0], model[2]):
+            fully_shard(layer)
+        fully_shard(model)
+        seen = []
+
+        def step(parameter):
+            seen.append(parameter.grad.shape)
+            with tl.no_grad():
+                parameter.sub_(0.1 * parameter.grad)
+            parameter.grad = None
+
+        for parameter in model.parameters():
+            parameter.register_post_accumulate_grad_hook(step)
+        optimizer = optim.SGD(plain.parameters(), lr=0.1)
+        for x, y in batches(0, 3):  # the same on all ranks
+            for each in (model, plain):
+                ((each(x) - y) ** 2).mean().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        assert len(seen) == 3 * len(list(model.parameters()))
+        for own, expected in zip(model.parameters(), plain.parameters(), strict=True):
+            assert_close(own.full_tensor(), expected.detach(), rtol=1e-5, atol=1e-6)
+
+    ranks(2, body)
+
+
 def test_what_cannot_be_sharded(ranks):
     def body(rank):
         model = built()
         fully_shard(model[0])
         for call, error, text in (
-            (lambda: fully_shard(model[0]), ValueError, "has been sharded already"),
+            (lambda: fully_shard(model[0]), AssertionError, "can only be applied to a module once"),
             (lambda: fully_shard(nn.ModuleList([nn.Linear(2, 2)])), ValueError, "do not implement forward"),
             (
                 lambda: fully_shard(nn.Linear(2, 2), reshard_after_forward=2),
@@ -375,9 +406,20 @@ def test_what_cannot_be_sharded(ranks):
         ):
             with pytest.raises(error, match=text):
                 call()
+        with pytest.raises(AssertionError, match="mesh_dim_names"):
+            fully_shard(nn.Linear(2, 2), mesh=dist.init_device_mesh("cpu", (1, 2)))
+        channels_last = nn.Conv2d(2, 2, 3).to(memory_format=tl.channels_last)
+        with pytest.raises(NotImplementedError, match=r"non-contiguous parameters yet: weight has the size"):
+            fully_shard(channels_last)
+        with tl.device("meta"):
+            hollow = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+        for layer in hollow:
+            fully_shard(layer)
+        with pytest.raises(RuntimeError, match=r"on meta device: \['0.weight', '0.bias'\]"):
+            fully_shard(hollow)(tl.ones(1, 2))
         scalar = nn.Module()
         scalar.scale = nn.Parameter(tl.tensor(1.0))
-        with pytest.raises(ValueError, match="doesn't support scalar parameters"):
+        with pytest.raises(ValueError, match="doesn't support scalar parameters. Change scale to"):
             fully_shard(scalar)
         tied = built(Tied)
         fully_shard(tied.first)

@@ -349,6 +349,13 @@ class FlatUnit:
             if entry.parameter.requires_grad and entry.end > entry.start:
                 _accumulate(entry.parameter, self.part(entry, piece))
 
+    def call_hooks(self) -> None:
+        """Calls the hooks that a program has put on the pieces for the time when their gradients are there."""
+        pieces = [entry.parameter for entry in self.entries] if self.keeps_originals else [self.flat]
+        for piece in pieces:
+            for hook in list((piece._post_accumulate_grad_hooks or {}).values()) if piece.grad is not None else ():
+                hook(piece)
+
     def gradient_piece(self) -> Tensor | None:
         """The gradient of this rank's piece; None if there is none."""
         if not self.keeps_originals:

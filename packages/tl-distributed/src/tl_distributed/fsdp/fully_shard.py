@@ -258,8 +258,9 @@ def fully_shard(
         The module, with the methods of `FSDPModule`.
 
     Raises:
-        ValueError: the module computes nothing itself, or has been sharded, or the mesh has more than two dimensions.
-        NotImplementedError: a parameter would be cut unevenly along another dimension than the first.
+        ValueError: the module computes nothing itself, or the mesh has more than two dimensions.
+        AssertionError: the module has been sharded, or the two dimensions of the mesh have no names.
+        NotImplementedError: a parameter would be cut unevenly along another dimension than the first, or isn't contiguous.
 
     Example:
         >>> import tl_core, tl_nn, tl_distributed as dist
@@ -277,6 +278,8 @@ def fully_shard(
             init_process_group()
         mesh = init_device_mesh("cpu", (get_world_size(),))
     layout = MeshLayout(mesh)
+    if mesh.ndim == 2 and mesh.mesh_dim_names is None:
+        raise AssertionError("Please init the 2D mesh for HSDP with mesh_dim_names specified")
     parameters = []
     for parameter, owners in _owners(modules, ignored_params or set()).values():
         placement = None if shard_placement_fn is None else shard_placement_fn(parameter)
@@ -308,8 +311,9 @@ def _check_modules(modules: Sequence[Module]) -> None:
                 f"fully_shard does not support containers that do not implement forward: {module}"
             )
         if state_of(module) is not None:
-            raise ValueError(
-                f"fully_shard: {type(module).__name__} has been sharded already; call fully_shard once on a module"
+            raise AssertionError(
+                "Each distinct composable distributed API can only be applied to a module once. fully_shard has "
+                f"already been applied to the following module:\n{module}"
             )
 
 

@@ -111,7 +111,23 @@ class ModuleState:
                         state._join(self.job, state is self)
             if self.is_automatic:
                 self.reshards_after_forward = False  # the backward pass begins with it
+            self._check_memory()
         return self.job
+
+    def _check_memory(self) -> None:
+        """Raises unless all pieces have memory."""
+        assert self.job is not None
+        names = {id(p): name for module in self.modules for name, p in module.named_parameters()}
+        inner = [state for state in self.job.states if state is not self]
+        for state in (*inner, self):
+            without = [p for module in state.modules for p in module.parameters() if p.is_meta]
+            if without:
+                texts = [names.get(id(p), "?") for p in without]
+                raise RuntimeError(
+                    "FSDP parameters should be materialized from meta device before training, but the following were "
+                    f"still on meta device: {texts}\nFor example, call module.to_empty(device) to materialize to device "
+                    "and call module.reset_parameters() on each module to initialize values."
+                )
 
     def _join(self, job: Job, is_own: bool) -> None:
         if self.job is not None and not is_own:

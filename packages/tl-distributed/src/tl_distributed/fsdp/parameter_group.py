@@ -83,6 +83,9 @@ class GroupMember(Protocol):
     def add_gradient(self, piece: Tensor) -> None:
         """Adds a reduced gradient to that of the piece."""
 
+    def call_hooks(self) -> None:
+        """Calls the hooks that a program has put on the pieces for the time when their gradients are there."""
+
 
 class ParameterGroup:
     """Parameters of one or several modules.
@@ -305,6 +308,8 @@ class ParameterGroup:
                 for parameter in part:
                     parameter.add_gradient(own[start : start + parameter.padded_numel])
                     start += parameter.padded_numel
+            for parameter in part:  # hooks may step an optimizer
+                parameter.call_hooks()
 
     def _reduce_copies(self, number: int, own: Any) -> Any:
         """The mean over the copies of a piece; None if a later pass takes it."""

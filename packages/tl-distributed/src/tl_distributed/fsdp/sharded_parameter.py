@@ -48,7 +48,8 @@ class ShardedParameter:
         self.tensor_spec = parameter._spec if isinstance(parameter, DTensor) else None
         local = parameter._local_tensor if isinstance(parameter, DTensor) else parameter.detach()
         self.size, self.dtype = local.shape, local.dtype
-        self.placement = _check_placement(placement, local, parameter, layout)
+        name = owners[0][1]
+        self.placement = _check_placement(placement, local, parameter, layout, name)
         self.param_dtype = policy.param_dtype or self.dtype
         self.reduce_dtype = policy.reduce_dtype or self.param_dtype
         self.requires_grad = parameter.requires_grad
@@ -120,7 +121,7 @@ class ShardedParameter:
 
     def padded_piece(self) -> Tensor:
         """The piece in the type in which it is gathered, flat and as long as the first rank's."""
-        local = self.sharded._local_tensor.to(self.param_dtype)
+        local: Tensor = self.sharded._local_tensor.to(self.param_dtype)
         if local.numel() == self.padded_numel:
             return local.reshape(-1)
         result = local.new_zeros(self.padded_size)
@@ -235,11 +236,23 @@ class ShardedParameter:
         else:
             self.sharded.grad._local_tensor.add_(own)
 
+    def call_hooks(self) -> None:
+        """Calls the hooks that a program has put on the piece for the time when its gradient is there."""
+        for hook in list((self.sharded._post_accumulate_grad_hooks or {}).values()):
+            hook(self.sharded)
 
-def _check_placement(placement: Shard, local: Tensor, parameter: Parameter, layout: MeshLayout) -> Shard:
+
+def _check_placement(
+    placement: Shard, local: Tensor, parameter: Parameter, layout: MeshLayout, name: str
+) -> Shard:
     if local.dim() == 0:
         raise ValueError(
-            "fully_shard doesn't support scalar parameters. Change the parameter to a 1D tensor with numel equal to 1."
+            f"fully_shard doesn't support scalar parameters. Change {name} to a 1D tensor with numel equal to 1."
+        )
+    if not local.is_contiguous():
+        raise NotImplementedError(
+            f"FSDP does not support non-contiguous parameters yet: {name} has the size {tuple(parameter.shape)} and the "
+            f"strides {tuple(parameter.stride())}; make it contiguous first"
         )
     if not -local.dim() <= placement.dim < local.dim():
         raise ValueError(

@@ -155,13 +155,24 @@ class _Run:
         self.steps: dict[int, list[Action | None]] = {rank: [] for rank in self.queues}
         self._finished: dict[int, set[Action]] = {rank: set() for rank in self.queues}
         self._stage_to_rank, self._num_stages = stage_to_rank, num_stages
+        # What the next action of a rank still waits for: a choice of actions, and the finished ones of their rank.
+        self._awaited: dict[int, list[tuple[tuple[Action, ...], set[Action]]]] = {}
 
-    def missing(self, action: Action) -> Action | None:
-        """The action that an action waits for."""
-        for part in action.sub_actions or (action,):
-            for choice in self._needs(part):
-                if not any(each in self._finished[self._stage_to_rank(each.stage_index)] for each in choice):
-                    return choice[0]
+    def missing(self, rank: int) -> Action | None:
+        """The action that the next one of a rank waits for."""
+        awaited = self._awaited.get(rank)
+        if awaited is None:
+            action = self.queues[rank][0]
+            choices = [choice for part in action.sub_actions or (action,) for choice in self._needs(part)]
+            awaited = [
+                (choice, self._finished[self._stage_to_rank(choice[0].stage_index)]) for choice in choices
+            ]
+            self._awaited[rank] = awaited
+        while awaited:
+            choice, finished = awaited[-1]
+            if finished.isdisjoint(choice):
+                return choice[0]
+            awaited.pop()
         return None
 
     def _needs(self, action: Action) -> list[tuple[Action, ...]]:
@@ -191,9 +202,10 @@ class _Run:
     def take(self, rank: int) -> bool:
         """Takes the next action of a rank if its needs are met."""
         queue = self.queues[rank]
-        if not queue or self.missing(queue[0]) is not None:
+        if not queue or self.missing(rank) is not None:
             return False
         action = queue.popleft()
+        del self._awaited[rank]
         self.steps[rank].append(action)
         self._finished[rank] |= {action, *(action.sub_actions or ())}
         return True
@@ -236,7 +248,7 @@ def simulate(
 def _standstill(run: _Run) -> str:
     rank, action = next((rank, queue[0]) for rank, queue in run.queues.items() if queue)
     return (
-        f"the schedule would stand still: rank {rank} is at {action}, which waits for {run.missing(action)}"
+        f"the schedule would stand still: rank {rank} is at {action}, which waits for {run.missing(rank)}"
     )
 
 
