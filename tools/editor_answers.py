@@ -161,8 +161,8 @@ def answer(server: Server, file: Path, question: Question) -> list[str]:
     server.send("textDocument/didOpen", {"textDocument": {**document, "languageId": "python", "version": 1,
                                                           "text": text}})  # fmt: skip
     back = question.request in ("hover", "definition")
-    place = {"line": PROGRAM.count("\n"), "character": len(question.line) - back}
-    result = server.ask(f"textDocument/{question.request}", {"textDocument": document, "position": place})
+    position = {"line": PROGRAM.count("\n"), "character": len(question.line) - back}
+    result = server.ask(f"textDocument/{question.request}", {"textDocument": document, "position": position})
     if question.request == "completion":
         items = result["items"] if isinstance(result, dict) else result or []
         return [item["label"] for item in items]

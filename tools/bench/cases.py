@@ -22,8 +22,8 @@ class Case:
     """One measured statement. `before` runs, untimed, before every sample, which then is one run of the statement.
 
     `after` runs, untimed, after each; the time of `less` is taken off, so that what the statement adds to it is left.
-    `clock` takes the place of the one that was asked for, where only one makes sense. With `own`, the peer is a second
-    process of ours, which runs that.
+    `clock` replaces the clock of the command, where only one makes sense. `own` is the statement of a second process of
+    tl, which replaces PyTorch.
     """
 
     group: Group

@@ -1,6 +1,6 @@
-"""Compiled functions: against the same function run eagerly, in two processes of ours, and against the peer's compiled.
+"""Compiled functions: against the same function run eagerly, and against those that PyTorch compiles.
 
-The peer's compiler needs a compiler of C++. What it takes to compile is no part of a run.
+PyTorch's compiler needs a compiler of C++. The time that compilation takes is no part of a run.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ def run(name: str, folder: Path, rank: int) -> dict[str, Any]:
 
 
 class Accelerator:
-    """The functions of `torch.cuda` that the files call, for the CPU."""
+    """The functions of `torch.cuda` that the files use, on the CPU."""
 
     class Stream(contextlib.nullcontext):  # type: ignore[type-arg]  # a block
         """A stream, which is a block without effect."""

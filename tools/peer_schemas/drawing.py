@@ -83,9 +83,9 @@ class _Draw:
         if match := re.fullmatch(r"List\[(.*)\]", type):
             count = self.random.choice((1, 2, 1, 2, 0, 3, len(self.shape)))
             return [self.value(match[1]) for _ in range(count)]
-        draws = {"Tensor": self.tensor, "int": self.index, "SymInt": self.index, "float": self.real}
-        draws |= {"bool": self.truth, "number": self.number, "Scalar": self.number, "str": self.text}
-        return draws[type]()
+        functions = {"Tensor": self.tensor, "int": self.index, "SymInt": self.index, "float": self.real}
+        functions |= {"bool": self.truth, "number": self.number, "Scalar": self.number, "str": self.text}
+        return functions[type]()
 
     def tensor(self) -> DrawnTensor:
         shape, roll = self.shape, self.random.random()

@@ -66,7 +66,7 @@ def test_interpolations_have_one_dtype():
     assert x.lerp(x + 2, tl.tensor(0.5, dtype=tl.float32)).tolist() == [2.0, 2.0, 2.0]
 
 
-def test_moduli_of_complex_numbers_have_no_place_in_them():
+def test_complex_numbers_have_no_modulus_in_place():
     z = tl.tensor([3 + 4j])
     with pytest.raises(RuntimeError, match="In-place abs is not supported for complex tensors"):
         z.abs_()

@@ -353,7 +353,9 @@ class FlatUnit:
         """Calls the hooks that a program has put on the pieces for the time when their gradients are there."""
         pieces = [entry.parameter for entry in self.entries] if self.keeps_originals else [self.flat]
         for piece in pieces:
-            for hook in list((piece._post_accumulate_grad_hooks or {}).values()) if piece.grad is not None else ():
+            for hook in (
+                list((piece._post_accumulate_grad_hooks or {}).values()) if piece.grad is not None else ()
+            ):
                 hook(piece)
 
     def gradient_piece(self) -> Tensor | None:

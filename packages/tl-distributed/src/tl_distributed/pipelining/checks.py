@@ -247,9 +247,7 @@ def simulate(
 
 def _standstill(run: _Run) -> str:
     rank, action = next((rank, queue[0]) for rank, queue in run.queues.items() if queue)
-    return (
-        f"the schedule would stand still: rank {rank} is at {action}, which waits for {run.missing(rank)}"
-    )
+    return f"the schedule would stand still: rank {rank} is at {action}, which waits for {run.missing(rank)}"
 
 
 def check_messages(

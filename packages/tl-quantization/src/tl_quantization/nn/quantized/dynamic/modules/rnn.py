@@ -95,12 +95,12 @@ class PackedParameter(Module):
         unexpected: Any,
         errors: Any,
     ) -> None:
-        value = _popped(state_dict, prefix + "param", CellWeights, missing, errors)
+        value = _pop_value(state_dict, prefix + "param", CellWeights, missing, errors)
         self.param = self.param if value is None else value
         super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
 
 
-def _popped(state: Any, key: str, kinds: Any, missing: list[str], errors: list[str]) -> Any:
+def _pop_value(state: Any, key: str, kinds: Any, missing: list[str], errors: list[str]) -> Any:
     """An entry of a state, or None for one that isn't there or isn't packed."""
     if key not in state:
         missing.append(key)
@@ -112,7 +112,7 @@ def _popped(state: Any, key: str, kinds: Any, missing: list[str], errors: list[s
     return None
 
 
-def _quantized(mod: Any, name: str) -> tuple[Any, Any]:
+def _quantize_weight(mod: Any, name: str) -> tuple[Any, Any]:
     """A float module's weight in the type of its configuration, and this type."""
     return weight_for(mod, getattr(mod, name))
 
@@ -205,16 +205,16 @@ class RNNBase(Module):
             weight_bias_dict: the values by name: `weight_ih_l0`, `bias_ih_l0` and so on.
         """
 
-        def packed(name: str) -> Any:
+        def packed_weight(name: str) -> Any:
             weight, bias = weight_bias_dict[f"weight_{name}"], weight_bias_dict.get(f"bias_{name}")
             return pack_weight_bias(weight, bias, self.dtype)
 
         self._put(
-            CellWeights(packed(f"ih_l{layer}{tail}"), packed(f"hh_l{layer}{tail}"))
+            CellWeights(packed_weight(f"ih_l{layer}{tail}"), packed_weight(f"hh_l{layer}{tail}"))
             for layer, tail in self._cells()
         )
 
-    def _checked(
+    def _check_states(
         self, x: Tensor, start: tuple[Tensor, ...] | None, batch: int, rank: int
     ) -> tuple[Tensor, ...]:
         """The first states. Raises RuntimeError for an input or a state of another shape."""
@@ -245,7 +245,9 @@ class RNNBase(Module):
         x = x.unsqueeze(1) if not batched else x.transpose(0, 1) if self.batch_first else x
         if start is not None and not batched:
             start = tuple(s.unsqueeze(1) for s in start)
-        output, states = self._network().run(x, self._checked(x, start, x.shape[1] if x.dim() > 1 else 0, 3))
+        output, states = self._network().run(
+            x, self._check_states(x, start, x.shape[1] if x.dim() > 1 else 0, 3)
+        )
         if not batched:
             return output.squeeze(1), [s.squeeze(1) for s in states]
         return (output.transpose(0, 1) if self.batch_first else output), states
@@ -254,7 +256,7 @@ class RNNBase(Module):
         sizes = x.batch_sizes.tolist()
         if start is not None and x.sorted_indices is not None:
             start = tuple(apply_permutation(s, x.sorted_indices) for s in start)
-        output, states = self._network().run(x.data, self._checked(x.data, start, sizes[0], 2), sizes)
+        output, states = self._network().run(x.data, self._check_states(x.data, start, sizes[0], 2), sizes)
         if x.unsorted_indices is not None:
             states = [apply_permutation(s, x.unsorted_indices) for s in states]
         return PackedSequence(output, x.batch_sizes, x.sorted_indices, x.unsorted_indices), states
@@ -270,10 +272,10 @@ class RNNBase(Module):
             raise NotImplementedError("proj_size must be 0 for a dynamically quantized layer")
         module = cls(
             mod.input_size, mod.hidden_size, mod.num_layers, mod.bias, mod.batch_first, mod.dropout,
-            mod.bidirectional, dtype=_quantized(mod, "weight_ih_l0")[1],
+            mod.bidirectional, dtype=_quantize_weight(mod, "weight_ih_l0")[1],
         )  # fmt: skip
         tails = [f"{part}_l{layer}{tail}" for layer, tail in module._cells() for part in ("ih", "hh")]
-        values = {f"weight_{tail}": _quantized(mod, f"weight_{tail}")[0] for tail in tails}
+        values = {f"weight_{tail}": _quantize_weight(mod, f"weight_{tail}")[0] for tail in tails}
         biases = {f"bias_{tail}": getattr(mod, f"bias_{tail}") for tail in tails} if mod.bias else {}
         module.set_weight_bias(values | biases)
         return module
@@ -415,7 +417,7 @@ class RNNCellBase(Module):
     ) -> None:
         for name in ("ih", "hh"):
             entry = f"_packed_weight_{name}"
-            value = _popped(state_dict, prefix + entry, (PackedLinear, HalfLinear), missing, errors)
+            value = _pop_value(state_dict, prefix + entry, (PackedLinear, HalfLinear), missing, errors)
             if value is not None:
                 setattr(self, entry, value)
                 setattr(self, f"bias_{name}", value.bias)
@@ -446,7 +448,7 @@ class RNNCellBase(Module):
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The cell for a float one. The default `qconfig` is `default_dynamic_qconfig`."""
         more = {"nonlinearity": mod.nonlinearity} if hasattr(mod, "nonlinearity") else {}
-        weights = {side: _quantized(mod, f"weight_{side}") for side in ("ih", "hh")}
+        weights = {side: _quantize_weight(mod, f"weight_{side}") for side in ("ih", "hh")}
         cell = cls(mod.input_size, mod.hidden_size, mod.bias, dtype=weights["ih"][1], **more)
         biases = {side: getattr(mod, f"bias_{side}") for side in weights}
         cell._put({side: weight for side, (weight, _) in weights.items()}, biases)
