@@ -3,7 +3,8 @@
 The archives that are read are those of tl-compiler's tests, which PyTorch wrote, so both sides read the same bytes. The
 programs that run are compiled or traced, written and read by each side.
 
-With `--peer-module tl` both sides are tl's, and the second one of `TorchScript, against eager modules` runs the module.
+With `--peer-module tl` both sides are tl's. The group `TorchScript, against eager modules` then compares a program with
+its module.
 """
 
 from __future__ import annotations
