@@ -309,6 +309,12 @@ def test_functions_made_of_products():
         close(linalg.matrix_power(a, n), np.linalg.matrix_power(a.numpy(), n), 5000)
     x = drawn(2, 4, dtype=tl.complex128)
     close(linalg.vecdot(x, x).real, (np.abs(x.numpy()) ** 2).sum(-1))
+    two = tl.tensor(2.0)
+    assert linalg.vecdot(two, tl.tensor(3.0)).item() == linalg.vecdot(two, tl.ones(3), dim=0).item() == 6
+    assert linalg.vecdot(tl.ones(2, 3), two, dim=0).tolist() == [4, 4, 4]
+    assert linalg.vecdot(two, tl.ones(3, 0)).tolist() == [0, 0, 0]
+    with pytest.raises(IndexError, match="got 1"):
+        linalg.vecdot(two, two, dim=1)
     close(linalg.vander(x[0]), np.vander(x[0].numpy(), increasing=True))
     t = drawn(2, 3, 6, dtype=tl.float64)
     close(linalg.tensorinv(t), np.linalg.tensorinv(t.numpy()))
