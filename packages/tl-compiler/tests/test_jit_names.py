@@ -5,8 +5,10 @@ import typing
 
 import pytest
 
+import tl_core as tl
 import tl_nn as nn
 from tl_compiler import jit
+from tl_compiler.compat.script import builtins, recursive, state
 from tl_compiler.jit import decorations, frontend, internal, scripts
 
 
@@ -235,3 +237,39 @@ def test_names_of_operators_of_modules():
     for call in (scripts.export_opnames, scripts.run_frozen_optimizations):
         with pytest.raises(RuntimeError, match="expects a ScriptModule"):
             call(nn.ReLU())
+
+
+def test_functions_that_stand_for_operators():
+    def root(x):
+        raise NotImplementedError
+
+    assert builtins._find_builtin(tl.add) == "aten::add" and builtins._find_builtin(root) is None
+    assert builtins._find_builtin(tl.ops.aten.relu) == "aten::relu"
+    builtins._register_builtin(root, "aten::sqrt")
+    assert builtins._find_builtin(root) == "aten::sqrt"
+
+    @jit.script
+    def twice(x):
+        return root(root(x))
+
+    assert twice(tl.tensor([16.0])).tolist() == [2.0]
+    with pytest.raises(ValueError, match="full name of an operator"):
+        builtins._register_builtin(root, "sqrt")
+
+
+def test_private_state(monkeypatch):
+    monkeypatch.setenv("PYTORCH_JIT", "1")
+    state.disable()
+    assert not state._enabled and jit.script(abs) is abs
+    state.enable()
+    assert state._enabled.enabled
+    assert state._python_cu.drop_all_functions() is None and state._python_cu.get_functions() == []
+    state._add_script_class(Model, "script")
+    assert state._get_script_class(Model) == "script" and state._get_script_class(dict) is None
+    assert state._get_python_class(f"{__name__}.Model") is Model
+    state._clear_class_state()
+    assert state._get_python_class(f"{__name__}.Model") is None and not state._script_classes
+    store = recursive.ConcreteTypeStore()
+    assert store.type_store == {} and recursive.concrete_type_store.methods_compiled == set()
+    with pytest.raises(NotImplementedError, match="outside of a compilation"):
+        store.get_or_create_concrete_type(nn.Linear(1, 1))

@@ -13,13 +13,17 @@ import tl_core.operators.packets
 
 from .operator_types import operator_exists
 
-__all__ = ["CASTS", "SETTER", "operator_of", "packet_of", "tensor_method"]
+__all__ = ["CASTS", "SETTER", "operator_of", "packet_of", "register_function", "tensor_method"]
 
 SETTER = "_setter"  # the end of the name of the method that sets a property
 _aten: Any = tl_core.operators.packets.aten
 _SPECIAL = {"linalg": "linalg_", "special": "special_", "fft": "fft_"}
 _MATH = {"fabs": "fabs", "remainder": "mathremainder"}
 _RENAMED = {"set_grad_enabled": "set_grad_enabled", "tensor": "tensor", "as_tensor": "as_tensor"}
+
+
+# Functions that programs registered for operators, by their ids.
+_functions: dict[int, tuple[Any, tuple[str, str]]] = {}
 
 
 @functools.cache
@@ -69,11 +73,35 @@ def operator_of(function: Any) -> str | None:
 
 def packet_of(value: Any) -> tuple[str, str] | None:
     """Returns the namespace and the name of an operator of `torch.ops`, or None for another value."""
+    if id(value) in _functions:
+        return _functions[id(value)][1]
     packet = getattr(value, "overloadpacket", value)
     if isinstance(packet, tl_core.operators.packets.OpOverloadPacket):
         namespace, _, name = packet._qualified_op_name.partition("::")
         return namespace, name
     return None
+
+
+def register_function(function: Any, operator: str) -> None:
+    """Lets a function stand for an operator in programs.
+
+    Args:
+        function: the function.
+        operator: the full name of the operator.
+
+    Raises:
+        ValueError: the name has no namespace.
+
+    Example:
+        >>> register_function(print, "aten::relu")
+        >>> packet_of(print)
+        ('aten', 'relu')
+        >>> del _functions[id(print)]
+    """
+    namespace, separator, name = operator.partition("::")
+    if not separator:
+        raise ValueError(f"expected the full name of an operator, such as aten::relu, got {operator!r}")
+    _functions[id(function)] = function, (namespace, name)
 
 
 def tensor_method(name: str) -> bool:
