@@ -181,3 +181,29 @@ def test_elementwise():
     assert binary.div_mode(x, 2.0, "trunc").to_dense().tolist() == [[0, 3], [-3, 0]]
     assert_close(unary.round_decimals((x / 9), 1).values(), tl.tensor([0.8, -0.8]))
     assert unary.unmarked(x) is x
+
+
+def test_writes_reach_shared_values():
+    dense = tl.tensor([[0.0, 1.0, 2.0], [3.0, 0.0, 4.0]])
+    for convert in (tl.Tensor.to_sparse_csr, tl.Tensor.to_sparse_csc, lambda x: x.to_sparse_bsr((1, 1))):
+        x = convert(dense)
+        turned, values = x.t(), x.values()
+        turned.mul_(2)
+        assert (
+            x.to_dense().tolist() == (dense * 2).tolist()
+            and turned.to_dense().tolist() == (dense.t() * 2).tolist()
+        )
+        x.neg_()
+        assert values.sum().item() == -20 and turned.to_dense().sum().item() == -20
+        x.values().add_(1)
+        assert turned.to_dense().sum().item() == -16
+    x = dense.to_sparse()
+    x.mul_(3)
+    turned = x.t()
+    turned.mul_(2)
+    x.transpose(0, 1)._values().zero_()
+    assert x._values().tolist() == [3, 6, 9, 12] and turned._values().tolist() == [6, 12, 18, 24]
+    x.t_()
+    assert x.to_dense().tolist() == (dense.t() * 3).tolist()
+    x.add_(tl.eye(3, 2).to_sparse())
+    assert x.to_dense().tolist() == (dense.t() * 3 + tl.eye(3, 2)).tolist()

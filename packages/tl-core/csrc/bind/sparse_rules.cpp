@@ -93,6 +93,20 @@ void check_fits(const Operator& op, const Tensor& target, const Tensor& made) {
            target.sizes(), " doesn't match the broadcast shape ", made.sizes());
 }
 
+bool is_one_view(const Tensor& a, const Tensor& b) {
+  return a.storage() == b.storage() && a.offset() == b.offset() && std::ranges::equal(a.sizes(), b.sizes()) &&
+         std::ranges::equal(a.strides(), b.strides());
+}
+
+// Whether the elements of `made` can be written into those of `own`, which other tensors may share: the
+// indices are the same, and no element is read after a write to its memory.
+bool has_indices_of(const SparseParts& made, const SparseParts& own) {
+  return is_one_view(made.indices, own.indices) && made.is_compressed() == own.is_compressed() &&
+         (!own.is_compressed() || is_one_view(made.compressed, own.compressed)) &&
+         std::ranges::equal(made.values.sizes(), own.values.sizes()) &&
+         made.values.storage() != own.values.storage();
+}
+
 // What a call made becomes what `target` holds.
 void store(const Operator& op, const Tensor& target, const Tensor& made) {
   if (target.same(made)) return;
@@ -106,6 +120,11 @@ void store(const Operator& op, const Tensor& target, const Tensor& made) {
   TL_CHECK(target.layout() == made.layout(), Runtime, op.info.name, ": expected an output of the layout ",
            layout_name(made.layout()), ", got ", layout_name(target.layout()));
   SparseParts parts = parts_of(*made.impl());
+  const SparseParts& own = parts_of(*target.impl());
+  if (op.info.variant == TL_INPLACE && has_indices_of(parts, own)) {
+    ops::copy_(own.values, parts.values);
+    return;
+  }
   parts.values = alias(to_dtype(parts.values, target.dtype()));
   set_sparse(*target.impl(), made.sizes(), std::move(parts));
 }

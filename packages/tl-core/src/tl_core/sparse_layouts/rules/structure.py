@@ -46,7 +46,22 @@ def values_of(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 # ---- order --------------------------------------------------------------------------------------------------
-@rule("transpose.int", "transpose_")
+@rule("transpose.int")
+def transpose_elements(x: Tensor, dim0: int, dim1: int) -> Tensor:
+    """transpose: of a COO tensor, the result has elements of its own, as in PyTorch
+
+    Args:
+        x: the sparse tensor.
+        dim0: one dimension.
+        dim1: the other.
+    """
+    result = transpose(x, dim0, dim1)
+    if result is x or result.layout in COMPRESSED:
+        return result
+    return coo(result._indices(), result._values().clone(), result.shape, result.is_coalesced())
+
+
+@rule("transpose_")
 def transpose(x: Tensor, dim0: int, dim1: int) -> Tensor:
     """transpose: of a compressed layout, the other dimension is compressed then
 
@@ -98,9 +113,21 @@ def _transposed_compressed(x: Tensor, a: int, b: int) -> Tensor:
     )
 
 
-@rule("t", "t_")
+@rule("t")
 def t(x: Tensor) -> Tensor:
     """t"""
+    _check_t(x)
+    return transpose_elements(x, 0, 1) if x.dim() == 2 else x
+
+
+@rule("t_")
+def t_(x: Tensor) -> Tensor:
+    """t_"""
+    _check_t(x)
+    return transpose(x, 0, 1) if x.dim() == 2 else x
+
+
+def _check_t(x: Tensor) -> None:
     if x.dim() > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.dim()}D")
     if x.layout is _C.sparse_coo and x.dim() == 2 and x.sparse_dim() != 2:
@@ -108,7 +135,6 @@ def t(x: Tensor) -> Tensor:
             f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {x.sparse_dim()} sparse and "
             f"{x.dense_dim()} dense dimensions"
         )
-    return transpose(x, 0, 1) if x.dim() == 2 else x
 
 
 @rule("permute")
