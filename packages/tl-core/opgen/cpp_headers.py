@@ -7,8 +7,6 @@ FORWARDED = {
     "errors": {
         "c10/macros": "Macros.h Export.h",
         "c10/util": "Exception.h StringUtil.h string_view.h Optional.h Deprecated.h CallOnce.h",
-        "torch/headeronly/macros": "Macros.h Export.h",
-        "torch/headeronly/util": "Exception.h",
         "ATen": "Config.h",
         "torch": "version.h",
         "torch/csrc": "Export.h Exceptions.h",
@@ -17,7 +15,6 @@ FORWARDED = {
     "half": {
         "c10/util": "Half.h BFloat16.h complex.h qint8.h quint8.h qint32.h Float8_e4m3fn.h Float8_e5m2.h "
         "Float8_e4m3fnuz.h Float8_e5m2fnuz.h BFloat16-math.h",
-        "torch/headeronly/util": "Half.h BFloat16.h complex.h",
     },
     "scalar_type": {
         "c10/core": "ScalarType.h DeviceType.h Device.h Layout.h MemoryFormat.h TensorOptions.h Backend.h "
@@ -25,7 +22,6 @@ FORWARDED = {
         "c10/util": "typeid.h",
         "ATen": "ScalarType.h Device.h Layout.h TensorOptions.h Backend.h DeviceAccelerator.h",
         "ATen/core": "ScalarType.h DeprecatedTypeProperties.h",
-        "torch/headeronly/core": "ScalarType.h DeviceType.h",
     },
     "array_ref": {
         "c10/util": "ArrayRef.h SmallVector.h OptionalArrayRef.h",
@@ -83,6 +79,26 @@ FORWARDED = {
         "torch/csrc/autograd": "python_variable.h",
     },
     "extension": {"torch": "extension.h"},
+    "headeronly": {
+        "torch/headeronly": "version.h",
+        "torch/headeronly/core": "ScalarType.h DeviceType.h Layout.h MemoryFormat.h TensorAccessor.h Dispatch.h "
+        "Dispatch_v2.h enum_tag.h",
+        "torch/headeronly/macros": "Macros.h Export.h",
+        "torch/headeronly/util": "Exception.h Half.h BFloat16.h complex.h Float8_e4m3fn.h Float8_e4m3fnuz.h "
+        "Float8_e5m2.h Float8_e5m2fnuz.h Float8_e8m0fnu.h HeaderOnlyArrayRef.h Deprecated.h bit_cast.h qint8.h "
+        "quint8.h qint32.h TypeTraits.h",
+    },
+    "stable_words": {
+        "torch/csrc/stable": "library.h stableivalue_conversions.h macros.h version.h",
+        "torch/csrc/stable/c": "shim.h",
+        "torch/csrc/inductor/aoti_torch": "utils.h",
+        "torch/csrc/inductor/aoti_torch/c": "shim.h",
+        "torch/headeronly/util": "shim_utils.h",
+    },
+    "stable": {
+        "torch/csrc/stable": "tensor.h tensor_struct.h tensor_inl.h ops.h device.h device_struct.h device_inl.h "
+        "generator.h generator_struct.h generator_inl.h accelerator.h",
+    },
 }
 
 

@@ -154,4 +154,46 @@ TL_FACE {
 #define AT_ALL_TYPES_AND_COMPLEX AT_ALL_TYPES, AT_COMPLEX_TYPES
 #define AT_EXPAND(X) X
 
+#define AT_FLOAT8_TYPES                                                                                 \
+  ::c10::ScalarType::Float8_e5m2, ::c10::ScalarType::Float8_e5m2fnuz, ::c10::ScalarType::Float8_e4m3fn, \
+      ::c10::ScalarType::Float8_e4m3fnuz, ::c10::ScalarType::Float8_e8m0fnu
+#define AT_BAREBONES_UNSIGNED_TYPES \
+  ::c10::ScalarType::UInt16, ::c10::ScalarType::UInt32, ::c10::ScalarType::UInt64
+#define AT_INTEGRAL_TYPES_V2 AT_INTEGRAL_TYPES, AT_BAREBONES_UNSIGNED_TYPES
+
+// The body once for each type. It is wrapped again for each macro, because it may have commas.
+#define TL_FACE_EACH_1(B, A) AT_DISPATCH_CASE(A, AT_WRAP(B))
+#define TL_FACE_EACH_2(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_1(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_3(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_2(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_4(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_3(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_5(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_4(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_6(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_5(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_7(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_6(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_8(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_7(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_9(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_8(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_10(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_9(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_11(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_10(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_12(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_11(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_13(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_12(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_14(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_13(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_15(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_14(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_16(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_15(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_17(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_16(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_18(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_17(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_19(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_18(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_20(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_19(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_21(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_20(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_22(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_21(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_23(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_22(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH_24(B, A, ...) AT_DISPATCH_CASE(A, AT_WRAP(B)) TL_FACE_EACH_23(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_NUMBER_(E1, E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, E13, E14, E15, E16, E17, E18, \
+                        E19, E20, E21, E22, E23, E24, N, ...)                                            \
+  N
+#define TL_FACE_NUMBER(...)                                                                                  \
+  TL_FACE_NUMBER_(__VA_ARGS__, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, \
+                  3, 2, 1, 0)
+#define TL_FACE_EACH_OF(N, B, ...) C10_CONCATENATE(TL_FACE_EACH_, N)(AT_WRAP(B), __VA_ARGS__)
+#define TL_FACE_EACH(B, ...) TL_FACE_EACH_OF(TL_FACE_NUMBER(__VA_ARGS__), AT_WRAP(B), __VA_ARGS__)
+#define AT_DISPATCH_V2(T, N, B, ...) AT_DISPATCH_SWITCH(T, N, TL_FACE_EACH(AT_WRAP(B), __VA_ARGS__))
+
 #endif  // TL_TORCH_DISPATCH_HPP

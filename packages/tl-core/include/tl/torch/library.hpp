@@ -3,6 +3,7 @@
 #define TL_TORCH_LIBRARY_HPP
 
 #include <tl/torch/aten.hpp>
+#include <tl/torch/headeronly.hpp>
 #include <tl/torch/objects.hpp>
 
 namespace c10 {
@@ -251,8 +252,13 @@ TL_FACE {
       registry("begin", "sss", ns_.c_str(), kind_, key_.c_str());
     }
     Library(const Library&) = delete;
-    Library& def(const char* schema, const std::vector<int>& = {}) & {
-      registry("define", "sss()", ns_.c_str(), kind_, schema);
+    Library& def(const char* schema, const std::vector<at::Tag>& tags = {}) & { return define(schema, tags); }
+    Library& define(const char* schema, const std::vector<at::Tag>& tags) & {
+      ::tl::WithGil gil;
+      PyObject* numbers = PyTuple_New(Py_ssize_t(tags.size()));
+      for (size_t i = 0; numbers && i < tags.size(); ++i)
+        PyTuple_SET_ITEM(numbers, Py_ssize_t(i), PyLong_FromLong(long(tags[i])));
+      registry("define", "sssN", ns_.c_str(), kind_, schema, numbers);
       return *this;
     }
     Library& def(const std::string& schema) & { return def(schema.c_str()); }
