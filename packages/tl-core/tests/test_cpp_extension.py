@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import tl_core as tl
-from tl_core.extensions import cpp_extension, requirements
+from tl_core.extensions import cpp_extension, headers, requirements
 from tl_core.operators import packets as ops
 
 compiles = pytest.mark.skipif(
@@ -180,3 +180,31 @@ def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, folder: Path) -> No
     assert cpp_extension.get_compiler_abi_compatibility_and_version("no-such-compiler") == (False, "0.0.0")
     with pytest.raises(RuntimeError, match="no compiler 'no-such-compiler'"):
         cpp_extension.load_inline("tl_test_none", "")
+
+
+PROJECT = """
+cmake_minimum_required(VERSION 3.18)
+project(cmake_extension CXX)
+find_package(Torch REQUIRED)
+add_library(cmake_extension MODULE cmake_extension.cpp)
+target_link_libraries(cmake_extension PRIVATE "${TORCH_LIBRARIES}")
+set_target_properties(cmake_extension PROPERTIES PREFIX "")
+"""
+CMAKE_SOURCE = """
+#include <torch/library.h>
+at::Tensor lower(const at::Tensor& x, double most) { return x - at::Scalar(most); }
+TORCH_LIBRARY(tl_cmake_extension, m) { m.def("lower", &lower); }
+"""
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="CMake is not installed")
+def test_cmake_finds_torch(tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(PROJECT)
+    (tmp_path / "cmake_extension.cpp").write_text(CMAKE_SOURCE)
+    build = tmp_path / "build"
+    options = [f"-DCMAKE_PREFIX_PATH={headers.cmake_prefix_path}", f"-DPython3_EXECUTABLE={sys.executable}"]
+    for command in (["-S", str(tmp_path), "-B", str(build), *options], ["--build", str(build)]):
+        process = subprocess.run(["cmake", *command], capture_output=True, text=True)
+        assert process.returncode == 0, process.stdout + process.stderr
+    tl.ops.load_library(str(build / "cmake_extension.so"))
+    assert tl.ops.tl_cmake_extension.lower(tl.ones(2), 0.5).tolist() == [0.5, 0.5]

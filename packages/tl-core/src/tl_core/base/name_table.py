@@ -368,6 +368,7 @@ OBJECTS = {
     "_tensor._rebuild_from_type": "tl_core.api.tensor_pickling:_rebuild_from_type",
     "_tensor._rebuild_from_type_v2": "tl_checkpoint.rebuild:from_type",
     "_utils._get_device_module": "tl_backends.device_modules:get_device_module",
+    "utils.cmake_prefix_path": "tl_core.extensions.headers:cmake_prefix_path",
     "_utils._element_size": "tl_core.base.type_info:element_size",
     "_utils._get_restore_location": "tl_checkpoint.serialization_steps:_get_restore_location",
     "_utils._rebuild_meta_tensor_no_storage": "tl_checkpoint.rebuild:meta_tensor",

@@ -21,3 +21,12 @@ def get_include() -> str:
         if (folder / "include" / "tl" / "c_api.h").exists():
             return str(folder / "include")
     raise FileNotFoundError(f"tl-core's headers are not installed in {package}")
+
+
+def __getattr__(name: str) -> str:
+    """`cmake_prefix_path`, the folder that CMake needs for `find_package(Torch)`."""
+    if name != "cmake_prefix_path":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from pathlib import Path  # not for every program that imports tl
+
+    return str(Path(get_include()).parent / "share" / "cmake")
