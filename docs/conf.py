@@ -15,7 +15,7 @@ import notebooks  # noqa: E402
 import reference  # noqa: E402
 
 import tl  # noqa: E402
-from tools import charts, figures, operator_rules  # noqa: E402
+from tools import charts, cpp_names, figures, operator_rules  # noqa: E402
 
 project = "tl"
 author = "the tl contributors"
@@ -74,6 +74,7 @@ reference.write(HERE / "reference" / "generated")
 (HERE / "generated").mkdir(exist_ok=True)
 (HERE / "generated" / "charts.html").write_text(charts.page(figures.source()))
 (HERE / "generated" / "operator_rules.md").write_text(operator_rules.page())
+(HERE / "generated" / "cpp_names.md").write_text(cpp_names.page())
 (HERE / "generated" / "errors.md").write_text(error_pages.table(HERE / "errors"))
 notebooks.write(HERE / "tutorials", HERE / "generated" / "notebooks")
 

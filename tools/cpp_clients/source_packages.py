@@ -15,6 +15,7 @@ class Package:
         include (str): Folders of headers, separated by spaces.
         module (str): The name of its module of Python; libraries of operators have none.
         prepare (str): A command of the shell that writes headers which its build configures.
+        flags (str): Flags of its build, separated by spaces.
     """
 
     origin: str
@@ -22,6 +23,7 @@ class Package:
     include: str = ""
     module: str = ""
     prepare: str = ""
+    flags: str = ""
 
 
 PACKAGES = {
@@ -70,6 +72,16 @@ PACKAGES = {
         "backend",
         "git clone -q --depth 1 https://github.com/sparsehash/sparsehash && cd sparsehash && ./configure -q "
         "&& make -s src/sparsehash/internal/sparseconfig.h",
+    ),
+    # For PyTorch's stable headers alone. The parts without FFmpeg.
+    "torchcodec": Package(
+        "https://github.com/meta-pytorch/torchcodec",
+        " ".join(
+            f"src/torchcodec/_core/{name}"
+            for name in ("Decode*.cpp", "Encode*.cpp", "FileIO.cpp", "image_custom_ops.cpp", "giflib/*.c")
+        ),
+        "src/torchcodec/_core/giflib",
+        flags="-std=c++20 -DTORCHCODEC_ENABLE_GIF=1",
     ),
     "fairseq": Package("fairseq==0.12.2", "fairseq/clib/*/*.cpp", "fairseq/clib"),
 }

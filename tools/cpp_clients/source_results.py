@@ -231,6 +231,27 @@ def of_pytorch3d(module: Any, check: Check) -> None:
     check("point_face_dist_forward", got[0], np.array([4.0, 1.0]))
 
 
+def of_torchcodec(ops: Any, check: Check) -> None:
+    """A picture of 2 by 2 elements, written by hand after the format of GIF."""
+    colors = [(255, 0, 0), (0, 255, 0), (0, 0, 255), (9, 8, 7)]
+    # Codes of 3 bits from the lowest on: clear, 0, 1, clear, 2, 3, end.
+    codes = [4, 0, 1, 4, 2, 3, 5]
+    bits = sum(code << 3 * i for i, code in enumerate(codes))
+    data = bits.to_bytes(3, "little")
+    size = (2).to_bytes(2, "little") * 2
+    text = b"GIF89a" + size + bytes([0b10000001, 0, 0]) + b"".join(map(bytes, colors))
+    text += b"," + bytes(4) + size + bytes([0, 2, len(data)]) + data + b"\0;"
+    decoded = ops.torchcodec_ns.decode_gif(tensor(np.frombuffer(text, np.uint8)), 0)
+    check("decode_gif", decoded.reshape(-1, 3, 2, 2)[0], np.array(colors).reshape(2, 2, 3).transpose(2, 0, 1))
+    for name in ("decode_heic", "decode_webp"):
+        if not hasattr(ops.torchcodec_ns, name):
+            continue
+        try:
+            getattr(ops.torchcodec_ns, name)(tensor(np.zeros(4, np.uint8)), 0)
+        except RuntimeError as e:
+            check(f"{name}, which is not built", int("not compiled" in str(e)), 1)
+
+
 def of_mmcv(module: Any, check: Check) -> None:
     """Boxes that overlap less than a bound."""
     low = random.random((8, 2)).astype("float32") * 3
@@ -262,6 +283,7 @@ LIBRARIES: dict[str, Callable[[Any, Check], None]] = {
     "sparse": of_sparse,
     "detectron2": of_detectron2,
     "pyg-lib": of_pyg_lib,
+    "torchcodec": of_torchcodec,
 }
 
 

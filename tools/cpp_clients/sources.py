@@ -48,12 +48,26 @@ def command_of(folder: Path, package: Package) -> list[str]:
     """
     system = [*cpp_extension.include_paths(), sysconfig.get_path("include"), *cpp_extension._pybind_include()]
     command = [cpp_extension.get_cxx_compiler(), "-std=c++17", "-w", "-fopenmp", "-fmax-errors=5"]
-    command += [f"-DTORCH_EXTENSION_NAME={package.module or 'module'}"]
+    command += [f"-DTORCH_EXTENSION_NAME={package.module or 'module'}", *package.flags.split()]
     return [
         *command,
         *(f"-isystem{f}" for f in system),
         *(f"-I{folder / f}" for f in package.include.split()),
     ]
+
+
+def compilation(command: list[str], file: Path) -> list[str]:
+    """The command for one file.
+
+    Args:
+        command (list[str]): The command for files in C++.
+        file (Path): The file. C has no standard of C++.
+
+    Returns:
+        list[str]: The command.
+    """
+    flags = command if file.suffix != ".c" else [w for w in command if not w.startswith("-std=")]
+    return [*flags, "-x", "c" if file.suffix == ".c" else "c++", str(file)]
 
 
 def words_of(command: list[str]) -> str:
@@ -88,7 +102,7 @@ def results(folder: Path, name: str, files: list[Path]) -> bool:
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         pairs = zip(files, objects, strict=True)
         words = list(
-            pool.map(lambda pair: words_of([*command, "-c", str(pair[0]), "-o", str(pair[1])]), pairs)
+            pool.map(lambda pair: words_of([*compilation(command, pair[0]), "-c", "-o", str(pair[1])]), pairs)
         )
     library = build / f"{package.module or 'module'}.so"
     linked = [cpp_extension.get_cxx_compiler(), "-shared", "-fopenmp", "-o", str(library), *map(str, objects)]
@@ -114,7 +128,7 @@ def main() -> int:
         files = list(sources(folder, package))
         command = [*command_of(folder, package), "-fsyntax-only"]
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            said = list(pool.map(lambda f, first=command: words_of([*first, str(f)]), files))
+            said = list(pool.map(lambda f, first=command: words_of(compilation(first, f)), files))
         for file, words in zip(files, said, strict=True):
             if words:
                 print(f"{file.relative_to(folder)}\n{words}")
