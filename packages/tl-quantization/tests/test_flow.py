@@ -1,5 +1,7 @@
 """From float models to quantized ones."""
 
+import copy
+
 import pytest
 
 import tl_autograd  # noqa: F401 - training
@@ -11,6 +13,7 @@ from tl_quantization.nn import intrinsic, quantizable
 from tl_quantization.nn import quantized as nnq
 from tl_quantization.nn.intrinsic import qat as fused_qat
 from tl_quantization.nn.intrinsic import quantized as nniq
+from tl_quantization.nn.quantized import reference as reference_layers
 
 
 class Net(nn.Module):
@@ -227,5 +230,37 @@ def test_what_cannot_be_fused():
         tq.fuse_modules(model, ["1", "2"])
     with pytest.raises(AssertionError, match="takes layers in evaluation"):
         tq.fuse_modules(nn.Sequential(nn.Conv1d(1, 2, 1), nn.BatchNorm1d(2)), ["0", "1"])
-    with pytest.raises(NotImplementedError, match="is_reference"):
-        tq.convert(model, is_reference=True)
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape"),
+    [
+        (nn.Linear(6, 4), (5, 6)),
+        (nn.Conv2d(3, 4, 3), (2, 3, 6, 6)),
+        (nn.ConvTranspose1d(3, 4, 3), (2, 3, 6)),
+    ],
+)
+def test_reference_layers_compute_the_integers_of_their_layers(layer, shape):
+    """A reference layer between dequantize and quantize has the results of the integer layer."""
+    tl.manual_seed(0)
+    x = tl.randn(shape)
+    integers = nn.Sequential(tq.QuantStub(), layer, tq.DeQuantStub()).eval()
+    stubs = [tq.QuantStub(), tq.DeQuantStub()], [tq.QuantStub(), tq.DeQuantStub()]
+    reference = nn.Sequential(*stubs[0], copy.deepcopy(layer), *stubs[1]).eval()
+    results = []
+    for model, is_reference in ((integers, False), (reference, True)):
+        model.qconfig = tq.default_qconfig
+        prepared = tq.prepare(model)
+        prepared(x)
+        converted = tq.convert(prepared, is_reference=is_reference)
+        results.append(converted(x))
+    assert type(converted[2]) is getattr(reference_layers, type(layer).__name__)
+    assert tl.equal(*results)
+
+
+def test_recurrent_reference_layers():
+    model = nn.Sequential(nn.LSTMCell(3, 4))
+    model.qconfig = tq.default_qconfig
+    cell = tq.convert(tq.prepare(model), is_reference=True)[0]
+    assert type(cell) is reference_layers.LSTMCell
+    assert cell.weight_ih_dtype is tq.qint8 and cell.get_quantized_weight_hh().dtype is tq.qint8

@@ -34,6 +34,7 @@ from tl_quantization.graph.types_of_nodes import has_tensor, is_observable
 from tl_quantization.nn import intrinsic, quantized
 from tl_quantization.nn.quantized import reference
 from tl_quantization.qconfig_mapping import QConfigMapping
+from tl_quantization.utils import get_qparam_dict
 
 NATIVE = get_native_backend_config()
 
@@ -352,13 +353,13 @@ def test_classes_with_a_weight():
 def test_scales_of_an_observer():
     observer = tq.PerChannelMinMaxObserver(ch_axis=1, dtype=tq.qint8, qscheme=tq.per_channel_symmetric)
     observer(tl_core.tensor([[-127.5, 3.0], [12.0, 63.75]]))
-    result = weights.qparams_of(observer)
+    result = get_qparam_dict(observer)
     assert result["scale"].tolist() == [1.0, 0.5] and result["zero_point"].tolist() == [0, 0]
     assert (result["axis"], result["quant_min"], result["quant_max"]) == (1, -128, 127)
-    assert weights.qparams_of(tq.PlaceholderObserver(dtype=tl_core.float16)) == {
+    assert get_qparam_dict(tq.PlaceholderObserver(dtype=tl_core.float16)) == {
         "qscheme": None, "dtype": tl_core.float16
     }  # fmt: skip
-    assert "axis" not in weights.qparams_of(tq.FixedQParamsObserver(0.5, 1))
+    assert "axis" not in get_qparam_dict(tq.FixedQParamsObserver(0.5, 1))
 
 
 def test_a_reference_layer_rounds_its_weight():
@@ -486,3 +487,15 @@ def test_a_tracer_stops_at_named_and_fused_modules():
 
 def test_operators_that_a_program_registers():
     assert packets.quantized_decomposed.quantize_per_tensor.default is not None
+
+
+def test_patterns_with_constants():
+    def function(x):
+        return operator.getitem(packets.aten.max_pool2d_with_indices.default(x, [2, 2]), 0)
+
+    module = symbolic_trace(function)
+    node = next(n for n in module.graph.nodes if n.target is operator.getitem)
+    operator_node = (packets.aten.max_pool2d_with_indices.default,)
+    assert match_utils.is_match({}, node, (operator.getitem, operator_node[0], 0))
+    assert not match_utils.is_match({}, node, (operator.getitem, operator_node[0], 1))
+    assert not match_utils.is_match({}, node, (operator.getitem, operator_node[0], 0.0))

@@ -373,3 +373,36 @@ def test_embeddings_on_packed_rows(mode):
     np.testing.assert_allclose(bag(indices, offsets).numpy(), expected.numpy(), **close)
     with pytest.raises(RuntimeError, match="Index 0 is out of bounds: 7, range 0 to 7"):
         layer(tl.tensor([7]))
+
+
+@pytest.mark.parametrize(
+    ("layer", "key", "value", "words"),
+    [
+        (nnq.Linear(3, 2), "scale", (1,), "scale and zero_point must be numbers, but got tuple and Tensor"),
+        (nnq.Linear(3, 2), "_packed_params._packed_params", 1, "must have a weight and a bias"),
+        (nnq.Linear(3, 2), "_packed_params._packed_params", (tl.ones(2), None), "a matrix as its weight"),
+        (
+            nnq.Conv2d(3, 2, 1),
+            "weight",
+            tl.ones(2, 3, 1, 1),
+            r"weight must be a quantized tensor of shape \(2, 3",
+        ),
+        (
+            nnq.Conv2d(3, 2, 1),
+            "bias",
+            tl.ones(2, dtype=tl.int32),
+            "bias must be a tensor of floating numbers",
+        ),
+        (
+            nnq.Embedding(3, 2),
+            "_packed_params._packed_weight",
+            tl.ones(3, 2),
+            r"a quantized tensor of shape \(3, 2",
+        ),
+    ],
+)
+def test_states_with_other_entries_are_refused(layer, key, value, words):
+    state = layer.state_dict()
+    assert key in state
+    with pytest.raises(RuntimeError, match=words):
+        layer.load_state_dict(state | {key: value})

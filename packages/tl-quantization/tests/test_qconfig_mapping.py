@@ -6,6 +6,7 @@ import tl_core as tl
 import tl_nn as nn
 import tl_quantization as tq
 from tl_nn import functional as F
+from tl_quantization import qconfig_mapping
 
 
 def filled():
@@ -62,3 +63,19 @@ def test_defaults_of_a_backend(backend, factory):
 def test_an_unknown_backend_is_named():
     with pytest.raises(AssertionError, match="foo"):
         tq.get_default_qconfig_mapping("foo")
+
+
+def test_symmetric_configurations_of_qnnpack():
+    table = qconfig_mapping._get_symmetric_qnnpack_qconfig_mapping()
+    assert table.global_qconfig is tq.default_symmetric_qnnpack_qconfig
+    assert table.object_type_qconfigs[nn.Sigmoid].activation().scale == 1 / 256
+    trained = qconfig_mapping._get_symmetric_qnnpack_qat_qconfig_mapping()
+    assert trained.global_qconfig is tq.default_symmetric_qnnpack_qat_qconfig
+    assert type(trained.object_type_qconfigs[nn.Tanh].activation()).__name__ == "FixedQParamsFakeQuantize"
+
+
+def test_each_default_has_factories_of_its_own():
+    one, two = tq.get_default_qconfig("x86"), tq.get_default_qconfig("x86")
+    assert one != two and tq.qconfig_equals(one, two)
+    with pytest.raises(AssertionError, match="backend 'tpu' is not supported, it must be one of fbgemm"):
+        tq.get_default_qconfig("tpu")

@@ -25,6 +25,7 @@ from .dtypes import (
     quint8,
 )
 from .fake_quantization import fake_quantize_per_channel_affine, fake_quantize_per_tensor_affine
+from .granularity import AffineQuantizedObserverBase
 from .observer import (
     HistogramObserver,
     MovingAverageMinMaxObserver,
@@ -32,7 +33,7 @@ from .observer import (
     default_fixed_qparams_range_0to1_observer,
     default_fixed_qparams_range_neg1to1_observer,
 )
-from .observer_base import _Partial
+from .observer_base import ObserverBase, _Partial
 from .qparams import range_qparams
 
 __all__ = [
@@ -110,6 +111,11 @@ class FakeQuantizeBase(ABC, Module):
     def with_args(cls, **kwargs: Any) -> _Partial:
         """A factory of the class with some of its arguments fixed."""
         return _Partial(partial(cls, **kwargs))
+
+
+def _is_activation_post_process(module: Any) -> bool:
+    """Whether a module is an observer or a fake quantizer."""
+    return isinstance(module, (ObserverBase, FakeQuantizeBase, AffineQuantizedObserverBase))
 
 
 class FakeQuantize(FakeQuantizeBase):

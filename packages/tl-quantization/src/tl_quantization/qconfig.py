@@ -200,8 +200,10 @@ _TRAINED = {
 
 def _of(table: dict[str, Any], backend: str) -> QConfig:
     if backend not in table:
-        raise AssertionError(f"backend must be one of {', '.join(table)}, but got {backend!r}")
-    return QConfig(*table[backend])
+        raise AssertionError(f"backend {backend!r} is not supported, it must be one of {', '.join(table)}")
+    return QConfig(
+        *(factory.with_args() for factory in table[backend])
+    )  # factories of their own, as in PyTorch
 
 
 def get_default_qconfig(backend: str = "x86", version: int = 0) -> QConfig:

@@ -22,9 +22,23 @@ from .observer import (
     default_fixed_qparams_range_neg1to1_observer,
     default_weight_observer,
 )
-from .qconfig import QConfig, default_reuse_input_qconfig, get_default_qat_qconfig, get_default_qconfig
+from .qconfig import (
+    QConfig,
+    default_reuse_input_qconfig,
+    default_symmetric_qnnpack_qat_qconfig,
+    default_symmetric_qnnpack_qconfig,
+    get_default_qat_qconfig,
+    get_default_qconfig,
+)
 
 __all__ = ["QConfigMapping", "get_default_qat_qconfig_mapping", "get_default_qconfig_mapping"]
+
+# The keys of a dictionary of configurations.
+_GLOBAL_DICT_KEY = ""
+_OBJECT_TYPE_DICT_KEY = "object_type"
+_MODULE_NAME_REGEX_DICT_KEY = "module_name_regex"
+_MODULE_NAME_DICT_KEY = "module_name"
+_MODULE_NAME_OBJECT_TYPE_ORDER_DICT_KEY = "module_name_object_type_order"
 
 _STYLES = (
     "global_qconfig",
@@ -92,11 +106,11 @@ class QConfigMapping:
     def to_dict(self) -> dict[str, Any]:
         """The table as a dictionary: "" for all, and a list of entries for each kind."""
         return {
-            "": self.global_qconfig,
-            "object_type": list(self.object_type_qconfigs.items()),
-            "module_name_regex": list(self.module_name_regex_qconfigs.items()),
-            "module_name": list(self.module_name_qconfigs.items()),
-            "module_name_object_type_order": [
+            _GLOBAL_DICT_KEY: self.global_qconfig,
+            _OBJECT_TYPE_DICT_KEY: list(self.object_type_qconfigs.items()),
+            _MODULE_NAME_REGEX_DICT_KEY: list(self.module_name_regex_qconfigs.items()),
+            _MODULE_NAME_DICT_KEY: list(self.module_name_qconfigs.items()),
+            _MODULE_NAME_OBJECT_TYPE_ORDER_DICT_KEY: [
                 (*key, qconfig) for key, qconfig in self.module_name_object_type_order_qconfigs.items()
             ],
         }
@@ -104,14 +118,14 @@ class QConfigMapping:
     @classmethod
     def from_dict(cls, qconfig_dict: dict[str, Any]) -> QConfigMapping:
         """The table of a dictionary, as `to_dict` returns it. Keys may be absent."""
-        table = cls().set_global(qconfig_dict.get(""))
-        for entry in qconfig_dict.get("object_type", ()):
+        table = cls().set_global(qconfig_dict.get(_GLOBAL_DICT_KEY))
+        for entry in qconfig_dict.get(_OBJECT_TYPE_DICT_KEY, ()):
             table.set_object_type(*entry)
-        for entry in qconfig_dict.get("module_name_regex", ()):
+        for entry in qconfig_dict.get(_MODULE_NAME_REGEX_DICT_KEY, ()):
             table.set_module_name_regex(*entry)
-        for entry in qconfig_dict.get("module_name", ()):
+        for entry in qconfig_dict.get(_MODULE_NAME_DICT_KEY, ()):
             table.set_module_name(*entry)
-        for entry in qconfig_dict.get("module_name_object_type_order", ()):
+        for entry in qconfig_dict.get(_MODULE_NAME_OBJECT_TYPE_ORDER_DICT_KEY, ()):
             table.set_module_name_object_type_order(*entry)
         return table
 
@@ -170,6 +184,23 @@ def get_default_qat_qconfig_mapping(backend: str = "x86", version: int = 1) -> Q
     )
     qconfig = get_default_qat_qconfig(backend, version)
     return _default_mapping(qconfig, backend, default_weight_fake_quant, unit, symmetric)
+
+
+def _get_symmetric_qnnpack_qconfig_mapping() -> QConfigMapping:
+    """The configurations of "qnnpack" with signed and symmetric integers."""
+    unit, symmetric = default_fixed_qparams_range_0to1_observer, default_fixed_qparams_range_neg1to1_observer
+    qconfig = default_symmetric_qnnpack_qconfig
+    return _default_mapping(qconfig, "qnnpack", default_weight_observer, unit, symmetric)
+
+
+def _get_symmetric_qnnpack_qat_qconfig_mapping() -> QConfigMapping:
+    """As `_get_symmetric_qnnpack_qconfig_mapping`, for training."""
+    unit, symmetric = (
+        default_fixed_qparams_range_0to1_fake_quant,
+        default_fixed_qparams_range_neg1to1_fake_quant,
+    )
+    qconfig = default_symmetric_qnnpack_qat_qconfig
+    return _default_mapping(qconfig, "qnnpack", default_weight_fake_quant, unit, symmetric)
 
 
 # Operators whose results are from 0 to 1, and from -1 to 1.

@@ -19,6 +19,7 @@ from .nn.intrinsic import qat as nniqat
 from .nn.intrinsic import quantized as nniq
 from .nn.intrinsic.quantized import dynamic as nniqd
 from .nn.quantized import dynamic as nnqd
+from .nn.quantized import reference as nnqr
 from .stubs import DeQuantStub, QuantStub
 
 __all__ = [
@@ -98,6 +99,19 @@ DEFAULT_STATIC_QUANT_MODULE_MAPPINGS: Mapping = {
     nnqa.MultiheadAttention: nnq.MultiheadAttention,
 }
 
+#: Float layers to float layers with rounded weights.
+DEFAULT_REFERENCE_STATIC_QUANT_MODULE_MAPPINGS: Mapping = {
+    QuantStub: nnq.Quantize,
+    DeQuantStub: nnq.DeQuantize,
+    **{
+        getattr(nn, name): getattr(nnqr, name)
+        for name in (
+            "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Embedding",
+            "EmbeddingBag", "GRUCell", "LSTM", "LSTMCell", "Linear", "RNNCell",
+        )
+    },
+}  # fmt: skip
+
 #: Float layers to layers that round in training.
 DEFAULT_QAT_MODULE_MAPPINGS: Mapping = {
     nn.Conv2d: nnqat.Conv2d,
@@ -163,6 +177,42 @@ def get_default_static_quant_module_mappings() -> Mapping:
         'Linear'
     """
     return copy(DEFAULT_STATIC_QUANT_MODULE_MAPPINGS)
+
+
+def get_default_static_quant_reference_module_mappings() -> Mapping:
+    """A copy of the table for `convert` with `is_reference=True`.
+
+    Example:
+        >>> import tl_nn
+        >>> from tl_quantization.quantization_mappings import get_default_static_quant_reference_module_mappings
+        >>> get_default_static_quant_reference_module_mappings()[tl_nn.Linear].__module__.split(".")[-3]
+        'reference'
+    """
+    return copy(DEFAULT_REFERENCE_STATIC_QUANT_MODULE_MAPPINGS)
+
+
+def get_embedding_static_quant_module_mappings() -> Mapping:
+    """The table of `convert`, with embeddings of training.
+
+    Example:
+        >>> import tl_nn
+        >>> from tl_quantization.quantization_mappings import get_embedding_static_quant_module_mappings
+        >>> get_embedding_static_quant_module_mappings()[tl_nn.Embedding].__name__
+        'Embedding'
+    """
+    return get_default_static_quant_module_mappings()
+
+
+def get_embedding_qat_module_mappings() -> Mapping:
+    """The table of `prepare_qat`, with embeddings.
+
+    Example:
+        >>> import tl_nn
+        >>> from tl_quantization.quantization_mappings import get_embedding_qat_module_mappings
+        >>> get_embedding_qat_module_mappings()[tl_nn.EmbeddingBag].__name__
+        'EmbeddingBag'
+    """
+    return get_default_qat_module_mappings()
 
 
 def get_default_dynamic_quant_module_mappings() -> Mapping:

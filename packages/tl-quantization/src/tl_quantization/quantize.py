@@ -31,9 +31,11 @@ from .quantization_mappings import (
     get_default_qat_module_mappings,
     get_default_qconfig_propagation_list,
     get_default_static_quant_module_mappings,
+    get_default_static_quant_reference_module_mappings,
     no_observer_set,
 )
 from .stubs import DeQuantStub, QuantWrapper
+from .utils import get_qparam_dict
 
 __all__ = [
     "add_quant_dequant",
@@ -251,10 +253,24 @@ def swap_module(
     return layer
 
 
+def _weight_qparams(kind: Any, mod: Any) -> dict[str, Any]:
+    """How a reference layer rounds its weight, or each of its weights."""
+
+    def watched(weight: Any) -> dict[str, Any]:
+        observer = mod.qconfig.weight()
+        observer(weight.detach())
+        return get_qparam_dict(observer)
+
+    names = [name for name, _ in mod.named_parameters() if name.startswith("weight_")]
+    return {name: watched(getattr(mod, name)) for name in names} if names else watched(mod.weight)
+
+
 def _quantize_module(kind: Any, mod: Any, precomputed: bool) -> Any:
     """Constructs the layer, by `from_observed` for a class that takes a module with replaced parts."""
     if hasattr(kind, "from_observed"):
         return kind.from_observed(mod)
+    if getattr(kind, "_IS_REFERENCE", False):
+        return kind.from_float(mod, _weight_qparams(kind, mod))
     return kind.from_float(mod, use_precomputed_fake_quant=precomputed)
 
 
@@ -294,13 +310,11 @@ def convert(
         mapping (dict, optional): Classes with `from_float`, by the class they replace.
         inplace (bool): Whether the module itself is changed.
         remove_qconfig (bool): Whether configurations and observers are taken away.
-        is_reference (bool): False: layers that keep float weights are not there.
+        is_reference (bool): Whether layers become those of `nn.quantized.reference`, which keep a float weight and
+            round it.
         convert_custom_config_dict (dict, optional): `observed_to_quantized_custom_module_class`: classes with
             `from_observed`.
         use_precomputed_fake_quant (bool): Handed on to `from_float`.
-
-    Raises:
-        NotImplementedError: If `is_reference`.
 
     Example:
         >>> import tl_core, tl_nn, tl_quantization as tq
@@ -311,11 +325,14 @@ def convert(
         >>> type(tq.convert(prepared).module[0]).__name__
         'Linear'
     """
-    if is_reference:
-        raise NotImplementedError("is_reference: layers that keep float weights are not there")
     module = module if inplace else deepcopy(module)
     custom = (convert_custom_config_dict or {}).get("observed_to_quantized_custom_module_class", {})
-    table = get_default_static_quant_module_mappings() if mapping is None else mapping
+    defaults = (
+        get_default_static_quant_reference_module_mappings
+        if is_reference
+        else get_default_static_quant_module_mappings
+    )
+    table = defaults() if mapping is None else mapping
     _convert(module, table, custom, use_precomputed_fake_quant)
     if remove_qconfig:
         _without_observers(module)

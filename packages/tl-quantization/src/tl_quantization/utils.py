@@ -33,6 +33,7 @@ __all__ = [
     "check_min_max_valid",
     "get_combined_dict",
     "get_qconfig_dtypes",
+    "get_qparam_dict",
     "get_quant_type",
     "getattr_from_fqn",
     "is_per_channel",
@@ -49,6 +50,26 @@ Pattern = Any  # a function, a class of modules or a name of a method, or a pair
 QuantizerCls = Any  # the object that quantizes a graph
 
 _INTEGERS = (quint8, qint8, tl_core.qint32, tl_core.uint8, tl_core.int8, tl_core.int16, tl_core.int32)
+
+
+def get_qparam_dict(observer: Any) -> dict[str, Any]:
+    """How an observer quantizes, as reference layers take it.
+
+    Args:
+        observer: an observer or a fake quantizer.
+    """
+    scheme = getattr(observer, "qscheme", None)
+    if getattr(observer, "dtype", None) is tl_core.float16:
+        scheme = None
+    qparams: dict[str, Any] = {"qscheme": scheme, "dtype": observer.dtype}
+    if scheme is None:
+        return qparams
+    for name in ("quant_min", "quant_max"):
+        qparams[name] = getattr(observer, name, None)
+    qparams["scale"], qparams["zero_point"] = observer.calculate_qparams()
+    if scheme.name.startswith("per_channel"):
+        qparams["axis"] = observer.ch_axis
+    return qparams
 
 
 def is_per_tensor(qscheme: Any) -> bool:

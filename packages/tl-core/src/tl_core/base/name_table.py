@@ -278,6 +278,7 @@ OBJECTS = {
         f"ao.quantization.observer.{name}": f"tl_quantization.granularity:{name}"
         for name in _GRANULARITY.split()
     },
+    "ao.quantization.observer._is_activation_post_process": "tl_quantization.fake_quantize:_is_activation_post_process",
     "utils.generate_methods_for_privateuse1_backend": (
         "tl_nn.extension_methods:generate_methods_for_privateuse1_backend"
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import tl_core
@@ -16,6 +17,7 @@ from ..graph.types_of_nodes import has_tensor
 from ..quant_type import QuantType
 
 __all__ = [
+    "NodeInfo",
     "all_node_args_except_first",
     "all_node_args_have_no_tensors",
     "assert_and_get_unique_device",
@@ -31,6 +33,23 @@ __all__ = [
     "maybe_get_next_module",
     "return_arg_list",
 ]
+
+
+@dataclass(frozen=True)
+class NodeInfo:
+    """The kind of a node and its target.
+
+    Args:
+        op: the kind.
+        target: the function, or the name of the method or module.
+
+    Example:
+        >>> NodeInfo("call_method", "view").op
+        'call_method'
+    """
+
+    op: str
+    target: Any
 
 
 def get_custom_module_class_keys(custom_module_mapping: dict[QuantType, dict[type, type]]) -> list[Any]:

@@ -12,19 +12,25 @@ from ..quant_type import QuantType, quant_type_from_str, quant_type_to_str
 
 __all__ = ["ConvertCustomConfig", "FuseCustomConfig", "PrepareCustomConfig", "StandaloneModuleConfigEntry"]
 
-_STANDALONE_NAME = "standalone_module_name"
-_STANDALONE_CLASS = "standalone_module_class"
-_TO_OBSERVED = "float_to_observed_custom_module_class"
-_TO_QUANTIZED = "observed_to_quantized_custom_module_class"
-_PRESERVED = "preserved_attributes"
+# The keys of the dictionaries of a configuration.
+STANDALONE_MODULE_NAME_DICT_KEY = "standalone_module_name"
+STANDALONE_MODULE_CLASS_DICT_KEY = "standalone_module_class"
+FLOAT_TO_OBSERVED_DICT_KEY = "float_to_observed_custom_module_class"
+OBSERVED_TO_QUANTIZED_DICT_KEY = "observed_to_quantized_custom_module_class"
+PRESERVED_ATTRIBUTES_DICT_KEY = "preserved_attributes"
+
+NON_TRACEABLE_MODULE_NAME_DICT_KEY = "non_traceable_module_name"
+NON_TRACEABLE_MODULE_CLASS_DICT_KEY = "non_traceable_module_class"
+INPUT_QUANTIZED_INDEXES_DICT_KEY = "input_quantized_idxs"
+OUTPUT_QUANTIZED_INDEXES_DICT_KEY = "output_quantized_idxs"
 
 # The lists of `PrepareCustomConfig`: attribute by key of dictionaries.
 _LISTS = {
-    "non_traceable_module_name": "non_traceable_module_names",
-    "non_traceable_module_class": "non_traceable_module_classes",
-    "input_quantized_idxs": "input_quantized_indexes",
-    "output_quantized_idxs": "output_quantized_indexes",
-    _PRESERVED: "preserved_attributes",
+    NON_TRACEABLE_MODULE_NAME_DICT_KEY: "non_traceable_module_names",
+    NON_TRACEABLE_MODULE_CLASS_DICT_KEY: "non_traceable_module_classes",
+    INPUT_QUANTIZED_INDEXES_DICT_KEY: "input_quantized_indexes",
+    OUTPUT_QUANTIZED_INDEXES_DICT_KEY: "output_quantized_indexes",
+    PRESERVED_ATTRIBUTES_DICT_KEY: "preserved_attributes",
 }
 
 Classes = dict[QuantType, dict[type, type]]
@@ -186,8 +192,8 @@ class PrepareCustomConfig:
         """
         table, config = prepare_custom_config_dict, cls()
         for key, add in (
-            (_STANDALONE_NAME, config.set_standalone_module_name),
-            (_STANDALONE_CLASS, config.set_standalone_module_class),
+            (STANDALONE_MODULE_NAME_DICT_KEY, config.set_standalone_module_name),
+            (STANDALONE_MODULE_CLASS_DICT_KEY, config.set_standalone_module_class),
         ):
             for target, mapping, inputs, custom, backend in table.get(key, []):
                 add(
@@ -197,7 +203,7 @@ class PrepareCustomConfig:
                     _read(cls, custom, key),
                     _read(BackendConfig, backend, key),
                 )
-        config.float_to_observed_mapping = _class_table(table.get(_TO_OBSERVED))
+        config.float_to_observed_mapping = _class_table(table.get(FLOAT_TO_OBSERVED_DICT_KEY))
         for key, attribute in _LISTS.items():
             setattr(config, attribute, table.get(key, []))
         return config
@@ -206,14 +212,14 @@ class PrepareCustomConfig:
         """A dictionary with what is set."""
         table: dict[str, Any] = {}
         entries: Iterable[tuple[str, dict[Any, StandaloneModuleConfigEntry]]] = (
-            (_STANDALONE_NAME, self.standalone_module_names),
-            (_STANDALONE_CLASS, self.standalone_module_classes),
+            (STANDALONE_MODULE_NAME_DICT_KEY, self.standalone_module_names),
+            (STANDALONE_MODULE_CLASS_DICT_KEY, self.standalone_module_classes),
         )
         for key, standalone in entries:
             if standalone:
                 table[key] = [_entry(target, entry) for target, entry in standalone.items()]
         if self.float_to_observed_mapping:
-            table[_TO_OBSERVED] = _class_dict(self.float_to_observed_mapping)
+            table[FLOAT_TO_OBSERVED_DICT_KEY] = _class_dict(self.float_to_observed_mapping)
         for key, attribute in _LISTS.items():
             if getattr(self, attribute):
                 table[key] = getattr(self, attribute)
@@ -269,17 +275,19 @@ class ConvertCustomConfig:
     def from_dict(cls, convert_custom_config_dict: dict[str, Any]) -> ConvertCustomConfig:
         """The configuration of a dictionary, as `to_dict` returns it. Keys may be absent."""
         config = cls()
-        config.observed_to_quantized_mapping = _class_table(convert_custom_config_dict.get(_TO_QUANTIZED))
-        config.preserved_attributes = convert_custom_config_dict.get(_PRESERVED, [])
+        config.observed_to_quantized_mapping = _class_table(
+            convert_custom_config_dict.get(OBSERVED_TO_QUANTIZED_DICT_KEY)
+        )
+        config.preserved_attributes = convert_custom_config_dict.get(PRESERVED_ATTRIBUTES_DICT_KEY, [])
         return config
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary with what is set."""
         table: dict[str, Any] = {}
         if self.observed_to_quantized_mapping:
-            table[_TO_QUANTIZED] = _class_dict(self.observed_to_quantized_mapping)
+            table[OBSERVED_TO_QUANTIZED_DICT_KEY] = _class_dict(self.observed_to_quantized_mapping)
         if self.preserved_attributes:
-            table[_PRESERVED] = self.preserved_attributes
+            table[PRESERVED_ATTRIBUTES_DICT_KEY] = self.preserved_attributes
         return table
 
 
@@ -305,8 +313,8 @@ class FuseCustomConfig:
     @classmethod
     def from_dict(cls, fuse_custom_config_dict: dict[str, Any]) -> FuseCustomConfig:
         """The configuration of a dictionary, as `to_dict` returns it. Keys may be absent."""
-        return cls().set_preserved_attributes(fuse_custom_config_dict.get(_PRESERVED, []))
+        return cls().set_preserved_attributes(fuse_custom_config_dict.get(PRESERVED_ATTRIBUTES_DICT_KEY, []))
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary with what is set."""
-        return {_PRESERVED: self.preserved_attributes} if self.preserved_attributes else {}
+        return {PRESERVED_ATTRIBUTES_DICT_KEY: self.preserved_attributes} if self.preserved_attributes else {}

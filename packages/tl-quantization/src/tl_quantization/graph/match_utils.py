@@ -93,6 +93,8 @@ def is_match(modules: dict[str, Any], node: Any, pattern: Any, max_uses: int = s
     entry, inner = (pattern[0], pattern[1:]) if isinstance(pattern, tuple) else (pattern, ())
     if isinstance(entry, type) and issubclass(entry, MatchAllNode):
         return True
+    if not isinstance(node, Node) and not callable(entry) and not isinstance(entry, str):
+        return not inner and type(node) is type(entry) and bool(node == entry)  # a constant
     if not isinstance(node, Node) or len(node.users) > max_uses or not _is_call_of(modules, node, entry):
         return False
     if not inner:
@@ -100,6 +102,9 @@ def is_match(modules: dict[str, Any], node: Any, pattern: Any, max_uses: int = s
     if len(inner) != len(node.args):
         return False
     return all(is_match(modules, arg, part, 1) for arg, part in zip(node.args, inner, strict=True))
+
+
+_is_match = is_match  # PyTorch's name
 
 
 def _is_call_of(modules: dict[str, Any], node: Node, entry: Any) -> bool:

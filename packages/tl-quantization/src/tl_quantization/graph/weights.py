@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import tl_core
 import tl_nn as nn
 from tl_nn.utils.parametrize import type_before_parametrizations
 
@@ -14,10 +13,11 @@ from ..backend_config.utils import (
     get_root_module_to_quantized_reference_module,
 )
 from ..nn.intrinsic.modules.fused import _FusedModule
+from ..utils import get_qparam_dict
 from .observers import is_float
 from .support import types_of_qconfig
 
-__all__ = ["qparams_of", "reference_layer", "weighted_classes"]
+__all__ = ["reference_layer", "weighted_classes"]
 
 
 def weighted_classes(backend: BackendConfig) -> tuple[type, ...]:
@@ -30,26 +30,6 @@ def weighted_classes(backend: BackendConfig) -> tuple[type, ...]:
     kinds |= set(get_qat_module_classes(backend))
     kinds |= {c.fused_module for c in backend.configs if c.fused_module is not None}
     return tuple(kinds)
-
-
-def qparams_of(observer: Any) -> dict[str, Any]:
-    """How an observer quantizes, as reference layers take it.
-
-    Args:
-        observer: an observer or a fake quantizer.
-    """
-    scheme = getattr(observer, "qscheme", None)
-    if getattr(observer, "dtype", None) is tl_core.float16:
-        scheme = None
-    qparams: dict[str, Any] = {"qscheme": scheme, "dtype": observer.dtype}
-    if scheme is None:
-        return qparams
-    for name in ("quant_min", "quant_max"):
-        qparams[name] = getattr(observer, name, None)
-    qparams["scale"], qparams["zero_point"] = observer.calculate_qparams()
-    if scheme.name.startswith("per_channel"):
-        qparams["axis"] = observer.ch_axis
-    return qparams
 
 
 def reference_layer(module: Any, qconfig: Any, backend: BackendConfig, is_decomposed: bool) -> Any:
@@ -109,10 +89,10 @@ def _watch_weight(qconfig: Any, weight: Any) -> dict[str, Any]:
     observer = qconfig.weight()
     observer.to(weight.device)
     observer(weight.detach())
-    return qparams_of(observer)
+    return get_qparam_dict(observer)
 
 
 def _learned_qparams(observer: Any, weight: Any) -> dict[str, Any]:
     """The scales of training, for the weight as it is now."""
     observer(weight.detach())
-    return qparams_of(observer)
+    return get_qparam_dict(observer)

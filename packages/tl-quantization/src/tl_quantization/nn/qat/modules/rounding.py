@@ -13,7 +13,7 @@ __all__ = ["check_float", "needed_qconfig", "share_parameters"]
 def needed_qconfig(qconfig: Any) -> Any:
     """Returns the configuration. Raises AssertionError if it is None."""
     if not qconfig:
-        raise AssertionError("qconfig must be provided for a layer that rounds its weight")
+        raise AssertionError("qconfig must be provided for QAT module")
     return qconfig
 
 

@@ -69,12 +69,14 @@ class EmbeddingPackedParams(Module):
         """Reads the table and its type."""
         entries = pop_entries(state_dict, prefix, ("dtype", "_packed_weight"), missing)
         if entries is not None:
-            shape, weight = tuple(self._weight().shape), numbers_of(entries[1])
-            if tuple(weight.shape) == shape:
+            shape, weight = tuple(self._weight().shape), entries[1]
+            if isinstance(weight, QuantizedTensor) and tuple(weight.shape) == shape:
                 self.set_weight(weight)
             else:
+                size = f" of shape {tuple(weight.shape)}" if isinstance(weight, Tensor) else ""
                 errors.append(
-                    f"{prefix}_packed_weight must have shape {shape}, but got {tuple(weight.shape)}"
+                    f"{prefix}_packed_weight must be a quantized tensor of shape {shape}, but got "
+                    f"{type(weight).__name__}{size}"
                 )
         super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
 

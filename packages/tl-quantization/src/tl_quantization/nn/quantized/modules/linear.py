@@ -13,6 +13,7 @@ from tl_nn.utils.fusion import fuse_linear_bn_weights
 from ....dtypes import qint8
 from ....packed.half import HalfLinear
 from ....packed.linear import PackedLinear
+from ....packed.states import LinearPackedParamsBase
 from .utils import (
     OutputScale,
     empty_weight,
@@ -73,9 +74,15 @@ class LinearPackedParams(Module):
         errors: Any,
     ) -> None:
         entries = pop_entries(state_dict, prefix, ("dtype", "_packed_params"), missing)
-        if entries is not None:
-            self.dtype, (weight, bias) = entries
-            self.set_weight_bias(weight if self.dtype is qint8 else weight.to(tl_core.float16), bias)
+        if entries is None:
+            return
+        try:
+            packed = LinearPackedParamsBase._of_state(entries[1])
+        except RuntimeError as error:
+            errors.append(f"{prefix}_packed_params: {error}")
+            return
+        self._packed_params = packed
+        self.dtype = qint8 if isinstance(packed, PackedLinear) else tl_core.float16
 
     def forward(self, x: Tensor) -> Tensor:
         """`x` itself."""

@@ -119,6 +119,12 @@ def pop_entries(state_dict: Any, prefix: str, names: tuple[str, ...], missing: l
     return None if absent else [state_dict.pop(key) for key in keys]
 
 
+def _is_number(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return value.numel() == 1 and not value.is_complex() and not isinstance(value, QuantizedTensor)
+    return isinstance(value, (int, float))
+
+
 class OutputScale(Module):
     """A layer whose state contains the scale and the zero point of its result."""
 
@@ -142,7 +148,11 @@ class OutputScale(Module):
     ) -> None:
         entries = pop_entries(state_dict, prefix, ("scale", "zero_point"), missing)
         if entries is not None:
-            self.scale, self.zero_point = float(entries[0]), int(entries[1])
+            if all(map(_is_number, entries)):
+                self.scale, self.zero_point = float(entries[0]), int(entries[1])
+            else:
+                kinds = " and ".join(type(entry).__name__ for entry in entries)
+                errors.append(f"{prefix}scale and {prefix}zero_point must be numbers, but got {kinds}")
         super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
 
 
@@ -171,6 +181,18 @@ class WeightedQuantizedModule(OutputScale):
         """
         self._weight, self._bias = numbers_of(w), None if b is None else b.detach()
 
+    def _misfit(self, weight: Any, bias: Any) -> str | None:
+        """Why a weight and a bias of a state do not fit the layer, or None."""
+        shape = tuple(self.weight().shape)
+        if not isinstance(weight, QuantizedTensor) or tuple(weight.shape) != shape:
+            size = f" of shape {tuple(weight.shape)}" if isinstance(weight, Tensor) else ""
+            return (
+                f"weight must be a quantized tensor of shape {shape}, but got {type(weight).__name__}{size}"
+            )
+        if bias is not None and not (isinstance(bias, Tensor) and bias.is_floating_point()):
+            return f"bias must be a tensor of floating numbers or None, but got {type(bias).__name__}"
+        return None
+
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         destination[prefix + "weight"] = self.weight()
         destination[prefix + "bias"] = self.bias()
@@ -188,7 +210,11 @@ class WeightedQuantizedModule(OutputScale):
     ) -> None:
         entries = pop_entries(state_dict, prefix, ("weight", "bias"), missing)
         if entries is not None:
-            self.set_weight_bias(*entries)
+            reason = self._misfit(*entries)
+            if reason is None:
+                self.set_weight_bias(*entries)
+            else:
+                errors.append(f"{prefix}{reason}")
         super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, unexpected, errors)
 
 

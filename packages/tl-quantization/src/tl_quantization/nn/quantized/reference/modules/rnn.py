@@ -19,6 +19,7 @@ def _is_weight(name: str) -> bool:
 class _Rounded:
     """The parameters of several weights, before the float class in the order of bases."""
 
+    _IS_REFERENCE = True
     is_decomposed: bool
 
     def _init_weight_qparams_dict(self, table: dict[str, Any] | None, names: Any, device: Any) -> None:

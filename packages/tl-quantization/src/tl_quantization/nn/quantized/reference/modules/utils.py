@@ -120,6 +120,7 @@ class ReferenceQuantizedModule(Module):
         True
     """
 
+    _IS_REFERENCE = True
     weight: Tensor
     is_decomposed: bool
 
