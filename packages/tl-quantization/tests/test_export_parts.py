@@ -142,6 +142,9 @@ def test_modules_that_follow_each_other():
         part.meta["source_fn_stack"] = [(part.name, kind)]
     ((conv, activation),) = graph_utils.find_sequential_partitions(model, [nn.Conv2d, nn.ReLU])
     assert (conv.output_nodes, activation.output_nodes) == ([first], [relu])
+    ((conv, activation),) = graph_utils.find_sequential_partitions(model, [nn.Conv2d, nn.ReLU], False)
+    assert (conv.output_nodes, activation.output_nodes) == ([first], [relu])  # by the stack of modules
+    del relu.meta["nn_module_stack"]
     assert graph_utils.find_sequential_partitions(model, [nn.Conv2d, nn.ReLU], False) == []
     assert (
         graph_utils.find_sequential_partitions(model, [nn.Conv2d, nn.ReLU], filter_fn=lambda n: n is not relu)

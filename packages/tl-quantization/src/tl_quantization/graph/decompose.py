@@ -30,9 +30,12 @@ def insert_decomposed(model: GraphModule, node: Node, observer: Any, prefix: str
     graph, source, ops = model.graph, node.args[0], packets.quantized_decomposed
     args: tuple[Any, ...]
     dtype = storage_dtype(observer.dtype)
+    value = source.meta.get("val")
+    number = tl_core.float32 if value is None else value.dtype
+    named = {} if number is tl_core.float32 else {"out_dtype": number}
     if dtype is tl_core.float16:
         half = graph.call_function(ops.convert_element_type.no_fuse, (source, dtype))
-        return graph.call_function(ops.convert_element_type.no_fuse, (half, tl_core.float32))
+        return graph.call_function(ops.convert_element_type.no_fuse, (half, number))
     low, high = getattr(observer, "quant_min", None), getattr(observer, "quant_max", None)
     low, high = bounds(observer.dtype) if low is None or high is None else (int(low), int(high))
     if getattr(observer, "is_dynamic", False):
@@ -41,14 +44,14 @@ def insert_decomposed(model: GraphModule, node: Node, observer: Any, prefix: str
         scale, zero = (graph.call_function(operator.getitem, (pair, i)) for i in (0, 1))
         args = (scale, zero, low, high, dtype)
         quantized = graph.call_function(ops.quantize_per_tensor.tensor, (source, *args))
-        return graph.call_function(ops.dequantize_per_tensor.tensor, (quantized, *args))
+        return graph.call_function(ops.dequantize_per_tensor.tensor, (quantized, *args), named)
     scale, zero = observer.calculate_qparams()
     if observer.qscheme.name.startswith("per_channel"):
         scales = new_attribute(model, f"{prefix}_scale_", scale)
         zeros = new_attribute(model, f"{prefix}_zero_point_", zero)
         args = (scales, zeros, int(observer.ch_axis), low, high, dtype)
         quantized = graph.call_function(ops.quantize_per_channel.default, (source, *args))
-        return graph.call_function(ops.dequantize_per_channel.default, (quantized, *args))
+        return graph.call_function(ops.dequantize_per_channel.default, (quantized, *args), named)
     args = (float(scale), int(zero), low, high, dtype)
     quantized = graph.call_function(ops.quantize_per_tensor.default, (source, *args))
-    return graph.call_function(ops.dequantize_per_tensor.default, (quantized, *args))
+    return graph.call_function(ops.dequantize_per_tensor.default, (quantized, *args), named)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from tl_core.base.public_names import own_module_of
+
 from ...graph import Graph
 from ...node import Node
 
@@ -69,8 +71,13 @@ def get_source_partitions(
         {}
     """
     calls: dict[Any, dict[str, list[Node]]] = {}
+    # The stack of modules has the names of classes.
+    classes = {
+        f"{own_module_of(kind)}.{kind.__qualname__}": kind for kind in wanted_sources if isinstance(kind, type)
+    }
     for node in graph.nodes:
         for name, source in _sources_of(node):
+            source = classes.get(source, source) if isinstance(source, str) else source
             if source in wanted_sources:
                 calls.setdefault(source, {}).setdefault(name, []).append(node)
                 break
