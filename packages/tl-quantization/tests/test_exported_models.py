@@ -546,3 +546,27 @@ def test_equal_quantizes_are_one():
     (cat,) = calls(lowered, packets.aten.cat.default)
     assert [node.target for node in cat.users] == [OPS.dequantize_per_tensor.default]
     assert all(map(tl.equal, lowered(value), model(value)))
+
+
+@pytest.mark.parametrize(
+    "activation",
+    [nn.ReLU(), nn.ReLU(inplace=True), nn.ReLU6(), nn.Hardswish(), nn.Hardtanh(0.0, 6.0), nn.SiLU()],
+)
+def test_activations_that_are_modules_belong_to_their_convolution(activation):
+    """A max pool behind takes integers, and no observer is between the layer and its activation."""
+    net, x = nn.Sequential(nn.Conv2d(3, 6, 2), activation, nn.MaxPool2d(3)).eval(), tl.randn(2, 3, 8, 8)
+    quantizer = X86InductorQuantizer().set_global(get_default_x86_inductor_quantization_config())
+    prepared = prepare_pt2e(export_for_training(net, (x,)).module(), quantizer)
+    calls = [str(node.target) for node in prepared.graph.nodes if node.op.startswith("call")]
+    kinds = ["observer" if name.startswith("activation_post") else name.split(".")[1] for name in calls]
+    assert kinds[:2] == ["observer"] * 2 and kinds[2] == "conv2d"
+    assert kinds[4:] == ["observer", "max_pool2d", "observer"]
+
+
+def test_bfloat16_stays_bfloat16():
+    net, x = nn.Sequential(nn.Linear(8, 4)).to(tl.bfloat16).eval(), tl.randn(3, 8).to(tl.bfloat16)
+    quantizer = X86InductorQuantizer().set_global(get_default_x86_inductor_quantization_config())
+    prepared = prepare_pt2e(export_for_training(net, (x,)).module(), quantizer)
+    prepared(x)
+    result = convert_pt2e(prepared)(x)
+    assert result.dtype is tl.bfloat16 and float((result - net(x)).abs().max()) < 0.05

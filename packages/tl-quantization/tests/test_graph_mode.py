@@ -5,10 +5,12 @@ import pytest
 import tl_core
 import tl_nn as nn
 import tl_quantization as tq
+from tl_compiler.export import export_for_training
 from tl_core.operators import packets
 from tl_nn import functional as F
 from tl_quantization.graph.custom_config import ConvertCustomConfig, PrepareCustomConfig
 from tl_quantization.quantize_fx import (
+    _convert_to_reference_decomposed_fx,
     convert_fx,
     convert_to_reference_fx,
     fuse_fx,
@@ -409,3 +411,16 @@ def test_a_layer_called_several_times(kind):
     layers = {str(n.target) for n in quantized.graph.nodes if n.op == "call_module"}
     assert layers == {"inner.0", "inner.0_call_1", "inner.0_call_2"}
     assert len({quantized.get_submodule(name).scale for name in layers}) == 3
+
+
+@pytest.mark.parametrize(("layer", "shape"), [(nn.Linear(4, 3), (5, 4)), (nn.Conv2d(3, 4, 3), (2, 3, 6, 6))])
+def test_decomposed_reference_layers_have_operators_that_export(layer, shape):
+    x = tl_core.randn(shape)
+    prepared = prepare_fx(nn.Sequential(layer).eval(), tq.get_default_qconfig_mapping("x86"), (x,))
+    prepared(x)
+    decomposed = _convert_to_reference_decomposed_fx(prepared)
+    assert tl_core.allclose(
+        getattr(decomposed, "0").get_weight(), getattr(convert_to_reference_fx(prepared), "0").get_weight()
+    )
+    targets = [str(node.target) for node in export_for_training(decomposed, (x,)).module().graph.nodes]
+    assert "quantized_decomposed.quantize_per_channel.default" in targets

@@ -406,3 +406,27 @@ def test_states_with_other_entries_are_refused(layer, key, value, words):
     assert key in state
     with pytest.raises(RuntimeError, match=words):
         layer.load_state_dict(state | {key: value})
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("kind", [nnq.Linear, nnqd.Linear])
+def test_states_of_older_versions(kind, version):
+    """Before version 3, weight and bias were entries of their own; in version 1 they were the layer's."""
+    weight = tq.quantize_per_tensor(tl.arange(6.0).reshape(2, 3), 0.5, 0, tq.qint8)
+    state = kind(3, 2).state_dict()
+    for key in ("_packed_params._packed_params", "_packed_params.dtype"):
+        del state[key]
+    prefix = "" if version == 1 else "_packed_params."
+    state |= {f"{prefix}weight": weight, f"{prefix}bias": tl.tensor([1.0, 2.0])}
+    if version == 2:
+        state["_packed_params.dtype"] = tq.qint8
+    state._metadata = {"": {"version": version}, "_packed_params": {"version": version}}
+    layer = kind(3, 2)
+    assert layer.load_state_dict(state) == ([], [])
+    assert tl.equal(layer.weight().int_repr(), weight.int_repr()) and layer.bias().tolist() == [1, 2]
+
+
+def test_states_of_older_observers():
+    observer = tq.PerChannelMinMaxObserver()
+    observer.load_state_dict({"min_vals": tl.zeros(2), "max_vals": tl.ones(2), "eps": observer.eps})
+    assert observer.max_val.tolist() == [1, 1]

@@ -285,13 +285,14 @@ def test_observers_without_a_range():
     )
 
 
-def test_layers_that_keep_float_weights_are_absent():
-    with pytest.raises(NotImplementedError, match="is_reference"):
-        tq.get_static_quant_module_class(nn.Linear, is_reference=True)
-    with pytest.raises(NotImplementedError, match="is_reference"):
-        tq.convert(nn.Linear(2, 1), is_reference=True)
+def test_classes_that_replace_a_float_class():
     assert tq.get_static_quant_module_class(nn.Linear) is nnq.Linear
     assert tq.get_static_quant_module_class(nn.ReLU, {nn.ReLU: nn.ReLU6}) is nn.ReLU6
+    reference = tq.get_static_quant_module_class(nn.Linear, is_reference=True)
+    assert reference is nnq.reference.Linear
+    assert tq.get_default_static_quant_reference_module_mappings()[nn.Linear] is reference
+    assert tq.get_embedding_qat_module_mappings() == tq.get_default_qat_module_mappings()
+    assert tq.get_embedding_static_quant_module_mappings() == tq.get_default_static_quant_module_mappings()
 
 
 class Reference:

@@ -32,7 +32,10 @@ __all__ = [
     "get_default_qat_module_mappings",
     "get_default_qconfig_propagation_list",
     "get_default_static_quant_module_mappings",
+    "get_default_static_quant_reference_module_mappings",
     "get_dynamic_quant_module_class",
+    "get_embedding_qat_module_mappings",
+    "get_embedding_static_quant_module_mappings",
     "get_static_quant_module_class",
     "no_observer_set",
 ]
@@ -293,11 +296,12 @@ def get_static_quant_module_class(
         >>> tq.get_static_quant_module_class(tl_nn.Conv2d).__name__
         'Conv2d'
     """
-    if is_reference:
-        raise NotImplementedError("is_reference: layers that keep float weights are not there")
-    return _class_of(
-        DEFAULT_STATIC_QUANT_MODULE_MAPPINGS, additional_static_quant_mapping, float_module_class
+    table = (
+        DEFAULT_REFERENCE_STATIC_QUANT_MODULE_MAPPINGS
+        if is_reference
+        else DEFAULT_STATIC_QUANT_MODULE_MAPPINGS
     )
+    return _class_of(table, additional_static_quant_mapping, float_module_class)
 
 
 def get_dynamic_quant_module_class(

@@ -11,7 +11,7 @@ from tl_core.operators import packets
 
 from .export import register_passes
 from .export.constant_fold import constant_fold
-from .export.convert import convert as _convert_to_reference_decomposed_fx
+from .export.convert import convert
 from .export.duplicate_dq_pass import DuplicateDQPass
 from .export.fold_qat import fold_conv_bn_qat
 from .export.fuse_conv_bn import fuse_conv_bn
@@ -21,6 +21,7 @@ from .export.modes import refuse_train_eval
 from .export.port_metadata_pass import PortNodeMetaForQDQ
 from .export.prepare import prepare
 from .export.reference import use_integer_arithmetic
+from .graph.quantize_fx import _convert_to_reference_decomposed_fx as _convert_to_reference_decomposed_fx
 from .quantizer.quantizer import Quantizer
 
 __all__ = ["convert_pt2e", "prepare_pt2e", "prepare_qat_pt2e"]
@@ -151,7 +152,7 @@ def convert_pt2e(
                 "convert_pt2e"
             )
     meta = {key: value for key, value in model.meta.items() if not key.startswith("_exported_model")}
-    model = _convert_to_reference_decomposed_fx(model)
+    model = convert(model)
     model = fold_conv_bn_qat(model)
     DuplicateDQPass()(model)
     PortNodeMetaForQDQ()(model)

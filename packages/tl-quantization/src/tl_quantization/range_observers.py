@@ -221,7 +221,10 @@ class PerChannelMinMaxObserver(MinMaxObserver):
         self.min_val, self.max_val = (tl_core.empty(0, device=self.eps.device) for _ in range(2))
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
-        """Takes buffers of any number of channels."""
+        """Takes buffers of any number of channels. Before version 3, their names were plurals."""
+        for name in ("min_val", "max_val"):
+            if prefix + name not in state_dict and f"{prefix}{name}s" in state_dict:
+                state_dict[prefix + name] = state_dict.pop(f"{prefix}{name}s")
         for name in ("min_val", "max_val"):
             if prefix + name in state_dict:
                 setattr(self, name, tl_core.empty_like(state_dict[prefix + name]))

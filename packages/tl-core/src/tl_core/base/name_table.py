@@ -32,6 +32,7 @@ _AO = (  # modules below `ao.`, and theirs below tl_quantization
     "quantization.fx._lower_to_native_backend:.compat.lower_to_native_backend "
     "quantization.fx.lstm_utils:.compat.lstm_parts quantization.fx.pattern_utils:.compat.patterns "
     "quantization.fx.qconfig_mapping_utils:.compat.qconfigs quantization.fx.quantization_patterns:.compat.handlers "
+    "quantization._equalize:.compat.layer_equalization quantization._correct_bias:.compat.bias_correction "
     "quantization.fx.quantization_types:.compat.quantization_types quantization.fx.quantize_handler:.compat.handlers "
     "quantization.fx.utils:.compat.graph_functions quantization.pt2e:.export "
     "quantization.pt2e.qat_utils:.export.fuse_qat quantization.pt2e.representation:.export.reference "

@@ -83,7 +83,10 @@ def _port_to_input(source: Node, node: Node, spec: Any) -> None:
 def _port_to_dynamic(source: Node, node: Node) -> None:
     ops = packets.quantized_decomposed
     choices = (ops.choose_qparams.tensor, ops.choose_qparams_symmetric.tensor)
-    starts = [source, *(user for pair in source.users if is_call(pair, quantize_ops()) for user in pair.users)]
+    starts = [
+        source,
+        *(user for pair in source.users if is_call(pair, quantize_ops()) for user in pair.users),
+    ]
     choose = next((user for start in starts for user in start.users if is_call(user, choices)), None)
     if choose is None:
         raise ValueError(f"{node} has no choose_qparams for its argument {source}")

@@ -8,6 +8,7 @@ from tl_core import Tensor
 from tl_nn import Module
 
 from ..nn.quantized import FloatFunctional, QFunctional
+from ..packed.cell import CellWeights
 from ..quantization_mappings import get_default_compare_output_module_list
 from .loggers import Logger, OutputLogger, ShadowLogger
 
@@ -66,6 +67,11 @@ def compare_weights(float_dict: dict[str, Any], quantized_dict: dict[str, Any]) 
             if match is not None:
                 weight = value[0] if isinstance(value, tuple) else value
                 result[key] = {"float": float_dict[match], "quantized": weight}
+        if isinstance(value, CellWeights):  # of a layer of a recurrent network
+            stem, _, number = key.removesuffix(".param").partition("_all_weight_values.")
+            name = f"{stem}weight_hh_l{number}"
+            if name in float_dict:
+                result[key] = {"float": float_dict[name], "quantized": value.hh.weight()}
         if key in float_dict and key not in result and getattr(value, "is_quantized", False):
             result[key] = {"float": float_dict[key], "quantized": value}
     return result

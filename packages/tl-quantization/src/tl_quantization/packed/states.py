@@ -159,11 +159,12 @@ class CellParamsBase(ScriptObject):
                 f"'quantized', but got {name!r}"
             )
         is_dynamic = name == "quantized_dynamic"
-        _need(not numbers and _number_list(settings) and len(settings) == is_dynamic, kind, "its settings")
+        # older files have no setting, and a whole range
+        _need(not numbers and _number_list(settings) and len(settings) <= is_dynamic, kind, "its settings")
         expected = PackedLinear if is_dynamic else HalfLinear
         fits = len(weights) == 2 and all(type(weight) is expected for weight in weights)
         _need(fits, kind, f"two weights of {'integers' if is_dynamic else 'float16'}")
-        return CellWeights(weights[0], weights[1], bool(settings[0]) if is_dynamic else True)
+        return CellWeights(weights[0], weights[1], any(settings) if is_dynamic else True)
 
     @classmethod
     def _matrices(cls, tensors: Any, scales: Any, zero_points: Any, rest: Any) -> ScriptObject:

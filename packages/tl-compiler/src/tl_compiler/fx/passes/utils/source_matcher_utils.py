@@ -73,7 +73,10 @@ def get_source_partitions(
     calls: dict[Any, dict[str, list[Node]]] = {}
     # The stack of modules has the names of classes.
     classes = {
-        f"{own_module_of(kind)}.{kind.__qualname__}": kind for kind in wanted_sources if isinstance(kind, type)
+        f"{module}.{kind.__qualname__}": kind
+        for kind in wanted_sources
+        if isinstance(kind, type)
+        for module in (own_module_of(kind), kind.__module__)  # the second differs under the name torch
     }
     for node in graph.nodes:
         for name, source in _sources_of(node):

@@ -73,6 +73,13 @@ class LinearPackedParams(Module):
         unexpected: Any,
         errors: Any,
     ) -> None:
+        if (local_metadata.get("version") or 1) < 3 and prefix + "weight" in state_dict:
+            # before version 3, weight and bias were two entries, and before version 2 there was one type
+            state_dict.setdefault(prefix + "dtype", qint8)
+            state_dict[prefix + "_packed_params"] = (
+                state_dict.pop(prefix + "weight"),
+                state_dict.pop(prefix + "bias", None),
+            )
         entries = pop_entries(state_dict, prefix, ("dtype", "_packed_params"), missing)
         if entries is None:
             return
@@ -122,6 +129,21 @@ class Linear(OutputScale):
     """
 
     _version = 3
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing: Any,
+        unexpected: Any,
+        errors: Any,
+    ) -> None:
+        for name in ("weight", "bias"):  # of version 1, which had no packed parameters
+            if prefix + name in state_dict:
+                state_dict[f"{prefix}_packed_params.{name}"] = state_dict.pop(prefix + name)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, unexpected, errors)
 
     def __init__(self, in_features: int, out_features: int, bias_: bool = True, dtype: Any = qint8) -> None:
         super().__init__()

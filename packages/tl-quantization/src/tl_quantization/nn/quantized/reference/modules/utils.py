@@ -10,6 +10,7 @@ from tl_nn import Module
 
 from .....dtypes import (
     QScheme,
+    bounds,
     per_channel_affine,
     per_channel_affine_float_qparams,
     per_channel_symmetric,
@@ -17,6 +18,7 @@ from .....dtypes import (
     per_tensor_symmetric,
     quantized_dtype,
     quint8,
+    storage_dtype,
 )
 from .....functions import quantize_per_channel, quantize_per_tensor
 
@@ -102,10 +104,33 @@ def rounded_weight(module: Any, prefix: str, weight: Tensor) -> Tensor:
         prefix: the weight's name.
         weight: the float weight.
     """
+    if getattr(module, "is_decomposed", False) and getattr(module, f"{prefix}_qscheme") is not None:
+        return _rounded_by_plain_integers(module, prefix, weight)
     result = quantize_weight(module, prefix, weight)
     if result is weight:
         return weight
     return result.dequantize() if result.is_quantized else result.to(tl_core.float32)
+
+
+def _rounded_by_plain_integers(module: Any, prefix: str, weight: Tensor) -> Tensor:
+    """A weight that operators of `quantized_decomposed` quantize and dequantize, so that exported models have them."""
+    from tl_core.operators import packets  # operators without a function load when a model runs
+
+    scheme, dtype, scale, zero, axis, low, high = (
+        getattr(module, f"{prefix}_{name}")
+        for name in ("qscheme", "dtype", "scale", "zero_point", "axis_int", "quant_min", "quant_max")
+    )
+    kind, ops = storage_dtype(quantized_dtype(dtype)), packets.quantized_decomposed
+    if low is None or high is None:
+        low, high = bounds(kind)
+    facts: tuple[Any, ...] = (scale, zero)
+    names = ("quantize_per_tensor", "dequantize_per_tensor")
+    if scheme not in _ONE_SCALE:
+        facts, names = (scale, zero, axis), ("quantize_per_channel", "dequantize_per_channel")
+    facts = (*facts, low, high, kind)
+    integers = getattr(ops, names[0])(weight, *facts)
+    rounded: Tensor = getattr(ops, names[1])(integers, *facts)
+    return rounded
 
 
 class ReferenceQuantizedModule(Module):
