@@ -10,6 +10,9 @@ import pytest
 
 import tl_core as tl
 import tl_quantization as tq
+from tl_quantization.packed.linear import PackedLinear
+from tl_quantization.tensor import made_of
+from tl_quantization.tensor_quantizer import PerTensor
 
 RNG = np.random.default_rng(0)
 TYPES = {tq.quint8: (0, 255), tq.qint8: (-128, 127), tq.qint32: (-(2**31), 2**31 - 1)}
@@ -175,3 +178,14 @@ def test_the_fused_module_has_a_rule_of_its_own_for_symmetric_scales():
     assert module.scale.item() == single(2.0 / 127) and module.zero_point.item() == 0
     assert module.calculate_qparams()[0].item() == single(2.0 / 127.5)
     assert tq.default_weight_fake_quant()(x).tolist() != module(x).tolist()
+
+
+@pytest.mark.parametrize("weight", [127, -128])
+def test_sums_beyond_32_bits_are_exact(weight):
+    """Of 140,000 products of the largest bytes, whose sum has 33 bits."""
+    columns = 140_000
+    w = made_of(tl.full((3, columns), weight, dtype=tl.int8), PerTensor(1.0, 0, tq.qint8))
+    x = made_of(tl.full((2, columns), 255, dtype=tl.uint8), PerTensor(1.0, 0, tq.quint8))
+    total = 255 * weight * columns
+    result = PackedLinear(w, None).of_bytes(x, abs(total) / 100, 128).int_repr()
+    assert (result == 128 + (100 if weight > 0 else -100)).all()
