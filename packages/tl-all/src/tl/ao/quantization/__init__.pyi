@@ -211,7 +211,16 @@ from tl_quantization.quantization_mappings import (
     get_default_static_quant_module_mappings as get_default_static_quant_module_mappings,
 )
 from tl_quantization.quantization_mappings import (
+    get_default_static_quant_reference_module_mappings as get_default_static_quant_reference_module_mappings,
+)
+from tl_quantization.quantization_mappings import (
     get_dynamic_quant_module_class as get_dynamic_quant_module_class,
+)
+from tl_quantization.quantization_mappings import (
+    get_embedding_qat_module_mappings as get_embedding_qat_module_mappings,
+)
+from tl_quantization.quantization_mappings import (
+    get_embedding_static_quant_module_mappings as get_embedding_static_quant_module_mappings,
 )
 from tl_quantization.quantization_mappings import (
     get_static_quant_module_class as get_static_quant_module_class,
@@ -252,6 +261,8 @@ from tl_quantization.weight_only import WeightOnlyLinear as WeightOnlyLinear
 from tl_quantization.weight_only import quantize_weights as quantize_weights
 
 from ...ao import nn as nn
+from . import _correct_bias as _correct_bias
+from . import _equalize as _equalize
 from . import fake_quantize as fake_quantize
 from . import fuser_method_mappings as fuser_method_mappings
 from . import fx as fx

@@ -1,4 +1,5 @@
 # Written by `python -m tools.facade_stubs --write`.
+from tl_quantization.fake_quantize import _is_activation_post_process as _is_activation_post_process
 from tl_quantization.granularity import AffineQuantizedObserverBase as AffineQuantizedObserverBase
 from tl_quantization.granularity import Granularity as Granularity
 from tl_quantization.granularity import MappingType as MappingType
