@@ -336,7 +336,7 @@ def install() -> None:
 def _fake_store() -> Any:
     import torch.distributed as dist
 
-    class FakeStore(dist.Store):
-        """A store without keys, of a group without other ranks."""
+    class FakeStore(dist.HashStore):
+        """A store of a group without other ranks."""
 
     return FakeStore

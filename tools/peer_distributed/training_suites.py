@@ -2,7 +2,7 @@
 
 The files speak of GPUs. They are read as if they spoke of the CPU, and nothing of them is kept. Helpers that they
 import are in PyTorch's wheel: `--wheel` names its folder `torch/testing/_internal`. Their base classes are those of
-this module, whose tests run in the ranks that persist between tests, as many as a class asks for.
+this module, whose tests run in the ranks that persist between tests, as many as a class needs.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def run(name: str, folder: Path, rank: int) -> dict[str, Any]:
     import torch
     import torch.distributed as dist
 
-    stem, kind, method_name = name.split(".")
+    stem, kind, method_name = name.split(".", 2)
     case = _cases[stem][kind]
     case.rank = rank
     test = case(method_name)
@@ -181,7 +181,7 @@ def run(name: str, folder: Path, rank: int) -> dict[str, Any]:
 
 
 class Accelerator:
-    """The functions of `torch.cuda` that the files use, on the CPU."""
+    """The functions of `torch.cuda` in the files, for the CPU."""
 
     class Stream(contextlib.nullcontext):  # type: ignore[type-arg]  # a block
         """A stream, which is a block without effect."""

@@ -242,6 +242,26 @@ def test_state_dicts_of_models_and_optimizers(ranks, tmp_path):
     assert as_numbers(state) == result[0]
 
 
+def test_ranks_with_entries_in_different_orders(ranks):
+    """Each gathers the same tensor at a time, and keeps its order."""
+
+    class Reordered(nn.Module):
+        def __init__(self, mesh, names):
+            super().__init__()
+            for name in names:
+                value = tl.full((4, 2), float(ord(name)))
+                part = distribute_tensor(value, mesh, [Shard(0)], src_data_rank=None)
+                self.register_parameter(name, nn.Parameter(part))
+
+    def body(rank):
+        model = Reordered(init_device_mesh("cpu", (2,)), "abc" if rank == 0 else "cab")
+        return states.get_model_state_dict(model, options=states.StateDictOptions(full_state_dict=True))
+
+    for result, names in zip(ranks(2, body), ("abc", "cab"), strict=True):
+        assert "".join(result) == names
+        assert all(value.tolist() == [[ord(name)] * 2] * 4 for name, value in result.items())
+
+
 def test_whole_state_of_another_size_is_refused(ranks):
     def body(rank):
         model, _ = model_and_optimizer(init_device_mesh("cpu", (2,)))

@@ -281,6 +281,8 @@ def test_functional_collectives(ranks):
         own = tl.full((2, 2), rank + 1.0)
         assert funcol.all_reduce(own, "sum", mesh).tolist() == [[3.0, 3.0]] * 2
         assert own.tolist() == [[rank + 1.0] * 2] * 2
+        name = mesh.get_group().group_name
+        assert funcol.all_reduce(own, "sum", name).tolist() == [[3.0, 3.0]] * 2
         assert funcol.broadcast(own, 1, (mesh, 0)).tolist() == [[2.0, 2.0]] * 2
         assert funcol.all_gather_tensor(own, 1, None).tolist() == [[1.0, 1.0, 2.0, 2.0]] * 2
         assert funcol.reduce_scatter_tensor(own, "sum", 0, mesh).tolist() == [[3.0, 3.0]]

@@ -15,7 +15,7 @@ from tl_distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 
 
 class Late(Work):
-    """A collective that ends when the test says so, and then writes its result."""
+    """A collective that ends at a signal of the test, and then writes its result."""
 
     def __init__(self, target):
         super().__init__([target])

@@ -142,6 +142,16 @@ def test_the_command(capsys):
     text = capsys.readouterr().out
     assert text.startswith("405.9 B parameters on 16384 ranks: dp 128 x pp 16 x tp 8, 16 microbatches of 1\n")
     assert "tp: " in text and "inside machines" in text and "bubble 15.6 %" in text
+    words = "--world 16384 --mesh dp=128,pp=16,tp=8 --machine h100x8 -m tl.examples.gpt --size 405b"
+    assert simulate.main(words.split()) == 0
+    assert capsys.readouterr().out.startswith("405.9 B parameters on 16384 ranks")
+    for words, sentence in (
+        ("--world 8 --mesh dp=4 train.py", "--world 8 doesn't fit --mesh dp=4, which has 4 ranks"),
+        ("--mesh dp=4 train.py --size 3b", "a plan takes --size with one of 1.7b, "),
+        ("--mesh dp=4 train.py --layers 3", "got ['--layers', '3']"),
+    ):
+        assert simulate.main(words.split()) == 2
+        assert sentence in capsys.readouterr().err
     plan = Plan({"dp": 1}, 1)
     assert table(MODELS["8b"], plan, estimate(MODELS["8b"], plan, A100))[1].startswith("memory: parameters")
 

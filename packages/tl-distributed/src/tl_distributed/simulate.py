@@ -16,6 +16,7 @@ estimates the messages, the memory and the time of a step of a cut transformer, 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import resource
 import sys
@@ -238,7 +239,7 @@ def plan_lines(options: argparse.Namespace) -> list[str]:
         options: those of the command line.
 
     Raises:
-        ValueError: the mesh can't be read, or doesn't fit the batch.
+        ValueError: the mesh can't be read, or doesn't fit the batch or the world, or the program's size is unknown.
 
     Example:
         >>> options = get_parser().parse_args(["--mesh", "dp=2,tp=8", "--model", "8b", "--batch", "8"])
@@ -259,8 +260,25 @@ def plan_lines(options: argparse.Namespace) -> list[str]:
         not options.no_recompute,
         options.shard_parameters,
     )
-    model = MODELS[options.model]
+    ranks = math.prod(mesh.values())
+    if options.world not in (None, ranks):
+        raise ValueError(
+            f"--world {options.world} doesn't fit --mesh {options.mesh}, which has {ranks} ranks"
+        )
+    model = MODELS[_model_name(options)]
     return table(model, plan, estimate(model, plan, machine(options.machine)))
+
+
+def _model_name(options: argparse.Namespace) -> str:
+    """The transformer of a plan: that of --model, or of the program's --size."""
+    words = options.arguments
+    if not words:
+        return str(options.model)
+    if len(words) != 2 or words[0] != "--size" or words[1] not in MODELS:
+        raise ValueError(
+            f"--mesh: of a program's arguments a plan takes --size with one of {', '.join(sorted(MODELS))}, got {words}"
+        )
+    return str(words[1])
 
 
 def main(args: Sequence[str] | None = None, program: str = PROGRAM) -> int:

@@ -365,11 +365,15 @@ def _apply_options(state: dict[str, Any], options: StateDictOptions) -> dict[str
 
 
 def _map_tensors(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A nested state with a function applied to all tensors."""
+    """A nested state with a function applied to all tensors, by the order of the names.
+
+    Ranks may have the entries in different orders, and the function may communicate.
+    """
     if isinstance(value, tl_core.Tensor):
         return change(value)
     if isinstance(value, dict):
-        return {key: _map_tensors(entry, change) for key, entry in value.items()}
+        results = {key: _map_tensors(value[key], change) for key in sorted(value, key=str)}
+        return {key: results[key] for key in value}
     if type(value) in (list, tuple):
         return type(value)(_map_tensors(entry, change) for entry in value)
     return value

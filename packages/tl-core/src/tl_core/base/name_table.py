@@ -130,6 +130,7 @@ MODULES = {
     "distributed.remote_device": "tl_distributed.base.remote_device",
     "distributed.rendezvous": "tl_distributed.stores.rendezvous",
     "distributed.utils": "tl_distributed.collectives.utils",
+    "distributed._composable": "tl_distributed.parallel.replicate",
     "distributed._functional_collectives": "tl_distributed.nn.functional_collectives",
     "distributed.checkpoint": "tl_checkpoint.distributed",
     "distributed.tensor._dtensor_spec": "tl_distributed.tensor.dtensor_spec",

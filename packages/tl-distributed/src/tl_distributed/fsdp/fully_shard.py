@@ -260,7 +260,8 @@ def fully_shard(
     Raises:
         ValueError: the module computes nothing itself, or the mesh has more than two dimensions.
         AssertionError: the module has been sharded, or the two dimensions of the mesh have no names.
-        NotImplementedError: a parameter would be cut unevenly along another dimension than the first, or isn't contiguous.
+        NotImplementedError: a parameter would be cut unevenly along another dimension than the first, or isn't
+            contiguous.
 
     Example:
         >>> import tl_core, tl_nn, tl_distributed as dist

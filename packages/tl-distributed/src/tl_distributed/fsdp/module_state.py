@@ -125,8 +125,8 @@ class ModuleState:
                 texts = [names.get(id(p), "?") for p in without]
                 raise RuntimeError(
                     "FSDP parameters should be materialized from meta device before training, but the following were "
-                    f"still on meta device: {texts}\nFor example, call module.to_empty(device) to materialize to device "
-                    "and call module.reset_parameters() on each module to initialize values."
+                    f"still on meta device: {texts}\nFor example, call module.to_empty(device) to materialize to "
+                    "device and call module.reset_parameters() on each module to initialize values."
                 )
 
     def _join(self, job: Job, is_own: bool) -> None:

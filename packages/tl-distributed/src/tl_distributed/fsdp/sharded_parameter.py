@@ -251,8 +251,8 @@ def _check_placement(
         )
     if not local.is_contiguous():
         raise NotImplementedError(
-            f"FSDP does not support non-contiguous parameters yet: {name} has the size {tuple(parameter.shape)} and the "
-            f"strides {tuple(parameter.stride())}; make it contiguous first"
+            f"FSDP does not support non-contiguous parameters yet: {name} has the size {tuple(parameter.shape)} and "
+            f"the strides {tuple(parameter.stride())}; make it contiguous first"
         )
     if not -local.dim() <= placement.dim < local.dim():
         raise ValueError(

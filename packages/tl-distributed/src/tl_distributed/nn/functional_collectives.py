@@ -44,8 +44,8 @@ def group_of(group: Any) -> ProcessGroup:
     """The group that a function was given in one of the ways there are.
 
     Args:
-        group: a group, its name, a mesh of one dimension, a mesh and one of its dimensions, a list of ranks, or None:
-            the world.
+        group: a group or its name, a mesh of one dimension, a mesh and one of its dimensions, a list of ranks, or
+            None: the world.
 
     Raises:
         ValueError: it is none of them.

@@ -176,22 +176,30 @@ class DistributedDataParallel(Module, Joinable):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """The result of the module; with gradients on, the next backward pass averages them."""
+        synchronize = self._begin_forward()
+        if self.mixed_precision is None:
+            outputs = self.module(*inputs, **kwargs)
+        else:
+            outputs = call(self.module, self.mixed_precision, inputs, kwargs)
+        self._end_forward(outputs, synchronize)
+        return outputs
+
+    def _begin_forward(self) -> bool:
+        """Prepares a forward pass; returns whether the backward pass after it averages gradients."""
         synchronize = is_grad_enabled() and self.require_backward_grad_sync
         if synchronize:
             self._count_joined(Join.notify_join_context(self))
         if self.will_sync_module_buffers():
             self._broadcast(self._buffers_of_module())
-        if self.mixed_precision is None:
-            outputs = self.module(*inputs, **kwargs)
-        else:
-            outputs = call(self.module, self.mixed_precision, inputs, kwargs)
+        return synchronize
+
+    def _end_forward(self, outputs: Any, synchronize: bool) -> None:
         if synchronize:
             self._has_begun = True
             self.reducer.prepare(outputs)
         elif not self.require_backward_grad_sync:
             self.reducer.pause()
         self.require_forward_param_sync = synchronize
-        return outputs
 
     def _count_joined(self, work: Work | None) -> None:
         """With a divisor that shrinks, gradients are divided by the number of processes that still have inputs."""
