@@ -91,13 +91,6 @@ def slow(x):
 fast = torch.compile(slow)
 """
 FORWARD = """\
-torch.set_grad_enabled(False)
-
-class Restoring:
-    def __del__(self):
-        torch.set_grad_enabled(True)
-
-restoring = Restoring()
 for _ in range(3):
     fast(x)
 """
@@ -241,7 +234,8 @@ REPLAY_CASES = {
     "16 floats, not replayed": (UNREPLAYED, 1.10),
 }
 
-FREEZE = "torch.set_grad_enabled(False)\nfast = torch.compiler.freeze(model, (x,))\nfast(x)\n"
+FREEZE = "with torch.no_grad():\n    fast = torch.compiler.freeze(model, (x,))\n"
+WITHOUT_GRADIENTS = "with torch.no_grad():\n    {}(x)"
 FROZEN_CASES = {
     "ResNet-18, 64 pixels": (RESNET + "model, x = resnet18().eval(), torch.randn(1, 3, 64, 64)\n", 0.60),
     "ResNet-18, 224 pixels": (RESNET + "model, x = resnet18().eval(), torch.randn(1, 3, 224, 224)\n", 0.92),
@@ -272,7 +266,15 @@ CASES = [
         for name, (setup, bound) in REPLAY_CASES.items()
     ),
     *(
-        Case(FROZEN, name, setup + FREEZE, "fast(x)", own="model(x)", bound=bound, builds=1)
+        Case(
+            FROZEN,
+            name,
+            setup + FREEZE,
+            WITHOUT_GRADIENTS.format("fast"),
+            own=WITHOUT_GRADIENTS.format("model"),
+            bound=bound,
+            builds=1,
+        )
         for name, (setup, bound) in FROZEN_CASES.items()
     ),
 ]

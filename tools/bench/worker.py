@@ -32,7 +32,7 @@ class Bench:
 
     def __init__(self, module: ModuleType, clock: Callable[[], int], case: dict[str, str]) -> None:
         self.module, self.run = module, case["run"]
-        self.names: dict[str, Any] = {"torch": module}
+        self.names: dict[str, Any] = {"torch": module, "__name__": "case"}  # the module of its classes
         exec(case["setup"], self.names)
         self.before = compile(case["before"], "<before>", "exec") if case["before"] else None
         self.after = compile(case["after"], "<after>", "exec")
