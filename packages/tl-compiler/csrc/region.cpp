@@ -121,6 +121,7 @@ int handle_call(Thread& t, const Entry& e, const TlValue* args, int n_args, TlVa
     const Suspension suspension(t);
     return api->op_call_past(e.op, TL_LAYER_DEFER, args, n_args, rets, n_rets);
   }
+  ++t.sums.large;
   try {
     if (t.depth && !t.suspended) {
       if (e.waits && wait(t, e, args, n_args, rets, n_rets)) return 0;
@@ -172,13 +173,13 @@ int bind(void*, const TlOperator* op, TlLayerEntry* out) {
 }
 }  // namespace
 
-Region::Region() {
+Region::Region(bool defers) : defers_(defers) {
   ++thread().programs;
-  enter();
+  if (defers_) enter();
 }
 
 Region::~Region() {
-  leave();
+  if (defers_) leave();
   --thread().programs;
 }
 

@@ -8,10 +8,10 @@
 
 namespace tl::compiler {
 
-// Calls of the thread wait while it exists. Regions within another are part of it.
+// Calls of the thread wait while it exists, if it defers. Regions within another are part of it.
 class Region {
  public:
-  Region();
+  explicit Region(bool defers = true);
   ~Region();
   Region(const Region&) = delete;
 
@@ -20,12 +20,16 @@ class Region {
   // The same without a compiled function: for a backward of the nodes of one.
   static void enter();
   static void leave();
+
+ private:
+  bool defers_;
 };
 const TlRegionCalls& region_calls();
 
 // What a thread has called in regions. The difference between two times says what was called between.
 struct OperatorSums {
   uint64_t calls = 0, mixture = 0, elements = 0;
+  uint64_t large = 0;  // calls that read many elements, or what waits
 };
 const OperatorSums& sums_of_thread();
 bool in_region();  // whether the thread runs a compiled function

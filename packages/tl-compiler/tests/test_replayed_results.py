@@ -168,6 +168,23 @@ def test_objects_are_built_without_their_class(function: Any) -> None:
     assert fast(x) is not result
 
 
+@pytest.mark.parametrize(
+    "function", [output, frozen, slotted, point, model_output, numbers, box, concrete, ordered]
+)
+def test_graphs_return_objects(function: Any) -> None:
+    graphs = []
+
+    def backend(graph: Any, examples: list[Any]) -> Any:
+        graphs.append(graph)
+        return graph.forward
+
+    x = tl_core.arange(6.0).reshape(2, 3)
+    fast = compile(function, backend=backend, fullgraph=True)
+    for factor in (1, 2):
+        assert parts_of(fast(x * factor)) == parts_of(function(x * factor))
+    assert len(graphs) == 1
+
+
 @recorded
 def test_named_results_of_operators() -> None:
     x = tl_core.arange(6.0).reshape(2, 3)
@@ -357,3 +374,39 @@ def test_tapes_end_with_the_calls_that_left_them() -> None:
         held[0] = tl_core.full((2,), float(i))
         assert fast(tl_core.ones(2)).tolist() == [i + 1.0] * 2
     assert state.replays.tapes == []
+
+
+@recorded
+@pytest.mark.parametrize("mode", [None, "reduce-overhead"])
+def test_calls_that_are_never_replayed_run_without_waiting(mode: str | None) -> None:
+    calls = []
+
+    def call(x: Any, *, scale: float = 1.0) -> Any:
+        calls.append(_C.in_region())
+        return (x * scale + 1).sin() - x
+
+    fast = compile(call, mode=mode)
+    for n in [*[16] * 80, *[4096] * 140]:
+        x = tl_core.rand(n)
+        assert tl_core.equal(fast(x, scale=2.0), call(x, scale=2.0))
+    assert calls == [True, False] * 220
+    before = _C.counters()["operators"]
+    fast(tl_core.rand(4096))
+    assert _C.counters()["operators"] == before + 4  # a call has shown that operators on so many elements wait
+    with pytest.raises(TypeError, match="scal"):
+        fast(tl_core.rand(3), scal=1)
+    fast.get_compiled().reset()
+    assert fast(tl_core.ones(2)).shape == (2,)
+
+
+def test_a_replayed_call_is_left_to_a_function() -> None:
+    from tl_compiler._C import ReplayedCall
+
+    entry = ReplayedCall(lambda args, kwargs, tried: (args, kwargs, tried), [], ())
+    assert entry(1, a=2) == ((1,), {"a": 2}, True)
+    entry.leave_to(lambda *args, **kwargs: (args, kwargs), False)
+    assert entry(1, a=2) == ((1,), {"a": 2})
+    entry.leave_to(None, True)
+    assert entry(1) == ((1,), {}, True)
+    with pytest.raises(TypeError, match="argument"):
+        entry.leave_to()

@@ -95,8 +95,8 @@ PyModuleDef kModule = {
     PyModuleDef_HEAD_INIT, "tl_compiler._C", nullptr, -1, kFunctions, nullptr, nullptr, nullptr, nullptr};
 }  // namespace
 
-PyObject* call_in_region(PyObject* function, PyObject* args, PyObject* kwargs) {
-  Region region;
+PyObject* call_in_region(PyObject* function, PyObject* args, PyObject* kwargs, bool defers) {
+  Region region(defers);
   PyRef result(run_python(PyObject_Call, function, args, kwargs));
   if (!result) {
     settle_after_error(region);

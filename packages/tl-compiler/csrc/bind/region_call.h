@@ -5,7 +5,7 @@
 
 namespace tl::compiler {
 
-// A new reference, or null with an exception.
-PyObject* call_in_region(PyObject* function, PyObject* args, PyObject* kwargs);
+// A new reference, or null with an exception. Without `defers`, calls of operators compute at once.
+PyObject* call_in_region(PyObject* function, PyObject* args, PyObject* kwargs, bool defers = true);
 
 }  // namespace tl::compiler

@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include "bind/region_call.h"
+#include "region.h"
 #include "tl/python.hpp"
 
 namespace tl::compiler {
@@ -16,7 +17,11 @@ struct ReplayedCall {
   PyObject* members;
   PyObject* weak_references;
   long long hits;
+  PyObject* rest;       // what runs where no recorded call holds, in place of `other`; or null
+  bool defers;          // whether operators of `rest` wait
+  unsigned undeferred;  // calls of `rest` whose operators did not
 };
+constexpr unsigned kProbe = 64;  // such calls, of which one tries whether operators would wait
 
 ReplayedCall* self_of(PyObject* object) { return reinterpret_cast<ReplayedCall*>(object); }
 
@@ -74,6 +79,7 @@ PyObject* create(PyTypeObject* type, PyObject* args, PyObject*) {
 int traverse(PyObject* object, visitproc visit, void* arg) {
   ReplayedCall* const self = self_of(object);
   Py_VISIT(self->other);
+  Py_VISIT(self->rest);
   Py_VISIT(self->tapes);
   Py_VISIT(self->conditions);
   Py_VISIT(self->members);
@@ -84,6 +90,7 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
 int clear(PyObject* object) {
   ReplayedCall* const self = self_of(object);
   Py_CLEAR(self->other);
+  Py_CLEAR(self->rest);
   Py_CLEAR(self->tapes);
   Py_CLEAR(self->conditions);
   Py_CLEAR(self->members);
@@ -113,10 +120,26 @@ PyObject* replay(PyObject* tapes, PyObject* args, PyObject* kwargs) {
   return Py_NewRef(Py_NotImplemented);
 }
 
+// Calls what no recorded call holds for. Operators on few elements never wait, so that the layer which lets
+// others wait is left out; from time to time a call shows whether this is still so.
+PyObject* call_rest(ReplayedCall* self, PyObject* args, PyObject* kwargs) {
+  const PyRef rest = PyRef::share(self->rest);
+  if (self->defers) return call_in_region(rest.get(), args, kwargs);
+  if (++self->undeferred % kProbe) return call_in_region(rest.get(), args, kwargs, false);
+  const uint64_t before = sums_of_thread().large;
+  PyObject* const result = call_in_region(rest.get(), args, kwargs);
+  self->defers = sums_of_thread().large != before;
+  return result;
+}
+
 // The result of a recorded call, or that of the other function.
 PyObject* call(PyObject* object, PyObject* args, PyObject* kwargs) {
-  const PyRef alive = PyRef::share(object), none(kwargs ? Py_NewRef(kwargs) : PyDict_New());
+  static PyObject* const empty = PyDict_New();
+  const PyRef alive = PyRef::share(object);
   ReplayedCall* const self = self_of(object);
+  if (self->rest && PyList_GET_SIZE(self->tapes) == 0 && all_hold(self->conditions))
+    return call_rest(self, args, kwargs ? kwargs : empty);
+  const PyRef none(kwargs ? Py_NewRef(kwargs) : PyDict_New());
   if (!none) return nullptr;
   if (!self->other) {
     PyErr_SetString(PyExc_RuntimeError, "a replayed function is called while it is destroyed");
@@ -130,10 +153,24 @@ PyObject* call(PyObject* object, PyObject* args, PyObject* kwargs) {
       return result;
     }
     Py_DECREF(result);
+    if (self->rest) return call_rest(self, args, none.get());
   }
   return PyObject_CallFunctionObjArgs(self->other, args, none.get(), tries ? Py_True : Py_False, nullptr);
 }
 
+// leave_to(function, defers): from now on, calls that are not recorded ones run this function in a region;
+// None ends that.
+PyObject* leave_to(PyObject* object, PyObject* args) {
+  PyObject* rest;
+  int defers;
+  if (!PyArg_ParseTuple(args, "Op", &rest, &defers)) return nullptr;
+  ReplayedCall* const self = self_of(object);
+  self->defers = defers;
+  Py_XSETREF(self->rest, rest == Py_None ? nullptr : Py_NewRef(rest));
+  return Py_NewRef(Py_None);
+}
+
+PyMethodDef kMethods[] = {{"leave_to", leave_to, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 PyMemberDef kMembers[] = {
     {"__dictoffset__", T_PYSSIZET, offsetof(ReplayedCall, members), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(ReplayedCall, weak_references), READONLY, nullptr},
@@ -141,10 +178,10 @@ PyMemberDef kMembers[] = {
     {nullptr, 0, 0, 0, nullptr}};
 PyGetSetDef kAttributes[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                              {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot kSlots[] = {{Py_tp_new, slot(create)},        {Py_tp_call, slot(call)},
-                        {Py_tp_traverse, slot(traverse)}, {Py_tp_clear, slot(clear)},
-                        {Py_tp_dealloc, slot(destroy)},   {Py_tp_members, kMembers},
-                        {Py_tp_getset, kAttributes},      {0, nullptr}};
+PyType_Slot kSlots[] = {
+    {Py_tp_new, slot(create)},   {Py_tp_call, slot(call)},       {Py_tp_traverse, slot(traverse)},
+    {Py_tp_clear, slot(clear)},  {Py_tp_dealloc, slot(destroy)}, {Py_tp_members, kMembers},
+    {Py_tp_getset, kAttributes}, {Py_tp_methods, kMethods},      {0, nullptr}};
 PyType_Spec kSpec = {"tl_compiler._C.ReplayedCall", sizeof(ReplayedCall), 0,
                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, kSlots};
 }  // namespace

@@ -169,10 +169,11 @@ PyObject* read_traced(PyObject*, PyObject*) { return PyBool_FromLong(is_traced()
 PyObject* function(PyObject*, PyObject* frame) { return function_of(frame); }
 // operator_calls() -> how many operators this thread has called in compiled regions
 PyObject* read_calls(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(sums_of_thread().calls); }
-// operator_sums() -> the calls, a sum of operators and sizes, and the elements of the results
+// operator_sums() -> the calls, a sum of operators and sizes, the elements of the results, calls on many
+// elements
 PyObject* read_sums(PyObject*, PyObject*) {
   const OperatorSums& sums = sums_of_thread();
-  return Py_BuildValue("KKK", sums.calls, sums.mixture, sums.elements);
+  return Py_BuildValue("KKKK", sums.calls, sums.mixture, sums.elements, sums.large);
 }
 
 PyMethodDef kFunctions[] = {{"frame_function", function, METH_O, nullptr},

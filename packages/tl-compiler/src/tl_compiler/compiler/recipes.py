@@ -12,6 +12,7 @@ import tl_core
 from tl_core import pytree
 from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
+from .object_parts import assemble, dissect
 from .purity import is_ours, is_standard
 from .state import ABSENT, State
 
@@ -265,22 +266,17 @@ def _dissect_function(x: FunctionType) -> tuple[Callable[[list[Any]], Any], list
 
 
 def _dissect_object(x: Any) -> tuple[Callable[[list[Any]], Any], list[Any]]:
-    """An object of a class of the program, by its attributes."""
+    """An object of a class of the program, by its items, attributes and slots."""
     kind = type(x)
-    is_plain = kind.__new__ is object.__new__ and kind.__basicsize__ <= _Plain.__basicsize__
-    if not is_plain or not hasattr(x, "__dict__") or is_ours(kind.__module__) or is_standard(kind.__module__):
+    parts = dissect(x)
+    if parts is None or is_ours(kind.__module__) or is_standard(kind.__module__):
         raise Undescribable(f"the result has an object of {_name(x)}")
+    layout, n = parts._replace(items=[], values=[]), len(parts.items) + 1
 
     def make(items: list[Any]) -> Any:
-        result = object.__new__(items[0])
-        result.__dict__.update(zip(items[1::2], items[2::2], strict=True))
-        return result
+        return assemble(layout._replace(cls=items[0], items=items[1:n], values=items[n:]))
 
-    return make, [kind, *_pairs(x.__dict__)]
-
-
-class _Plain:
-    """A class whose objects have only attributes."""
+    return make, [kind, *parts.items, *parts.values]
 
 
 # ---- at each call

@@ -9,7 +9,7 @@ import tl_core
 from tl_autograd.engine_calls import has_saved_hooks
 from tl_core.dispatch.native_calls import native_function
 
-from ..._C import ReplayedCall, Tape, counters, is_traced, reads_frames
+from ..._C import ReplayedCall, Tape, counters, is_traced, operator_sums, reads_frames
 from ..._C import run as run_in_region
 from ..thread_state import is_observed
 from .refusal import Refusal
@@ -127,12 +127,15 @@ class ReplayedFunction:
         self.function, self.defers, self.at_once = function, defers, at_once
         self._run_other = run_in_region if defers else _run_plainly
         self.tapes: list[Any] = []
+        self._entries: list[Any] = []
         self.native = self.entry(self._run_native, ())
         self.reset()
 
     def reset(self) -> None:
         """Forgets the recorded calls."""
         self.tapes.clear()
+        for entry in self._entries:
+            entry.leave_to(None, True)
         self._calls = self._refusals = self._misses = self._hits = 0
         self.refusal: Refusal | None = None
         self.repetition = Repetition()
@@ -152,7 +155,8 @@ class ReplayedFunction:
             other: gets the arguments, as a tuple and a dictionary, and whether the recorded calls were tried.
             conditions: (list or dictionary, key, values): the recorded calls run while each item is one of its values.
         """
-        return ReplayedCall(other, self.tapes, conditions)
+        self._entries.append(ReplayedCall(other, self.tapes, conditions))
+        return self._entries[-1]
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], hits: int = 0) -> Any:
         """Calls the function as none of the recorded calls, and may record it.
@@ -167,8 +171,10 @@ class ReplayedFunction:
         self._misses += 1
         if self._misses > _MOST_MISSES and not self.at_once:
             self.tapes.clear()  # they hold objects that the program may have left
-        if self._refusals >= _MOST_REFUSALS or self._misses > _MOST_MISSES or is_traced():
+        if is_traced():
             return self._run_other(self.function, args, kwargs)
+        if self._refusals >= _MOST_REFUSALS or self._misses > _MOST_MISSES:
+            return self._run_for_good(args, kwargs)
         if not (self._calls > _WARM if self.at_once else self.repetition.is_due):
             return self._run_unrecorded(args, kwargs)
         self.repetition.begin_again()
@@ -179,6 +185,15 @@ class ReplayedFunction:
         else:
             self.tapes.insert(0, (tape, waits and self.defers))
             del self.tapes[_MOST_TAPES:]
+        return result
+
+    def _run_for_good(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Calls the function where no further call is recorded: the entries do so from now on."""
+        *_, before = operator_sums()
+        result = self._run_other(self.function, args, kwargs)
+        if self.defers and (self._refusals >= _MOST_REFUSALS or not self.tapes):
+            for entry in self._entries:
+                entry.leave_to(self.function, operator_sums()[-1] != before)
         return result
 
     def _run_unrecorded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

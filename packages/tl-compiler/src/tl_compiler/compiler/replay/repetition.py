@@ -47,7 +47,7 @@ class Repetition:
         return result
 
     def _note(self, sums: tuple[int, ...]) -> None:
-        calls, _, elements = sums
+        calls, _, elements, _ = sums
         self._equal = self._equal + 1 if sums == self._last else 1
         self._last = sums
         self._watched += 1
