@@ -381,3 +381,20 @@ def test_descriptions_are_checked() -> None:
     for description in ((), (1, (), (7, 0), (0, {}), (), (), (), (0, None)), ("x",) * 8):
         with pytest.raises((ValueError, IndexError, TypeError)):
             _C.Tape(description)
+
+
+@recorded
+def test_explain_names_what_differs_from_recorded_calls() -> None:
+    holder = Holder()
+    fast = compile(holder, mode="reduce-overhead")
+    for _ in range(4):
+        fast(ones())
+    assert explain(fast)(ones()).differences == [None]
+    assert "recorded call 1: this call is the same" in str(explain(fast)(ones()))
+    holder.scale = 3.0
+    report = str(explain(fast)(ones()))
+    assert "another one: the variable or attribute 'scale', which the call reads, has changed" in report
+    holder.scale = 2.0
+    assert "another type, size" in str(explain(fast)(ones().double()))
+    assert explain(fast)(ones()).differences == [None]
+    assert explain(holder)(ones()).differences == []

@@ -123,11 +123,27 @@ PyObject* world_fits(PyObject* object, PyObject*) {
   }
 }
 
+// difference_of(args, kwargs) -> why a call is not the recorded one, or None if it is, values of tensors
+// aside
+PyObject* difference_of(PyObject* object, PyObject* call) {
+  PyObject *args, *kwargs;
+  if (!PyArg_ParseTuple(call, "O!O!", &PyTuple_Type, &args, &PyDict_Type, &kwargs)) return nullptr;
+  Tape* const tape = self_of(object)->tape;
+  try {
+    if (tape && tape->fits(args, kwargs)) return Py_NewRef(Py_None);
+    return difference(object, nullptr);
+  } catch (...) {
+    return raise();
+  }
+}
+
 PyGetSetDef kAttributes[] = {{"difference", difference, nullptr, nullptr, nullptr},
                              {"steps", count, nullptr, nullptr, nullptr},
                              {"dictionaries", dictionaries, nullptr, nullptr, nullptr},
                              {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef kMethods[] = {{"world_fits", world_fits, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef kMethods[] = {{"world_fits", world_fits, METH_NOARGS, nullptr},
+                          {"difference_of", difference_of, METH_VARARGS, nullptr},
+                          {nullptr, nullptr, 0, nullptr}};
 PyType_Slot kSlots[] = {{Py_tp_new, slot(create)},        {Py_tp_call, slot(call)},
                         {Py_tp_traverse, slot(traverse)}, {Py_tp_clear, slot(clear)},
                         {Py_tp_dealloc, slot(destroy)},   {Py_tp_getset, kAttributes},

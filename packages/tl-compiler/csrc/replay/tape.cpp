@@ -222,12 +222,24 @@ bool Tape::tensors_fit() {
   return true;
 }
 
+bool Tape::fits(PyObject* args, PyObject* kwargs, Slots& slots) {
+  if (!thread_fits() || !match(args_, args, slots) || !match(kwargs_, kwargs, slots)) return false;
+  if (const char* text = world_.difference()) {
+    differ(text);
+    return false;
+  }
+  return tensors_fit();
+}
+
+bool Tape::fits(PyObject* args, PyObject* kwargs) {
+  Slots slots(n_slots_);
+  return fits(args, kwargs, slots);
+}
+
 PyObject* Tape::run(PyObject* args, PyObject* kwargs) {
   if (is_traced()) return differ("a tracer or a profiler watches the thread"), nullptr;
   Slots slots(n_slots_);
-  if (!thread_fits() || !match(args_, args, slots) || !match(kwargs_, kwargs, slots)) return nullptr;
-  if (const char* text = world_.difference()) return differ(text), nullptr;
-  if (!tensors_fit()) return nullptr;
+  if (!fits(args, kwargs, slots)) return nullptr;
   if (run_steps(slots) != Outcome::Done) return nullptr;
   return build(output_, slots);
 }

@@ -46,6 +46,9 @@ class Tape {
   // The result, or null with an exception, or null without one: the call is another, `difference` says why.
   PyObject* run(PyObject* args, PyObject* kwargs);
   const std::string& difference() const { return difference_; }
+  // Whether a call is the recorded one, as far as this shows before its operators run; else `difference` says
+  // why.
+  bool fits(PyObject* args, PyObject* kwargs);
   size_t steps() const { return steps_.size(); }
   size_t dictionaries() const { return world_.dictionaries(); }
   // Whether what the call has read is still the same, arguments aside.
@@ -57,6 +60,7 @@ class Tape {
   void add_step(PyObject* description);
   void add_tensors(PyObject* descriptions);
   void add_arguments(PyObject* examples);
+  bool fits(PyObject* args, PyObject* kwargs, Slots& slots);
   bool thread_fits();
   bool match(const Node& node, PyObject* value, Slots& slots);
   bool match_tensor(int slot, PyObject* value, Slots& slots);

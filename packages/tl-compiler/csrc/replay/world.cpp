@@ -260,6 +260,28 @@ bool World::Dict::fits() const {
   return true;
 }
 
+PyObject* World::Dict::changed_key() const {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(pairs); i += 2) {
+    PyObject* const key = PyTuple_GET_ITEM(pairs, i);
+    PyObject* const value =
+        PyDict_GetItemWithError(reinterpret_cast<PyObject*>(const_cast<PyDictObject*>(dict)), key);
+    if (!value && PyErr_Occurred()) throw PythonError();
+    if (!has(value, PyTuple_GET_ITEM(pairs, i + 1))) return key;
+  }
+  return nullptr;
+}
+
+// Names what a program can look for: the variable, the attribute, the key.
+const char* World::name_changed(const Dict& dict) {
+  PyObject* const key = dict.changed_key();
+  const char* const text = key && PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : nullptr;
+  PyErr_Clear();  // of a key that is no text in UTF-8
+  difference_ =
+      text ? std::string("the variable or attribute '") + text + "', which the call reads, has changed"
+           : "a variable or an attribute that the call reads has changed";
+  return difference_.c_str();
+}
+
 bool World::fits(const Read& read) {
   switch (read.kind) {
     case ListItems:
@@ -288,7 +310,7 @@ const char* World::difference() {
     const uint64_t now = version_of(version.dict);
     if (now == version.tag) [[likely]]
       continue;
-    if (!dicts_[i].fits()) return "a variable or an attribute that the call reads has changed";
+    if (!dicts_[i].fits()) return name_changed(dicts_[i]);
     version.tag = now;
   }
   for (const Instance& instance : instances_)

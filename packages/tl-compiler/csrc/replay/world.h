@@ -62,6 +62,8 @@ class World {
     PyObject* pairs;  // (key, value, …); an absent value is Py_NotImplemented
     bool whole;
     bool fits() const;
+    // An entry that differs, as text: borrowed key, or null.
+    PyObject* changed_key() const;
   };
   struct Read {
     Kind kind;
@@ -81,6 +83,7 @@ class World {
 
   void add(PyObject* entry);
   bool add_instance(PyObject* object, PyObject* pair);
+  const char* name_changed(const Dict& dict);
   static bool fits(const Read& read);
 
   // Beside each other: one loop passes over all versions.

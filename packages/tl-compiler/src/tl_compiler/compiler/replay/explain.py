@@ -20,7 +20,8 @@ def explain(function: Callable[..., Any]) -> Callable[..., Report]:
 
     Returns:
         A function of the arguments, which returns a `Report`. `str(report)` says how many operators waited for
-        others, and whether the call is replayed, or why not, with file and line.
+        others, and whether the call is replayed, or why not, with file and line. For a compiled function, the report
+        names what differs from each call that has been recorded.
 
     Raises:
         TypeError: `function` can't be called.
@@ -40,7 +41,10 @@ def explain(function: Callable[..., Any]) -> Callable[..., Report]:
         inner.__call__ if inner is not None else getattr(function, "_torchdynamo_orig_callable", function)
     )
 
+    compiled = getattr(getattr(function, "dynamo_ctx", function), "get_compiled", None)
+
     def run(*args: Any, **kwargs: Any) -> Report:
-        return ReplayedFunction(target).explain(args, kwargs)
+        replays = None if compiled is None else compiled().replays
+        return (replays or ReplayedFunction(target)).explain(args, kwargs)
 
     return run

@@ -32,12 +32,19 @@ class Report:
         tape: the recorded call, or None.
         reason: why there is none, or why the call isn't the recorded one.
         groups: what the region counted, by name.
+        differences: for each recorded call of a compiled function, why this call is another one; None: it is not.
     """
 
     def __init__(
-        self, function: str, tape: Any, reason: Refusal | str | None, groups: dict[str, int]
+        self,
+        function: str,
+        tape: Any,
+        reason: Refusal | str | None,
+        groups: dict[str, int],
+        differences: list[str | None] | None = None,
     ) -> None:
         self.function, self.tape, self.reason, self.groups = function, tape, reason, groups
+        self.differences = differences or []
 
     @property
     def is_replayed(self) -> bool:
@@ -56,6 +63,9 @@ class Report:
             )
         else:
             lines.append(f"no replay: {self.reason}")
+        for number, difference in enumerate(self.differences, 1):
+            text = "this call is the same" if difference is None else f"this call is another one: {difference}"
+            lines.append(f"recorded call {number}: {text}")
         return "\n".join(lines)
 
 
@@ -214,7 +224,8 @@ class ReplayedFunction:
             args, kwargs: the arguments.
         """
         name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
+        differences = [tape.difference_of(args, kwargs) for tape, _ in self.tapes]
         run_in_region(self.function, args, kwargs)
         before = counters()
         _, tape, refusal, _ = record(self.function, args, kwargs)
-        return Report(name, tape, refusal, _growth(before))
+        return Report(name, tape, refusal, _growth(before), differences)
