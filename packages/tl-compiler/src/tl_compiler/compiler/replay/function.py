@@ -64,7 +64,9 @@ class Report:
         else:
             lines.append(f"no replay: {self.reason}")
         for number, difference in enumerate(self.differences, 1):
-            text = "this call is the same" if difference is None else f"this call is another one: {difference}"
+            text = (
+                "this call is the same" if difference is None else f"this call is another one: {difference}"
+            )
             lines.append(f"recorded call {number}: {text}")
         return "\n".join(lines)
 
