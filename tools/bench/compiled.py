@@ -1,6 +1,6 @@
-"""Compiled functions: against the same function run eagerly, and against those that PyTorch compiles.
+"""Compiled functions: against the same function run eagerly, in two processes of ours, and against torch.compile.
 
-PyTorch's compiler needs a compiler of C++. The time that compilation takes is no part of a run.
+torch.compile needs a compiler of C++. Its time is no part of a run.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _chains(group: Group, dtype: str, *, peer: bool) -> list[Case]:
     ]
 
 
-# What people write by hand, on 1024 rows of 1024. The last line of each is the result.
+# Formulas that people write by hand, on 1024 rows of 1024. The last line of each is the result.
 FORMULA_LINES = {
     "RMSNorm": "x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * w",
     "LayerNorm": (

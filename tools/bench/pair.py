@@ -144,7 +144,7 @@ class Pair:
         self._twin = None
 
     def sides_of(self, case: Case) -> list[tuple[Worker, str]]:
-        """The two workers of a case, and what each runs."""
+        """The two workers of a case, each with its statement."""
         if not case.own:
             return list(zip(self.workers, (case.run, case.peer or case.run), strict=True))
         if self._twin is None or self._twin.process.poll() is not None:

@@ -26,7 +26,7 @@ class Region {
 };
 const TlRegionCalls& region_calls();
 
-// What a thread has called in regions. The difference between two times says what was called between.
+// The calls of a thread in regions, as sums. The difference between two times is the calls between.
 struct OperatorSums {
   uint64_t calls = 0, mixture = 0, elements = 0;
   uint64_t large = 0;  // calls that read many elements, or what waits

@@ -17,7 +17,7 @@ struct ReplayedCall {
   PyObject* members;
   PyObject* weak_references;
   long long hits;
-  PyObject* rest;       // what runs where no recorded call holds, in place of `other`; or null
+  PyObject* rest;       // in place of `other`, or null
   bool defers;          // whether operators of `rest` wait
   unsigned undeferred;  // calls of `rest` whose operators did not
 };
@@ -120,7 +120,7 @@ PyObject* replay(PyObject* tapes, PyObject* args, PyObject* kwargs) {
   return Py_NewRef(Py_NotImplemented);
 }
 
-// Calls what no recorded call holds for. Operators on few elements never wait, so that the layer which lets
+// A call that is no recorded one. Operators on few elements never wait, so that the layer which lets
 // others wait is left out; from time to time a call shows whether this is still so.
 PyObject* call_rest(ReplayedCall* self, PyObject* args, PyObject* kwargs) {
   const PyRef rest = PyRef::share(self->rest);

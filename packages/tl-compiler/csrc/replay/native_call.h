@@ -50,8 +50,8 @@ class NativeCall {
   int n_results_ = 0;
 };
 
-// take_call() -> what Python's functions have called on this thread since `watch_calls`, or since the last
-// time: None if it was not one call, else (capsule, tensors among the arguments, results that are tensors).
+// take_call() -> the calls of Python's functions on this thread since `watch_calls`, or since the last time:
+// None if it was not one call, else (capsule, tensors among the arguments, results that are tensors).
 PyObject* take_call(PyObject*, PyObject*);
 // watch_calls(on): whether calls of this thread are kept.
 PyObject* watch_calls(PyObject*, PyObject* on);

@@ -271,7 +271,7 @@ PyObject* World::Dict::changed_key() const {
   return nullptr;
 }
 
-// Names what a program can look for: the variable, the attribute, the key.
+// By the name of the variable or attribute.
 const char* World::name_changed(const Dict& dict) {
   PyObject* const key = dict.changed_key();
   const char* const text = key && PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : nullptr;

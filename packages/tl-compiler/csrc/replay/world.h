@@ -72,7 +72,7 @@ class World {
     unsigned version;
   };
 
-  // An object whose class decides what happens to it, and whose attributes are in a dictionary that is read.
+  // An object whose class decides its behavior, and whose attributes are in a dictionary that is read.
   struct Instance {
     PyObject* object;
     PyTypeObject* type;

@@ -24,7 +24,7 @@ _classes: dict[type, bool] = {}
 
 
 class ObjectParts(NamedTuple):
-    """What an object consists of.
+    """The parts of an object.
 
     Args:
         cls: its class.
@@ -83,7 +83,7 @@ def is_python_class(cls: type) -> bool:
 
 
 def dissect(x: Any) -> ObjectParts | None:
-    """What an object consists of; None if its class isn't one of Python, or has a state that can't be listed.
+    """The parts of an object; None if its class isn't one of Python, or has a state that can't be listed.
 
     Args:
         x: the object.
@@ -141,7 +141,7 @@ def assemble(parts: ObjectParts) -> Any:
     """An object that consists of the given parts, without a call of its class.
 
     Args:
-        parts: what `dissect` has returned for another one, with other items or values.
+        parts: the result of `dissect` for another one, with other items or values.
 
     Example:
         >>> class Pair(dict):

@@ -21,7 +21,7 @@ def explain(function: Callable[..., Any]) -> Callable[..., Report]:
     Returns:
         A function of the arguments, which returns a `Report`. `str(report)` says how many operators waited for
         others, and whether the call is replayed, or why not, with file and line. For a compiled function, the report
-        names what differs from each call that has been recorded.
+        names the differences from each recorded call.
 
     Raises:
         TypeError: `function` can't be called.

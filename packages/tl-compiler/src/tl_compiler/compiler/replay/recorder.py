@@ -227,7 +227,7 @@ class Recorder:
         nodes = tuple(self.node(value) for value in (*args, *kwargs.values()))
         tensors = [(t, memory_state(t)) for t in self.tensors_in((args, kwargs))]
         generator = tl_core.get_rng_state() if effect is Effect.BY_VERSION else None
-        take_call()  # from now on, what is seen is this call
+        take_call()  # from now on, the calls are those of this step
         return Step(function, nodes, len(args), tuple(kwargs), effect, tensors, generator, is_known)
 
     def finish(self, step: Step, result: Any, *, may_carry: bool = False) -> None:

@@ -32,7 +32,7 @@ class Values(Protocol):
 
 
 class ResultWriter:
-    """Describes what a call returns: tensors and numbers by their slots, new containers and objects by their parts.
+    """Describes the result of a call: tensors and numbers by their slots, new containers and objects by their parts.
 
     Objects that were there before the call are described by themselves, since the call has read where they are.
 
@@ -43,7 +43,7 @@ class ResultWriter:
     def __init__(self, recorder: Values) -> None:
         self._recorder = recorder
         self._world = recorder.world
-        self._open: set[int] = set()  # what is described now
+        self._open: set[int] = set()  # the objects that are described now
         self._described: set[int] = set()
         self._slots: dict[int, int] = {}  # of objects that the result holds several times
 

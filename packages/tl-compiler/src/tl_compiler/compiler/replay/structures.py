@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["Kind", "Node", "slots_in"]
 
 Node = tuple[Any, ...]
-"""A kind, and what the kind consists of."""
+"""A kind and its parts."""
 
 
 class Kind(enum.IntEnum):

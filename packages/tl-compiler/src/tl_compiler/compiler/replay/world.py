@@ -250,7 +250,7 @@ class World:
 
     # ---- the end
     def values(self) -> list[Any]:
-        """What the call has read: values of variables, attributes, items and settings."""
+        """The values that the call has read: of variables, attributes, items and settings."""
         values = [value for _, keys in self._keys.values() for value in keys.values()]
         for kind, _, expected in self._reads.values():
             if kind in (*_CONTENT, Read.GETTER, Read.ATTRIBUTE):
