@@ -111,6 +111,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "UPLO": ("L", "U"), "approximate": ("none", "tanh"), "driver": ("gels", "gelsy", "gelsd", "gelss", "gesvd"),
     "equation": ("ij,jk->ik", "ij->ji", "ii", "...i,i->..."), "indexing": ("ij", "xy"),
     "interpolation": ("linear", "lower", "higher", "nearest", "midpoint"),
+    "ord": ("fro", "nuc"), "p": ("fro", "nuc"),
     "mode": ("reduced", "complete", "r", *_PADDINGS), "norm": ("forward", "backward", "ortho"),
     "pad_mode": _PADDINGS, "padding": ("valid", "same"),
     "reduce": ("sum", "prod", "mean", "amax", "amin", "add", "multiply"), "rounding_mode": ("floor", "trunc"),

@@ -63,7 +63,7 @@ def test_interpolations_have_one_dtype():
         x.lerp(x.half(), 0.5)
     with pytest.raises(RuntimeError, match=re.escape("expected dtype float32 for `weight`")):
         x.lerp(x, x.double())
-    assert x.lerp(x + 2, tl.tensor(0.5, dtype=tl.float32)).tolist() == [2.0, 2.0, 2.0]
+    assert x.lerp(x + 2, tl.tensor(0.5, dtype=tl.float64)).tolist() == [2.0, 2.0, 2.0]
 
 
 def test_complex_numbers_have_no_modulus_in_place():

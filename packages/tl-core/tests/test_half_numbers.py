@@ -165,6 +165,8 @@ def test_operands_of_every_row(row, dtype):
                 a.type == "Scalar" for a in row.args[: row.elementwise.inputs]
             ):
                 continue
+            if row.base == "lerp" and at < 2:  # start and end have one type
+                continue
             if row.base == "mul" and at == 0:
                 stand_in = number_for(number, dtype)
             want = call(row, [*wide[:at], tl.tensor(stand_in), *wide[at + 1 :]], keywords)

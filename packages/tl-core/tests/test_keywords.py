@@ -34,8 +34,9 @@ VARIADIC = {
     "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_tensors", "cartesian_prod", "chain_matmul",
     "einsum", "meshgrid",
 }  # fmt: skip
-# Refused in every form: an in-module result of another type, and a function whose parameters aren't the operator's.
-REFUSED = {"cumprod_", "tensordot"}
+# Refused in every form: a result in place of another type or shape, and a function whose parameters aren't the
+# operator's.
+REFUSED = {"addmm_", "baddbmm_", "cumprod_", "tensordot"}
 ONE_NAME = {"narrow_copy", "nonzero", "split_copy", "split_with_sizes_copy", "unbind_copy"}
 
 

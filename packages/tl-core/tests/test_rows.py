@@ -111,6 +111,8 @@ def takes_tensor(row, i):
 @pytest.mark.parametrize(("row", "dtype"), cases(r.ELEMENTWISE, r.DTYPES, taken=True))
 def test_values_layouts_and_forms(row, dtype):
     rng, parameters = seeded(row.name, dtype), parameters_of(row)
+    if row.base == "hardtanh" and dtype.startswith("uint"):  # whose bounds may not be negative
+        parameters["min_val"] = 1
     result_type = getattr(tl, r.result_dtype(row, dtype))
     inplace, out = variants(row)
     for layout, inputs in layouts_of(row, rng, dtype):
@@ -181,7 +183,7 @@ def test_numbers_are_weak(row):
 def test_types_without_a_loop_are_refused(row, dtype):
     inputs = inputs_of(row, seeded(row.name), dtype, (2,))
     with pytest.raises(
-        (NotImplementedError, RuntimeError, TypeError), match=r"not implemented|not supported|number"
+        (NotImplementedError, RuntimeError, TypeError), match=r"not implemented|not supported|no longer supported|number"
     ):
         call_row(row, inputs, parameters_of(row))
 

@@ -34,16 +34,16 @@ void check_quotient(const ElementwiseDef& def, const TlValue* args, Out) {
 void check_one_dtype(const ElementwiseDef&, const TlValue* args, Out) {
   const DType dtype = input_dtype(args[0]);
   const auto check = [&](const TlValue& v, const char* name) {
-    TL_CHECK(!is_tensor(v) || input_dtype(v) == dtype, Runtime, "expected dtype ", dtype_name(dtype),
+    TL_CHECK(input_dtype(v) == dtype, Runtime, "expected dtype ", dtype_name(dtype),
              " for `", name, "` but got dtype ", dtype_name(input_dtype(v)));
   };
   check(args[1], "end");
-  check(args[2], "weight");
+  if (is_tensor(args[2]) && Unbox<Tensor>::get(args[2]).dim() > 0) check(args[2], "weight");
 }
 
 void check_bounds(const ElementwiseDef& def, const TlValue* args, Out) {
   const DType dtype = input_dtype(args[0]);
-  if (is_unsigned(dtype))
+  if (is_unsigned(dtype) && dtype != DType::Bool)
     for (const int i : {1, 2})
       TL_CHECK(Scalar::from(args[i]).to_double() >= 0, Runtime, "cannot do ", def.name,
                " on an unsigned type with negative limits");

@@ -12,7 +12,7 @@ void check_not_bool(const ElementwiseDef& def, const TlValue* args, Out out);
 void check_modulus_out(const ElementwiseDef& def, const TlValue* args, Out out);
 // A quotient of two integers was rounded once, and is refused so that nobody gets the other one.
 void check_quotient(const ElementwiseDef& def, const TlValue* args, Out out);
-// The end and the weights of an interpolation have its start's type.
+// The end and the weights of an interpolation have its start's type; one weight for all may have another.
 void check_one_dtype(const ElementwiseDef& def, const TlValue* args, Out out);
 // Unsigned numbers have no negative bounds.
 void check_bounds(const ElementwiseDef& def, const TlValue* args, Out out);

@@ -39,13 +39,20 @@ _AO = (  # modules below `ao.`, and theirs below tl_quantization
     "quantization.pt2e.representation.rewrite:.export.reference quantization.pt2e.utils:.export.graph_facts "
     "quantization.quantize_jit:.compat.scripts quantization.quantizer.utils:.quantizer.configurations"
 )  # fmt: skip
+_DISTRIBUTED = (  # modules below `distributed.`, and theirs below tl_distributed
+    "_symmetric_memory:compat.symmetric_memory fsdp._common_utils:fsdp.wrapper_names "
+    "fsdp._traversal_utils:fsdp.wrapper_states argparse_util:launcher.argparse_util c10d_logger:groups.c10d_logger "
+    "collective_utils:collectives.collective_utils constants:base.constants device_mesh:groups.device_mesh "
+    "flight_recorder:backends.flight_recorder logging_handlers:groups.logging_handlers "
+    "remote_device:base.remote_device rendezvous:stores.rendezvous utils:collectives.utils "
+    "_composable:parallel.replicate _functional_collectives:nn.functional_collectives "
+    "tensor._dtensor_spec:tensor.dtensor_spec tensor._utils:tensor.layout "
+    "tensor.experimental._attention:tensor.experimental.attention"
+)  # fmt: skip
 MODULES = {
     "_C._autograd": "tl_autograd.compat.native_names",
     "_C._distributed_c10d": "tl_distributed.native_names",
     "_C._distributed_rpc": "tl_distributed.rpc.native_names",
-    "distributed._symmetric_memory": "tl_distributed.compat.symmetric_memory",
-    "distributed.fsdp._common_utils": "tl_distributed.fsdp.wrapper_names",
-    "distributed.fsdp._traversal_utils": "tl_distributed.fsdp.wrapper_states",
     "_C._profiler": "tl_autograd.compat.native_profiler_names",
     "_VF": "tl_core.compat.vf",
     "_tensor": "tl_core.api.tensor_methods",
@@ -108,6 +115,9 @@ MODULES = {
     "_vmap_internals": "tl_autograd.func.older_vmap",
     "accelerator": "tl_backends.accelerator",
     "amp": "tl_amp",
+    **{
+        "distributed." + n: "tl_distributed." + m for n, m in (row.split(":") for row in _DISTRIBUTED.split())
+    },
     **{"ao." + n: "tl_quantization" + m for n, m in (row.split(":") for row in _AO.split())},
     "autograd": "tl_autograd",
     "autograd._functions": "tl_autograd.compat.older_functions",
@@ -120,22 +130,7 @@ MODULES = {
     "cuda._memory_viz": "tl_profiler.memory_viz",
     "cuda.amp": "tl_amp.cuda",
     "distributed": "tl_distributed",
-    "distributed.argparse_util": "tl_distributed.launcher.argparse_util",
-    "distributed.c10d_logger": "tl_distributed.groups.c10d_logger",
-    "distributed.collective_utils": "tl_distributed.collectives.collective_utils",
-    "distributed.constants": "tl_distributed.base.constants",
-    "distributed.device_mesh": "tl_distributed.groups.device_mesh",
-    "distributed.flight_recorder": "tl_distributed.backends.flight_recorder",
-    "distributed.logging_handlers": "tl_distributed.groups.logging_handlers",
-    "distributed.remote_device": "tl_distributed.base.remote_device",
-    "distributed.rendezvous": "tl_distributed.stores.rendezvous",
-    "distributed.utils": "tl_distributed.collectives.utils",
-    "distributed._composable": "tl_distributed.parallel.replicate",
-    "distributed._functional_collectives": "tl_distributed.nn.functional_collectives",
     "distributed.checkpoint": "tl_checkpoint.distributed",
-    "distributed.tensor._dtensor_spec": "tl_distributed.tensor.dtensor_spec",
-    "distributed.tensor._utils": "tl_distributed.tensor.layout",
-    "distributed.tensor.experimental._attention": "tl_distributed.tensor.experimental.attention",
     "distributed.elastic.utils.data": "tl_data.elastic",
     "distributions": "tl_distributions",
     "export": "tl_compiler.export",

@@ -49,9 +49,8 @@ def norm(
     dims = [dim] if isinstance(dim, int) else dim
     if isinstance(p, str):
         if p == "nuc":
-            return matrix_norm(
-                input, p, range(input.ndim) if dim is None else dim, keepdim, dtype=dtype, out=out
-            )
+            both = tuple(range(input.ndim)) if dim is None else dim
+            return matrix_norm(input, p, both, keepdim, dtype=dtype, out=out)
         if p != "fro":
             raise RuntimeError(f"norm(): p must be a number, 'fro' or 'nuc', but got {p!r}")
         if dims is not None and len(dims) > 2:

@@ -82,9 +82,8 @@ class OutOperator(CompositeOperator):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._signature.bind(*args, **kwargs)
         outs = self._out_tensors(kwargs)
-        if self._rule == "implicit":
-            function: Any = self._base
-            return function._function(*args, **kwargs)
+        if self._rule == "implicit" and isinstance(self._base, CompositeOperator):
+            return self._base._function(*args, **kwargs)
         result = ask_recorder(self, args, kwargs)
         if result is NotImplemented and is_handled((*args, *kwargs.values())):
             result = ask_handlers(self, args, kwargs)
