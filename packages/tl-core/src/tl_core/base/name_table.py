@@ -39,7 +39,7 @@ _AO = (  # modules below `ao.`, and theirs below tl_quantization
     "quantization.pt2e.representation.rewrite:.export.reference quantization.pt2e.utils:.export.graph_facts "
     "quantization.quantize_jit:.compat.scripts quantization.quantizer.utils:.quantizer.configurations"
 )  # fmt: skip
-_DISTRIBUTED = (  # modules below `distributed.`, and theirs below tl_distributed
+_RANKS = (  # modules below `distributed.`, and theirs below tl_distributed
     "_symmetric_memory:compat.symmetric_memory fsdp._common_utils:fsdp.wrapper_names "
     "fsdp._traversal_utils:fsdp.wrapper_states argparse_util:launcher.argparse_util c10d_logger:groups.c10d_logger "
     "collective_utils:collectives.collective_utils constants:base.constants device_mesh:groups.device_mesh "
@@ -115,9 +115,7 @@ MODULES = {
     "_vmap_internals": "tl_autograd.func.older_vmap",
     "accelerator": "tl_backends.accelerator",
     "amp": "tl_amp",
-    **{
-        "distributed." + n: "tl_distributed." + m for n, m in (row.split(":") for row in _DISTRIBUTED.split())
-    },
+    **{"distributed." + n: "tl_distributed." + m for n, m in (row.split(":") for row in _RANKS.split())},
     **{"ao." + n: "tl_quantization" + m for n, m in (row.split(":") for row in _AO.split())},
     "autograd": "tl_autograd",
     "autograd._functions": "tl_autograd.compat.older_functions",
