@@ -85,7 +85,8 @@ ROWS = [
     ),
     _unit(
         "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1)", "hardtanh",
-        typed=("min_val", "max_val"), check="bounds",
+        typed=("min_val", "max_val"),
+        check="bounds",
         dtypes="int float",
         reported="clamp_scalar_cpu",
         core=True,

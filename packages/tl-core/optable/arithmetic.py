@@ -189,8 +189,7 @@ ROWS = [
     ),
     Pointwise(
         "lerp.Tensor(Tensor self, Tensor end, Operand weight) -> Tensor", inputs=3, cpu="lerp",
-        check="one_dtype",
-        exact_number="last",
+        check="one_dtype", exact_number="last",
         dtypes=INEXACT,
         out_name="lerp.Tensor_out", shown="input, end, weight, *, out=None",
         reported="lerp_kernel_tensor",

@@ -23,19 +23,16 @@ ROWS = [
     _named(f"linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, {_KEEP}) -> Tensor", _OVER, _NORM),
     _named(f"linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, {_KEEP}) -> Tensor", _OVER, _NORM),
     _named(
-        f"linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], {_KEEP}) -> Tensor",
-        _OVER,
+        f"linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], {_KEEP}) -> Tensor", _OVER,
         _MATRIX_NORM,
     ),
     _named(
         f'linalg_matrix_norm.str_ord(Tensor self, str ord="fro", int[] dim=[-2, -1], {_KEEP}) -> Tensor',
-        _OVER,
-        _MATRIX_NORM,
+        _OVER, _MATRIX_NORM,
     ),
     _named("frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", _SOME, _FROBENIUS),
     _named(
-        "nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
-        "reduction(self.shape, [-2, -1], keepdim)",
+        "nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", "reduction(self.shape, [-2, -1], keepdim)",
         _NUCLEAR,
     ),
     _named("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", _OVER, _NUCLEAR),
@@ -43,26 +40,25 @@ ROWS = [
     _named("linalg_cond.p_str(Tensor self, str p) -> Tensor", "self.shape[:-2]", _COND),
     Composite(
         (
-            "linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, "
-            "bool hermitian=False) -> Tensor"
+            "linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool "
+            "hermitian=False) -> Tensor"
         ),
         function=False, method=False,
         doc=_RANK,
     ),
     _named(
-        "linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", "self.shape[:-2]", _RANK
+        "linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", "self.shape[:-2]",
+        _RANK,
     ),
     _named(
         "linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
-        "broadcast(input.shape[:-2], tol.shape)",
-        _RANK,
+        "broadcast(input.shape[:-2], tol.shape)", _RANK,
     ),
     _named(
         (
-            "linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, "
-            "bool hermitian=False) -> Tensor"
+            "linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool "
+            "hermitian=False) -> Tensor"
         ),
-        "self.shape[:-2]",
-        _RANK,
+        "self.shape[:-2]", _RANK,
     ),
 ]  # fmt: skip

@@ -105,7 +105,8 @@ ROWS = [
         about={"n": "how often the difference is taken"},
         example=">>> tl.diff(tl.tensor([1, 4, 9]))\ntensor([3, 5])",
     ),
-    *_gradients(),
+    *_gradients(
+    ),
     Composite(
         "trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
         shape="drop(y.shape if x.ndim == 1 else broadcast(y.shape, x.shape), dim)",

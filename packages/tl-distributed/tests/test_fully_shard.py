@@ -348,10 +348,10 @@ def test_hooks_of_pieces_run_when_their_gradients_are_there(ranks):
         for layer in (model[0], model[2]):
             fully_shard(layer)
         fully_shard(model)
-        seen = []
+        shapes = []
 
         def step(parameter):
-            seen.append(parameter.grad.shape)
+            shapes.append(parameter.grad.shape)
             with tl.no_grad():
                 parameter.sub_(0.1 * parameter.grad)
             parameter.grad = None
@@ -364,7 +364,7 @@ def test_hooks_of_pieces_run_when_their_gradients_are_there(ranks):
                 ((each(x) - y) ** 2).mean().backward()
             optimizer.step()
             optimizer.zero_grad()
-        assert len(seen) == 3 * len(list(model.parameters()))
+        assert len(shapes) == 3 * len(list(model.parameters()))
         for own, expected in zip(model.parameters(), plain.parameters(), strict=True):
             assert_close(own.full_tensor(), expected.detach(), rtol=1e-5, atol=1e-6)
 

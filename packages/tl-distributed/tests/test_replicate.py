@@ -24,12 +24,12 @@ def stack():
 
 
 def train(model, rank, steps=4, pause=()):
-    drawn = tl.Generator().manual_seed(rank)
+    generator = tl.Generator().manual_seed(rank)
     optimizer = nn.optim.SGD(model.parameters(), lr=0.1)
     for step in range(steps):
         if step in pause:
             model.set_requires_gradient_sync(False)
-        model(tl.randn(5, 3, generator=drawn)).square().sum().backward()
+        model(tl.randn(5, 3, generator=generator)).square().sum().backward()
         if step in pause:
             model.set_requires_gradient_sync(True)
             continue

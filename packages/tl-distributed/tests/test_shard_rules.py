@@ -297,8 +297,8 @@ def changed_texts(name, text):
     if "reduce:" in text:
         kind = re.search(r"reduce: (\w+)", text)[1]
         equal = {name.partition(".")[0]: kind for kind, names in EQUAL.items() for name in names}
-        others = [other for other in REDUCTIONS if other not in (kind, equal.get(name.partition(".")[0]))]
-        yield from (text.replace(f"reduce: {kind}", f"reduce: {other}") for other in others)
+        reductions = [other for other in REDUCTIONS if other not in (kind, equal.get(name.partition(".")[0]))]
+        yield from (text.replace(f"reduce: {kind}", f"reduce: {other}") for other in reductions)
     if "->" in base and "/" not in base and "[" not in base:
         operands, results = base.split("->")
         letters = sorted(set(re.findall("[a-z]", results)))

@@ -29,8 +29,8 @@ def stack():
 
 
 def batch(step, rank):
-    drawn = tl.Generator().manual_seed(10 * step + rank)
-    return tl.randn(4, 5, generator=drawn), tl.randn(4, 3, generator=drawn)
+    generator = tl.Generator().manual_seed(10 * step + rank)
+    return tl.randn(4, 5, generator=generator), tl.randn(4, 3, generator=generator)
 
 
 def step_of(model, x, y):

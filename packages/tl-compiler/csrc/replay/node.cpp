@@ -92,6 +92,7 @@ bool is_complete(const Node& node) {
 }  // namespace
 
 Node parse_node(PyObject* description, int n_slots) {
+  // A description is a tuple whose first element says which of the kinds it is.
   Node node;
   const bool is_pair = PyTuple_Check(description) && PyTuple_GET_SIZE(description) >= 2;
   const long kind = is_pair ? parse_int(description, 0) : -1;

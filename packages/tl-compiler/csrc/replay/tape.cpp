@@ -175,7 +175,7 @@ bool Tape::match_tensor(int slot, PyObject* value, Slots& slots) {
 
 bool Tape::match(const Node& node, PyObject* value, Slots& slots) {
   if (node.kind == Node::Slot) return match_tensor(node.slot, value, slots);
-  bool fits = false;
+  bool fits = false;  // containers of another class or length don't fit, whatever they hold
   const auto n = static_cast<Py_ssize_t>(node.items.size());
   if (node.kind == Node::Constant) {
     fits = is_same(value, node.object);

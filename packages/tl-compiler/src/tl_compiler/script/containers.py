@@ -38,7 +38,7 @@ class ScriptList(list[Any]):
 
     def extend(self, values: Iterable[Any]) -> None:
         """Appends elements; TypeError for one of another type, and then none is appended."""
-        super().extend(self._checked(values))
+        super().extend(self._check_values(values))
 
     def __iadd__(self, values: Iterable[Any]) -> Self:  # type: ignore[misc]  # the values are checked
         self.extend(values)
@@ -46,12 +46,12 @@ class ScriptList(list[Any]):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(index, slice):
-            super().__setitem__(index, self._checked(value))
+            super().__setitem__(index, self._check_values(value))
         else:
             self._check(value)
             super().__setitem__(index, value)
 
-    def _checked(self, values: Iterable[Any]) -> list[Any]:
+    def _check_values(self, values: Iterable[Any]) -> list[Any]:
         result = list(values)
         for value in result:
             self._check(value)

@@ -34,8 +34,8 @@ void check_quotient(const ElementwiseDef& def, const TlValue* args, Out) {
 void check_one_dtype(const ElementwiseDef&, const TlValue* args, Out) {
   const DType dtype = input_dtype(args[0]);
   const auto check = [&](const TlValue& v, const char* name) {
-    TL_CHECK(input_dtype(v) == dtype, Runtime, "expected dtype ", dtype_name(dtype),
-             " for `", name, "` but got dtype ", dtype_name(input_dtype(v)));
+    TL_CHECK(input_dtype(v) == dtype, Runtime, "expected dtype ", dtype_name(dtype), " for `", name,
+             "` but got dtype ", dtype_name(input_dtype(v)));
   };
   check(args[1], "end");
   if (is_tensor(args[2]) && Unbox<Tensor>::get(args[2]).dim() > 0) check(args[2], "weight");
