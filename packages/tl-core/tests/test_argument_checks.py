@@ -4,11 +4,12 @@ import contextlib
 import math
 import re
 
-import numpy as np
 import pytest
 
 import tl_core as tl
 from tl_core.functions import nn as _F
+
+np = pytest.importorskip("numpy", reason="the references are numpy's")
 
 
 @pytest.mark.parametrize(

@@ -551,6 +551,13 @@ PyMethodDef g_fast[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
+void install_hooks() {
+  install_runtime_hooks();
+  install_object_counts();
+  install_origin_source();
+  set_warn_handler(warn_in_python);
+}
+
 void build(py::module_& m) {
   py::register_local_exception_translator(translate);
   register_builtin_operators();
@@ -580,10 +587,7 @@ void build(py::module_& m) {
   add_python_kernels(module);
   start_allocator();
   num_threads();  // makes the pool, for the same reason
-  install_runtime_hooks();
-  install_object_counts();
-  install_origin_source();
-  set_warn_handler(warn_in_python);
+  install_hooks();
   add_modes(m);
   add_autocast(m);
   add_layers(m);

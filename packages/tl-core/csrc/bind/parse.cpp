@@ -376,6 +376,12 @@ bool device_argument(PyObject* o, TlValue& out) {
   out = value(d);
   return true;
 }
+
+// What one object of the core or of an extension stands for.
+bool handle_argument(PyObject* o, int kind, TlValue& out) {
+  if (kind == TL_ARG_STORAGE) return storage_argument(o, out);
+  return kind == TL_ARG_STREAM ? stream_argument(o, out) : capsule_argument(o, out);
+}
 }  // namespace
 
 bool detail::parse_any_value(PyObject* o, const TlArgInfo& arg, TlValue& out, Scratch& scratch,
@@ -415,11 +421,9 @@ bool detail::parse_any_value(PyObject* o, const TlArgInfo& arg, TlValue& out, Sc
       out = {TL_OBJECT, 0, {.p = o}};
       return true;
     case TL_ARG_STORAGE:
-      return storage_argument(o, out);
     case TL_ARG_STREAM:
-      return stream_argument(o, out);
     case TL_ARG_CAPSULE:
-      return capsule_argument(o, out);
+      return handle_argument(o, arg.kind, out);
     default:
       return list_argument(o, arg, out, scratch, overloaded);
   }

@@ -98,6 +98,13 @@ PyObject* scalar_to_python(const Scalar& s) {
   return PyComplex_FromDoubles(s.to_complex().re, s.to_complex().im);
 }
 
+// As handlers get the same value among the arguments.
+static PyObject* as_argument(TlValue& v) {
+  PyObject* result = argument_to_python(nullptr, v);
+  release(v);
+  return result;
+}
+
 PyObject* detail::other_to_python(TlValue& v) {
   switch (v.tag) {
     case TL_NONE:
@@ -137,11 +144,8 @@ PyObject* detail::other_to_python(TlValue& v) {
     case TL_BOOL_LIST:
     case TL_FLOAT_LIST:
     case TL_SCALAR_LIST:
-    case TL_STRING_LIST: {
-      PyObject* made = argument_to_python(nullptr, v);
-      release(v);
-      return made;
-    }
+    case TL_STRING_LIST:
+      return as_argument(v);
     default:
       fail(ErrorKind::Type, "a result with the tag ", static_cast<int>(v.tag), " has no Python form");
   }

@@ -121,7 +121,8 @@ void store(const Operator& op, const Tensor& target, const Tensor& made) {
            layout_name(made.layout()), ", got ", layout_name(target.layout()));
   SparseParts parts = parts_of(*made.impl());
   const SparseParts& own = parts_of(*target.impl());
-  if (op.info.variant == TL_INPLACE && has_indices_of(parts, own)) {
+  const bool same_size = std::ranges::equal(made.sizes(), target.sizes());
+  if (op.info.variant == TL_INPLACE && same_size && has_indices_of(parts, own)) {
     ops::copy_(own.values, parts.values);
     return;
   }

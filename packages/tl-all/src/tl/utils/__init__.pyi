@@ -1,4 +1,6 @@
 # Written by `python -m tools.facade_stubs --write`.
+from typing import Any
+
 from tl_core.base.public_names import set_module as set_module
 from tl_core.extensions.cpp_backtrace import get_cpp_backtrace as get_cpp_backtrace
 from tl_core.settings.extension_devices import rename_privateuse1_backend as rename_privateuse1_backend
@@ -51,3 +53,5 @@ from . import tensorboard as tensorboard
 from . import throughput_benchmark as throughput_benchmark
 from . import viz as viz
 from . import weak as weak
+
+cmake_prefix_path: Any
