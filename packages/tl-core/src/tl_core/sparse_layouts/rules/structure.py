@@ -55,10 +55,8 @@ def transpose_elements(x: Tensor, dim0: int, dim1: int) -> Tensor:
         dim0: one dimension.
         dim1: the other.
     """
-    result = transpose(x, dim0, dim1)
-    if result is x or result.layout in COMPRESSED:
-        return result
-    return coo(result._indices(), result._values().clone(), result.shape, result.is_coalesced())
+    is_moved = wrapped(dim0, x.dim()) != wrapped(dim1, x.dim())
+    return transpose(x.clone() if is_moved and x.layout not in COMPRESSED else x, dim0, dim1)
 
 
 @rule("transpose_")

@@ -10,7 +10,7 @@ from tl_nn.utils import parametrize
 
 from ...backend_config.wildcard import MatchAllNode
 
-__all__ = ["MatchAllNode", "apply_match"]
+__all__ = ["apply_match"]
 
 
 def apply_match(
