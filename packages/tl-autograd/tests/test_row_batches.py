@@ -129,8 +129,8 @@ def elementwise():
     """A call of each elementwise row in each kind of number that its kernel takes."""
     for row in ROWS.values():
         for dtype in KINDS if row.elementwise else ():
-            if dtype not in row.elementwise.dtypes:
-                continue
+            if dtype not in row.elementwise.dtypes or (row.base, dtype) == ("hardtanh", "uint8"):
+                continue  # the default bounds of hardtanh are negative
             n = row.elementwise.inputs
             inputs = [shaped(shape, dtype) for shape in ([3, 4], [4], [3, 1])[:n]]
             inputs = [2 if a.type == "Scalar" else x for a, x in zip(row.args, inputs)]
