@@ -183,7 +183,7 @@ def run(name: str, folder: Path, rank: int) -> dict[str, Any]:
 class Accelerator:
     """The functions of `torch.cuda` in the files, for the CPU."""
 
-    class Stream(contextlib.nullcontext):  # type: ignore[type-arg]  # a block
+    class Stream(contextlib.nullcontext):  # a block
         """A stream, which is a block without effect."""
 
         def __init__(self, *_: Any, **__: Any):
@@ -267,7 +267,7 @@ class MultiThreadedTestCase(_Connected):
 class ContinuousTest(_Connected):
     """A test of two ranks by default, which has a file of its own."""
 
-    world_size = 2  # type: ignore[assignment]  # a class sets another one
+    world_size = 2  # a class sets another one
     device = "cpu"
 
 
@@ -309,9 +309,8 @@ def instantiate_device_type_tests(case: type, scope: dict[str, Any], **_: Any) -
     members: dict[str, Any] = {"device_type": "cpu", "__module__": case.__module__}
     for name, test in vars(case).items():
         if name.startswith("test") and "device" in inspect.signature(test).parameters:
-            members[name] = functools.wraps(test)(
-                functools.partialmethod(test, device="cpu")
-            )._make_unbound_method()  # type: ignore[attr-defined]  # as a function
+            partial: Any = functools.partialmethod(test, device="cpu")
+            members[name] = functools.update_wrapper(partial, test)._make_unbound_method()
             members[name].__dict__.update(vars(test))
     scope.pop(case.__name__, None)
     scope[f"{case.__name__}CPU"] = type(f"{case.__name__}CPU", (case,), members)

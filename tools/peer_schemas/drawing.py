@@ -88,7 +88,8 @@ class _Draw:
         return functions[type]()
 
     def tensor(self) -> DrawnTensor:
-        shape, roll = self.shape, self.random.random()
+        shape: tuple[int, ...] = self.shape
+        roll = self.random.random()
         if roll >= 0.85:
             shape = tuple(1 if self.random.random() < 0.3 else size for size in shape)
             shape = shape[self.random.randrange(len(shape) + 1) :]

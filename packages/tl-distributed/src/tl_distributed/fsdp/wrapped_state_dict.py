@@ -124,12 +124,12 @@ def cut_tensor(value: Tensor, layout: MeshLayout) -> Any:
         layout: the ranks.
     """
     placement: Placement = Shard(0) if value.dim() else Replicate()
-    is_distributed = isinstance(value, DTensor)
-    own: Tensor = value._local_tensor if is_distributed else value.detach()
+    tensor_spec = value._spec if isinstance(value, DTensor) else None
+    own: Tensor = value._local_tensor if isinstance(value, DTensor) else value.detach()
     if isinstance(placement, Shard):
         own = placement.piece(own, layout.shard_size, layout.shard_rank)
     meta = contiguous_meta(value.shape, value.dtype)
-    spec = layout.spec_of_piece(meta, placement, value._spec if is_distributed else None)
+    spec = layout.spec_of_piece(meta, placement, tensor_spec)
     return DTensor(own.clone(), spec, requires_grad=False)
 
 

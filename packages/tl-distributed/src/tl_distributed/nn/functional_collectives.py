@@ -344,8 +344,9 @@ def permute_tensor(self: Tensor, src_dst: Sequence[int], group: Any, tag: str = 
     n_sent[src_dst[rank]] = flat.numel()
     n_received[list(src_dst).index(rank)] = flat.numel()
     result = all_to_all_single(flat, n_received, n_sent, process_group)
-    is_pending = isinstance(result, AsyncCollectiveTensor)
-    return _in_shape(result, self.shape) if is_pending else result.reshape(self.shape)
+    if isinstance(result, AsyncCollectiveTensor):
+        return _in_shape(result, self.shape)
+    return result.reshape(self.shape)
 
 
 def _in_shape(result: AsyncCollectiveTensor, shape: Sequence[int]) -> Tensor:

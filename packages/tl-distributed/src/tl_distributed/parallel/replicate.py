@@ -135,7 +135,8 @@ def replicate(module: Any, ignored_modules: Iterable[Module] | None = None, **kw
         raise RuntimeError(f"replicate: expected a device_mesh of one dimension, got {mesh.ndim}")
     state = _ReplicateState(module, set(ignored_modules or ()), kwargs)
     module.__dict__["_replicate_state"] = state
-    module.__class__ = _replicated_class(type(module))
+    kind: Any = type(module)
+    module.__class__ = _replicated_class(kind)
     return module
 
 

@@ -13,7 +13,8 @@ from ..libraries import decomposed, load_all
 __all__: list[str] = []
 
 load_all()
-_OPERATORS: Any = tl_core.ops.quantized_decomposed
+_NAMESPACES: Any = tl_core.ops
+_OPERATORS = _NAMESPACES.quantized_decomposed
 quantized_decomposed_lib = Library("quantized_decomposed", "FRAGMENT")
 _DTYPE_TO_QVALUE_BOUNDS = decomposed._BOUNDS
 _quant_min_max_bounds_check = decomposed._check_bounds

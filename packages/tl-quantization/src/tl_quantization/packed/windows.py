@@ -88,7 +88,8 @@ class ConvolutionWindows(ScriptObject):
         """
         if self._has_one_axis(x):
             more = None if addend is None else addend.unsqueeze(2)
-            return self.of_bytes(x.unsqueeze(2), scale, zero_point, relu, more).squeeze(2)
+            planes: Any = x.unsqueeze(2)
+            return self.of_bytes(planes, scale, zero_point, relu, more).squeeze(2)
         if not self.is_transposed and addend is None:
             windows = (self.stride, self.padding, self.dilation)
             return self.packed.of_bytes(x, windows, (float(scale), int(zero_point)), relu)
