@@ -22,11 +22,12 @@ __all__ = [
 ]
 
 
-def _result_size(input: Tensor, output_size: Any, n: int) -> list[int]:
+def _result_size(name: str, input: Tensor, output_size: Any) -> list[int]:
     """The size of the result: None stands for the input's."""
+    n = int(name[-2])
     sizes = (output_size,) * n if output_size is None or isinstance(output_size, int) else output_size
     if len(sizes) != n:
-        raise RuntimeError(f"output_size must be one number or {n}, got {len(sizes)}: {tuple(sizes)}")
+        raise RuntimeError(f"{name}: output_size must be {n} numbers or one, got {tuple(sizes)}")
     if input.dim() <= len(sizes):
         raise ValueError(
             f"Input dimension should be at least {len(sizes) + 1}, got {input.dim()} for output_size={output_size}"
@@ -59,7 +60,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
         >>> F.adaptive_avg_pool2d(tl_core.arange(8.0).view(1, 2, 4), (1, 2))
         tensor([[[2.5000, 4.5000]]])
     """
-    return nn_functions.adaptive_avg_pool2d(input, _result_size(input, output_size, 2))
+    return nn_functions.adaptive_avg_pool2d(input, _result_size("adaptive_avg_pool2d", input, output_size))
 
 
 @overridable
@@ -72,7 +73,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
         >>> F.adaptive_avg_pool3d(tl_core.zeros(1, 4, 8, 7, 6), (2, None, 3)).shape
         torch.Size([1, 4, 2, 7, 3])
     """
-    return nn_functions.adaptive_avg_pool3d(input, _result_size(input, output_size, 3))
+    return nn_functions.adaptive_avg_pool3d(input, _result_size("adaptive_avg_pool3d", input, output_size))
 
 
 @overridable
@@ -112,7 +113,7 @@ def adaptive_max_pool2d_with_indices(
         >>> F.adaptive_max_pool2d_with_indices(tl_core.arange(8.0).view(1, 2, 4), (1, 2))
         (tensor([[[5., 7.]]]), tensor([[[5, 7]]]))
     """
-    return nn_functions.adaptive_max_pool2d(input, _result_size(input, output_size, 2))
+    return nn_functions.adaptive_max_pool2d(input, _result_size("adaptive_max_pool2d", input, output_size))
 
 
 @overridable
@@ -132,7 +133,7 @@ def adaptive_max_pool3d_with_indices(
         >>> F.adaptive_max_pool3d_with_indices(tl_core.arange(8.0).view(1, 2, 2, 2), 1)[1].flatten()
         tensor([7])
     """
-    return nn_functions.adaptive_max_pool3d(input, _result_size(input, output_size, 3))
+    return nn_functions.adaptive_max_pool3d(input, _result_size("adaptive_max_pool3d", input, output_size))
 
 
 @overridable
