@@ -317,7 +317,7 @@ def test_syntax_that_programs_lack():
     with pytest.raises(RuntimeError, match=r"cannot be compiled since it inherits from nn\.Module"):
         jit.script(Small)
     with pytest.raises(
-        RuntimeError, match="takes a function, module, class, list or dictionary, got <class 'int'>"
+        TypeError, match="takes a function, module, class, list or dictionary, got <class 'int'>"
     ):
         jit.script(3)
 

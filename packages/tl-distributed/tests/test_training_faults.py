@@ -24,7 +24,7 @@ def test_kills_in_training_steps_are_named(tmp_path, action, times):
         size = draw.choice((2, 3))
         victim, pause = draw.randrange(size), draw.uniform(0.02, 0.15)
         for _, output, wait in outcomes_of_a_kill(tmp_path / str(number), size, action, victim, pause):
-            if action != "reduce":  # an error inside of a backward pass keeps the sharded model, and its group
+            if action != "reduce":  # an error of a backward pass keeps the model and its group
                 assert output.endswith("\n0 descriptors left\n"), (size, victim, output)
             waits.append(wait)
     late = [wait for wait in waits if wait > 0.2]

@@ -238,7 +238,7 @@ class Recorder:
             result: its result.
             may_carry: whether the program has this object itself, so that it shows where the program reads it.
         """
-        seen = take_call()
+        record = take_call()
         self._note_effect(step)
         restarts = not self.has_written  # an operator that has begun to write can't begin again
         if may_carry and type(result) is float and not step.is_known and id(result) not in self.numbers:
@@ -248,7 +248,7 @@ class Recorder:
             return
         kind, what = self._result(step, result, restarts)
         if kind != _DROP or not step.is_known or step.effect is not Effect.BY_VERSION:
-            self._append(step, kind, what, restarts, self._native(step, seen, result, kind))
+            self._append(step, kind, what, restarts, self._native(step, record, result, kind))
 
     def _append(self, step: Step, kind: int, what: Any, restarts: bool, native: Any = None) -> None:
         names = step.names or None
@@ -256,11 +256,11 @@ class Recorder:
             [step.function, step.args, step.positional, names, kind, what, restarts, (), native]
         )
 
-    def _native(self, step: Step, seen: Any, result: Any, kind: int) -> tuple[Any, ...] | None:
+    def _native(self, step: Step, record: Any, result: Any, kind: int) -> tuple[Any, ...] | None:
         """The call of the operator that a step is, if the step is nothing beside."""
-        if seen is None or step.effect is not Effect.BY_VERSION or kind not in (_DROP, _KEEP, _UNPACK):
+        if record is None or step.effect is not Effect.BY_VERSION or kind not in (_DROP, _KEEP, _UNPACK):
             return None
-        call, tensors, results = seen
+        call, tensors, results = record
         items = () if result is None else result if kind == _UNPACK else (result,)
         if len(items) != len(results) or any(a is not b for a, b in zip(items, results, strict=True)):
             return None
