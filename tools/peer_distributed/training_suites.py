@@ -310,7 +310,8 @@ def instantiate_device_type_tests(case: type, scope: dict[str, Any], **_: Any) -
     for name, test in vars(case).items():
         if name.startswith("test") and "device" in inspect.signature(test).parameters:
             partial: Any = functools.partialmethod(test, device="cpu")
-            members[name] = functools.update_wrapper(partial, test)._make_unbound_method()
+            functools.update_wrapper(partial, test)
+            members[name] = partial._make_unbound_method()
             members[name].__dict__.update(vars(test))
     scope.pop(case.__name__, None)
     scope[f"{case.__name__}CPU"] = type(f"{case.__name__}CPU", (case,), members)
