@@ -98,14 +98,14 @@ def compare(
                 continue
             call = draw_call(entry["operator"], arguments, request["seed"])
             outcome = own.ask(request)
-            found = ("dies", "") if outcome[0] == "dies" else difference(call, expected, outcome)
-            if found is None:
+            verdict = ("dies", "") if outcome[0] == "dies" else difference(call, expected, outcome)
+            if verdict is None:
                 continue
-            shown[found[0]] += 1
-            if shown[found[0]] <= SHOWN:
-                print(f"{name}: {found[0]}: {found[1]}\n    {str(call)[:300]}", flush=True)
+            shown[verdict[0]] += 1
+            if shown[verdict[0]] <= SHOWN:
+                print(f"{name}: {verdict[0]}: {verdict[1]}\n    {str(call)[:300]}", flush=True)
             differences.append(
-                {"operator": name, "kind": found[0], "text": found[1], "seed": request["seed"]}
+                {"operator": name, "kind": verdict[0], "text": verdict[1], "seed": request["seed"]}
             )
     return differences
 

@@ -55,7 +55,7 @@ def _unequal(peer: Any, own: Any, bounds: tuple[float, float]) -> str | None:
         texts: Iterable[str | None] = (_unequal(p, o, bounds) for p, o in zip(peer, own, strict=True))
         return next((text for text in texts if text is not None), None)
     if isinstance(peer, str) or isinstance(own, str):
-        return None if type(peer) is type(own) else f"{peer} against {own}"
+        return None if peer == own else f"{peer} against {own}"
     (dtype, expected), (own_dtype, array) = peer, own
     if dtype != own_dtype:
         return f"dtype {dtype} against {own_dtype}"

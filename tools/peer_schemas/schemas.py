@@ -43,7 +43,7 @@ def main() -> None:
 
     registered = torch._C._dispatch_get_all_op_names()
     names = sorted({name.split("::")[1].split(".")[0] for name in registered if name.startswith("aten::")})
-    found = []
+    schemas = []
     for name in names:
         if SKIPPED.match(name) or "backward" in name:
             continue
@@ -53,8 +53,8 @@ def main() -> None:
                 continue
             arguments = arguments_of(getattr(packet, overload)._schema)
             if arguments is not None:
-                found.append({"operator": name, "overload": overload, "arguments": arguments})
-    print(json.dumps(found))
+                schemas.append({"operator": name, "overload": overload, "arguments": arguments})
+    print(json.dumps(schemas))
 
 
 if __name__ == "__main__":

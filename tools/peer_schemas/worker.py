@@ -19,6 +19,8 @@ from tools.peer_schemas.drawing import Argument, Call, DrawnTensor, draw_call
 
 SECONDS = 5  # of CPU time, after which a call is given up
 
+WIDE = {"bfloat16": "float32", "complex32": "complex64"}  # of types that NumPy lacks
+
 
 class OutOfTime(Exception):
     """A call took more CPU time than it may."""
@@ -81,7 +83,9 @@ class Runner:
         dtype = str(value.dtype).rpartition(".")[2]
         dense = value.to_dense() if value.layout != self.library.strided else value
         dense = dense.detach().resolve_conj().resolve_neg()
-        return dtype, (dense.float() if dtype == "bfloat16" else dense).numpy()
+        if wide := WIDE.get(dtype):
+            dense = dense.to(getattr(self.library, wide))
+        return dtype, dense.numpy()
 
 
 def main() -> None:

@@ -191,7 +191,6 @@ def test_blocks_have_the_dtype_of_all():
 
 def test_integers_take_no_fractions_in_place():
     """Every method in place whose result is a fraction, on integers."""
-    stored = []
     for name in sorted(n for n in dir(tl.Tensor) if n.endswith("_") and not n.startswith("_")):
         for arguments in ((), (2,), (0.5,), (tl.tensor([0.5, 0.5, 0.5]),)):
             x = tl.tensor([2, 3, 1])
@@ -203,5 +202,3 @@ def test_integers_take_no_fractions_in_place():
                 continue
             with pytest.raises((RuntimeError, NotImplementedError)):
                 getattr(x, name)(*arguments)
-                stored.append(name)
-    assert stored == []

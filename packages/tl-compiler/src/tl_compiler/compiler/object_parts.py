@@ -104,7 +104,7 @@ def dissect(x: Any) -> ObjectParts | None:
     if isinstance(x, dict):
         items = list(itertools.chain.from_iterable(_items(x, base)))
     elif base is not object:
-        items = list(base.__iter__(x))  # type: ignore[attr-defined]
+        items = list(base.__iter__(x))  # type: ignore[attr-defined]  # a base of sequences
     members = getattr(x, "__dict__", None)
     if members is None:
         members = {}

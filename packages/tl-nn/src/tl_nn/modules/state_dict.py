@@ -274,7 +274,7 @@ class _WrappedHook:
     def __setstate__(self, state: Any) -> None:
         if isinstance(state, tuple):  # of older files
             state = dict(zip(("hook", "module"), state, strict=True))
-        self.__init__(state["hook"], state.get("module"))  # type: ignore[misc]
+        self.__init__(state["hook"], state.get("module"))  # type: ignore[misc]  # of this class alone
 
 
 class _InPlaceHook:

@@ -60,7 +60,7 @@ class _ConvNd(WeightedQuantizedModule):
         bias = None if self._float.bias is None else tl_core.zeros(channels, device=device, dtype=dtype)
         self.set_weight_bias(empty_weight(tuple(self._float.weight.shape), qint8, device), bias)
 
-    def __getstate__(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def __getstate__(self) -> tuple[Any, ...]:  # type: ignore[override]  # as files have it
         """The sizes, the weight and the bias, the scale of the result: the state in files, as in PyTorch's."""
         return (
             self.in_channels, self.out_channels, self.kernel_size, self.stride, self.padding, self.dilation,
