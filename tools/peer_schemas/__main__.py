@@ -1,6 +1,7 @@
 """Drawn calls of ATen's operators, run by PyTorch and by tl, whose outcomes are compared.
 
-    python -m tools.peer_schemas --peer-python PYTHON [--calls N] [--seed N] [--only REGEX] [--json FILE]
+    python -m tools.peer_schemas --peer-python PYTHON [--calls N] [--seed N] [--only REGEX]
+        [--of {results,gradients,second gradients,tangents}] [--json FILE]
 
 The arguments come from the operators' schemas alone: tensors of many shapes, types and layouts, numbers and lists
 that may fit or not. A call that ends tl's process fails the run. Other differences are listed by kind: another result,
@@ -23,6 +24,7 @@ from typing import Any
 
 from tools.packages import ROOT
 from tools.peer_schemas.comparison import difference
+from tools.peer_schemas.derivatives import DERIVATIVES
 from tools.peer_schemas.drawing import Argument, draw_call
 
 SHOWN = 2  # differences of one kind that are shown of an operator
@@ -75,7 +77,7 @@ class Worker:
 
 
 def compare(
-    operators: list[dict[str, Any]], peer: Worker, own: Worker, calls: int, seed: int
+    operators: list[dict[str, Any]], peer: Worker, own: Worker, calls: int, seed: int, of: str
 ) -> list[dict[str, Any]]:
     """Runs the calls; returns the differences.
 
@@ -85,6 +87,7 @@ def compare(
         own: tl's.
         calls: how many calls each overload gets.
         seed: decides the draws.
+        of: "results", or the derivatives that are compared in their place.
     """
     differences = []
     for entry in operators:
@@ -92,11 +95,11 @@ def compare(
         name = f"{entry['operator']}.{entry['overload']}"
         shown: Counter[str] = Counter()
         for number in range(calls):
-            request = {**entry, "seed": f"{seed} {name} {number}"}
+            request = {**entry, "seed": f"{seed} {name} {number}", "of": of}
             expected = peer.ask(request)
             if expected[0] == "dies":  # nothing to compare with
                 continue
-            call = draw_call(entry["operator"], arguments, request["seed"])
+            call = draw_call(entry["operator"], arguments, request["seed"], of == "results")
             outcome = own.ask(request)
             verdict = ("dies", "") if outcome[0] == "dies" else difference(call, expected, outcome)
             if verdict is None:
@@ -117,6 +120,7 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=30, help="calls of each overload (30)")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 2**32, help="decides the draws")
     parser.add_argument("--only", default=".", metavar="REGEX", help="of `operator.overload`")
+    parser.add_argument("--of", choices=("results", *DERIVATIVES), default="results", help="what is compared")
     parser.add_argument("--json", type=Path, help="where the differences are stored")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
@@ -126,7 +130,7 @@ def main() -> int:
     operators = [s for s in json.loads(schemas) if only.search(f"{s['operator']}.{s['overload']}")]
     peer, own = Worker(options.peer_python, "torch"), Worker(sys.executable, "tl")
     try:
-        differences = compare(operators, peer, own, options.calls, options.seed)
+        differences = compare(operators, peer, own, options.calls, options.seed, options.of)
     finally:
         peer.close()
         own.close()

@@ -30,6 +30,8 @@ def difference(call: Call, peer: tuple[str, Any], own: tuple[str, Any]) -> tuple
         peer: PyTorch's outcome, as `worker.Runner.outcome` returns it.
         own: tl's.
     """
+    if own[0] == "absent":
+        return "absent", ""
     if peer[0] == own[0] == "returns":
         text = _unequal(peer[1], own[1], _bounds(call))
         return None if text is None else ("other result", text)

@@ -70,7 +70,8 @@ class Call:
 class _Draw:
     """Draws the arguments of one call, most of whose tensors have one shape and type."""
 
-    def __init__(self, operator: str, seed: str) -> None:
+    def __init__(self, operator: str, seed: str, special: bool) -> None:
+        self.special = special
         self.random = random.Random(seed)
         self.operator = operator
         self.shape = self.random.choice(SHAPES)
@@ -109,6 +110,7 @@ class _Draw:
             low = max(low, 0) if dtype == "uint8" else low
             return [self.random.randrange(low, high) for _ in range(count)]
         kind = self.random.choice(("normal", "normal", "positive", "unit", "special", "whole", "large"))
+        kind = kind if self.special or kind != "special" else "normal"
         numbers = [self.element(kind) for _ in range(count)]
         return [complex(x, self.element(kind)) for x in numbers] if dtype in COMPLEX else numbers
 
@@ -139,15 +141,16 @@ class _Draw:
         return self.random.choice(TEXTS[names[-1]]) if names else "none"
 
 
-def draw_call(operator: str, arguments: list[Argument], seed: str) -> Call:
+def draw_call(operator: str, arguments: list[Argument], seed: str, special: bool = True) -> Call:
     """The arguments of one call.
 
     Args:
         operator: the operator's name without namespace and overload.
         arguments: the schema's.
         seed: decides the draw.
+        special: whether NaN and infinities are among the numbers.
     """
-    draw = _Draw(operator, seed)
+    draw = _Draw(operator, seed, special)
     call = Call([], {})
     for argument in arguments:
         if argument.has_default and draw.truth():

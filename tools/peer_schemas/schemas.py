@@ -49,7 +49,7 @@ def main() -> None:
             continue
         packet = getattr(torch.ops.aten, name)
         for overload in packet.overloads():
-            if re.search("out|name|generator", overload):
+            if re.search("name|generator", overload):
                 continue
             arguments = arguments_of(getattr(packet, overload)._schema)
             if arguments is not None:

@@ -15,6 +15,7 @@ import sys
 import warnings
 from typing import Any
 
+from tools.peer_schemas.derivatives import DERIVATIVES
 from tools.peer_schemas.drawing import Argument, Call, DrawnTensor, draw_call
 
 SECONDS = 5  # of CPU time, after which a call is given up
@@ -60,14 +61,25 @@ class Runner:
             return self.tensor(drawn)
         return [self.value(item) for item in drawn] if isinstance(drawn, list) else drawn
 
-    def outcome(self, operator: str, overload: str, call: Call) -> tuple[str, Any]:
-        """What the call gives: ("returns", results and written arguments) or ("raises", the type and the text)."""
-        packet = getattr(self.library.ops.aten, operator)
+    def outcome(self, operator: str, overload: str, call: Call, of: str = "results") -> tuple[str, Any]:
+        """What the call gives: ("returns", results and written arguments), ("raises", type and text), or "absent".
+
+        Args:
+            operator: its name.
+            overload: its name.
+            call: the arguments.
+            of: "results", or the derivatives that are returned in their place.
+        """
+        function = getattr(getattr(self.library.ops.aten, operator, None), overload, None)
+        if function is None:
+            return "absent", None
         args = [self.value(a) for a in call.args]
         kwargs = {name: self.value(a) for name, a in call.kwargs.items()}
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
         try:
-            result = getattr(packet, overload)(*args, **kwargs)
+            if of != "results":
+                return "returns", self.plain(DERIVATIVES[of](self.library, function, args, kwargs))
+            result = function(*args, **kwargs)
         except Exception as error:
             return "raises", ([c.__name__ for c in type(error).__mro__], str(error)[:200])
         finally:
@@ -98,8 +110,9 @@ def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         arguments = [Argument(**a) for a in request["arguments"]]
-        call = draw_call(request["operator"], arguments, request["seed"])
-        answer = pickle.dumps(runner.outcome(request["operator"], request["overload"], call))
+        call = draw_call(request["operator"], arguments, request["seed"], request["of"] == "results")
+        outcome = runner.outcome(request["operator"], request["overload"], call, request["of"])
+        answer = pickle.dumps(outcome)
         answers.write(struct.pack("<q", len(answer)) + answer)
         answers.flush()
 

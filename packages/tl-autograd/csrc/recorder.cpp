@@ -359,10 +359,41 @@ bool any_requires_grad(const TlValue* args, int n_args) {
   return std::any_of(args, args + n_args, [](const TlValue& v) { return requires_grad(v); });
 }
 
+bool is_missing(const TlOperatorInfo& info) {
+  if (!info.no_grad_reason) return !info.program && !info.is_composite;
+  return std::string(info.no_grad_reason).starts_with("not implemented");
+}
+
+bool any_differentiable(const TlValue& v) {
+  if (v.tag == TL_TENSOR) return is_differentiable(api->tensor_dtype(v.u.t));
+  if (v.tag != TL_TENSOR_LIST) return false;
+  for (uint32_t i = 0; i < v.len; ++i)
+    if (any_differentiable(list_element(v, i))) return true;
+  return false;
+}
+
+// Whether a call with out= loses a gradient. Results without a derivative, such as those of comparisons, and outputs
+// of integers have none to lose.
+bool loses_gradient(const TlOperatorInfo& info, const TlValue* args, int n_args) {
+  const TlOperatorInfo& functional = info.functional ? *api->op_info(info.functional) : info;
+  const bool constant = functional.no_grad_reason && !is_missing(functional);
+  bool inputs = false;
+  bool outputs = false;
+  for (int i = 0; i < n_args; ++i) {
+    if (!argument_info(info, i).written) {
+      inputs |= requires_grad(args[i]);
+    } else {
+      if (requires_grad(args[i])) return true;
+      outputs |= any_differentiable(args[i]);
+    }
+  }
+  return inputs && outputs && !constant;
+}
+
 int refuse_out(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
   const Recorder& r = *static_cast<const Recorder*>(ctx);
   try {
-    if (any_requires_grad(args, n_args)) {
+    if (loses_gradient(*r.info, args, n_args)) {
       const std::string name = r.info->name;
       fail(TL_ERROR_RUNTIME, name.substr(0, name.find('.')) +
                                  "(): functions with out=... arguments don't support automatic "
@@ -408,11 +439,6 @@ int record_missing(void* ctx, const TlValue* args, int n_args, TlValue* rets, in
     results.release();
     return pending_from_exception();
   }
-}
-
-bool is_missing(const TlOperatorInfo& info) {
-  if (!info.no_grad_reason) return !info.program && !info.is_composite;
-  return std::string(info.no_grad_reason).starts_with("not implemented");
 }
 
 int bind(void*, const TlOperator* op, TlLayerEntry* out) {

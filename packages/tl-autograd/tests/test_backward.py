@@ -177,6 +177,28 @@ def test_out_refuses_to_be_recorded():
         tl.add(x, x, out=tl.empty(1, dtype=tl.float64))
 
 
+@pytest.mark.parametrize(
+    ("name", "args", "dtype", "expected"),
+    [
+        ("eq", (1.0,), "bool", [False, True, False]),
+        ("lt", (1.0,), "float32", [1.0, 0.0, 0.0]),
+        ("isposinf", (), "bool", [False, False, False]),
+        ("signbit", (), "bool", [True, False, False]),
+        ("argmax", (0,), "int64", 2),
+        ("all", (), "bool", True),
+    ],
+)
+def test_out_takes_results_that_have_no_gradient(name, args, dtype, expected):
+    x = leaf(-1.0, 1.0, 2.0)
+    for function in (getattr(tl, name), getattr(tl.ops.aten, name)):
+        out = tl.empty(0, dtype=getattr(tl, dtype))
+        assert function(x, *args, out=out) is out
+        assert out.tolist() == expected and not out.requires_grad
+    if dtype == "float32":
+        with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+            function(x, *args, out=out.requires_grad_())
+
+
 def test_several_results():
     x = leaf(3.0, 1.0, 2.0)
     values, indices = x.topk(2)

@@ -89,7 +89,8 @@ class OutOperator(CompositeOperator):
             result = ask_handlers(self, args, kwargs)
         if result is not NotImplemented:
             return result
-        self._refuse_gradients(args, kwargs)
+        if any(t.dtype.is_floating_point or t.dtype.is_complex for t in outs):
+            self._refuse_gradients(args, kwargs)
         return self._write(outs, args, {k: v for k, v in kwargs.items() if k not in self._outs})
 
     def _out_tensors(self, kwargs: dict[str, Any]) -> list[Tensor]:
