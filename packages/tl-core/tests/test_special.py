@@ -323,3 +323,13 @@ def test_refusals():
         special.chebyshev_polynomial_t(2, 2)
     with pytest.raises(TypeError):
         special.gammainc(tl.ones(1), 2)
+
+
+@pytest.mark.parametrize("count", [1, 9])  # numbers and vectors
+def test_beyond_the_bounds(count):
+    left = tl.tensor([-27.0, -30.0, -1e3, -math.inf] * count, dtype=tl.float64)
+    assert (special.erfcx(left) == math.inf).all()
+    outside = tl.tensor([-1e-300, -1e-20, 1.0000000000000002, 2.0] * count, dtype=tl.float64)
+    assert special.ndtri(outside).isnan().all()
+    ends = special.ndtri(tl.tensor([0.0, 1.0] * count, dtype=tl.float64))
+    assert ends.tolist() == [-math.inf, math.inf] * count

@@ -23,10 +23,12 @@ inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   return select<VecD>(far, sum * inverse, value);
 }
 
-// exp(by * x^2), for |x| up to 1e150.
+// exp(by * x^2), for |x| up to 1e150. A whole that is infinite stays so, whatever the rest's sign.
 TL_INLINE VecD exp_of_squared(VecD x, double by) {
+  constexpr double kLargest = std::numeric_limits<double>::max();
   const VecD square = x * x, whole = exp(by * square);
-  return fma(by * product_rest(x, x, square), whole, whole);
+  const VecD factor = by > 0 ? select<VecD>(whole > kLargest, VecD{} + kLargest, whole) : whole;
+  return fma(by * product_rest(x, x, square), factor, whole);
 }
 
 TL_INLINE VecD tail(VecD a) {  // Q(a) for a >= 0, which is zero from 40 on
@@ -91,7 +93,7 @@ namespace special_vectors {
   if (!any(far)) return value;
   const VecD size = normal::tail_quantile(select<VecD>(p < 0.5, p, 1.0 - p));
   value = select<VecD>(far, copysign(size, q), value);
-  const VecD ends = select<VecD>(abs(q) == 0.5, q * normal::kInfinity, VecD{} + normal::kNaN);
+  const VecD ends = select<VecD>((p == 0.0) | (p == 1.0), q * normal::kInfinity, VecD{} + normal::kNaN);
   return select<VecD>((p > 0.0) & (p < 1.0), value, ends);
 }
 }  // namespace special_vectors
