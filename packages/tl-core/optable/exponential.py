@@ -198,7 +198,7 @@ ROWS = [
         "xlogy",
         to="float", dtypes="float", loops="wide", hot=TWO,
         out_name="xlogy.OutTensor", second_names=("special_xlogy",),
-        grad={"self": "where((self == 0) & (other <= 0), 0, g * log(other))", "other": "g * self / other"},
+        grad={"self": "where((self == 0) & (other <= 0), 0, xlogy(g, other))", "other": "g * self / other"},
         expr="x * log(y)", ref="scipy.special.xlogy", samples=real(0.2, 4),
         doc="x log(y), and 0 where x is 0.",
         example=">>> tl.xlogy(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))\ntensor([0., 0.])",
@@ -208,7 +208,7 @@ ROWS = [
         to="float", dtypes="float", loops="wide", hot="",
         inplace=False, method=False, namespace="_special",
         grad={
-            "self": "where((self == 0) & (other <= -1), 0, g * log1p(other))",
+            "self": "where((self == 0) & (other <= -1), 0, special_xlog1py(g, other))",
             "other": "g * self / (other + 1)",
         },
         expr="x * log1p(y)", ref="scipy.special.xlog1py", samples=real(0.2, 4),
