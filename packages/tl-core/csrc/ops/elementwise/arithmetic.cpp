@@ -31,6 +31,7 @@ Tensor div_mode(const Operand& self, const Operand& other, std::optional<std::st
 }
 
 Tensor true_divide(const Operand& self, const Operand& other, Out out) {
+  if (out && self.is_tensor() && out.tensor->same(self.tensor())) return ops::div_(self.tensor(), other);
   return out ? ops::div_out(self, other, *out) : ops::div(self, other);
 }
 

@@ -1,6 +1,7 @@
 // Slices with a bounded norm.
 #include "iter/dtypes.h"
 #include "ops.h"
+#include "ops/shared/differentiated.h"
 #include "ops/shared/out.h"
 #include "tensor/geometry.h"
 
@@ -28,10 +29,12 @@ Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& ma
   const DType real = to_real(self.dtype());
   const std::optional<DType> computes_in =
       is_half(self.dtype()) ? std::optional(DType::Float32) : std::nullopt;
-  const Tensor norms = ops::linalg_vector_norm(self, p, IntSpan(others), true, computes_in);
+  // The derivative reads the input, which the output may overwrite.
+  const Tensor input = out && is_differentiated(self) ? isolate(self, *out.tensor) : self;
+  const Tensor norms = ops::linalg_vector_norm(input, p, IntSpan(others), true, computes_in);
   const Tensor shrunk = ops::div(Scalar(maxnorm.to_double()), ops::add(norms, Scalar(1e-7)));
   const Tensor factors = ops::where_self(ops::gt(norms, maxnorm), shrunk, Scalar(1.0));
-  const Tensor result = ops::mul(self, ops::to_dtype(factors, real));
+  const Tensor result = ops::mul(input, ops::to_dtype(factors, real));
   return out ? ops::copy_(prepare_out(out, result.sizes(), {result.dtype(), result.device()}), result)
              : result;
 }

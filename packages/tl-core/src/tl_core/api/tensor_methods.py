@@ -506,7 +506,9 @@ def _polygamma(self: Tensor, n: int) -> Tensor:
 
 def _polygamma_(self: Tensor, n: int) -> Tensor:
     """The n-th derivative of digamma in place."""
-    return _C.polygamma(n, self, out=self)
+    if not self.is_floating_point():
+        return _C.polygamma(n, self, out=self)  # which refuses the type
+    return self.copy_(_C.polygamma(n, self.clone()))
 
 
 def _reinforce(self: Tensor, reward: Any) -> NoReturn:
