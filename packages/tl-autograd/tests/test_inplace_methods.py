@@ -29,18 +29,19 @@ ARGUMENTS = [
     (2, 0, 0.5),
 ]
 # They draw numbers, set what a tensor is, or have no derivative.
-SKIPPED = {
-    *("bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_".split()),
-    *("apply_ as_strided_ data_ detach_ map_ map2_ rename_ requires_grad_ resize_ resize_as_ set_".split()),
-    *("share_memory_ sparse_resize_ sparse_resize_and_clear_ resize_as_sparse_ coalesced_ names_".split()),
-    *(
-        "floor_divide_ igamma_ igammac_ index_reduce_ ldexp_ squeeze_ t_ transpose_ swapaxes_ swapdims_ unsqueeze_".split()
-    ),
-}
+SKIPPED = """
+    apply_ as_strided_ bernoulli_ cauchy_ coalesced_ data_ detach_ exponential_ floor_divide_ geometric_ igamma_
+    igammac_ index_reduce_ ldexp_ log_normal_ map2_ map_ names_ normal_ random_ rename_ requires_grad_ resize_
+    resize_as_ resize_as_sparse_ set_ share_memory_ sparse_resize_ sparse_resize_and_clear_ squeeze_ swapaxes_
+    swapdims_ t_ transpose_ uniform_ unsqueeze_
+"""
 NAMES = sorted(
     name
     for name in dir(tl.Tensor)
-    if name.endswith("_") and not name.startswith("_") and not name.endswith("__") and name not in SKIPPED
+    if name.endswith("_")
+    and not name.startswith("_")
+    and not name.endswith("__")
+    and name not in SKIPPED.split()
 )
 
 

@@ -197,7 +197,7 @@ PyObject* set_tangent_function(PyObject*, PyObject* const* args, Py_ssize_t n_ar
     if (n_args != 3) raise(PyExc_TypeError, "set_tangent(tensor, tangent, level)");
     Level& level = *level_from(args[2]);
     const Below below(level);
-    give_tangent(tensor_of(args[0]), level, Tensor::share(tensor_of(args[1])));
+    give_input_tangent(tensor_of(args[0]), level, Tensor::share(tensor_of(args[1])));
     return Py_NewRef(Py_None);
   });
 }

@@ -119,8 +119,9 @@ std::vector<Tensor> TangentCall::linear(const TlOperator* op, int n_rets) {
   size_t next = 0;
   on.replace([&](TlTensor* t, int i) {
     const Input& p = inputs_[next++];
+    // A tensor of integers beside others, as cat takes it, has zeros for a tangent.
     const bool varies = r_.backward ? r_.is_target(i) : is_differentiable(api->tensor_dtype(t));
-    if (!varies || !is_differentiable(api->tensor_dtype(t))) return Tensor();
+    if (!varies) return Tensor();
     Tensor tangent = p.tangent ? p.tangent : zeros_like(t);
     return i == 0 && reads_memory(r_) ? in_memory_like(t, std::move(tangent)) : tangent;
   });

@@ -71,22 +71,32 @@ Tensor in_strides_of(TlTensor* t, const Tensor& tangent) {
 }
 }  // namespace
 
-Tensor in_memory_like(TlTensor* t, Tensor tangent) {
-  const bool placed =
-      hides_batch(tangent.get()) || (api->tensor_offset(t) == api->tensor_offset(tangent.get()) &&
-                                     storage_elements(t) == storage_elements(tangent.get()));
-  if (is_sparse(t) || (placed && laid_out_alike(t, tangent.get()))) return tangent;
-  if (may_overlap(t))
-    fail(TL_ERROR_RUNTIME,
-         "as_strided: elements of the input share memory, and their tangents do not: the tangent of the "
-         "result "
-         "is not known. clone() the input first");
+namespace {
+bool placed_alike(const TlTensor* t, const TlTensor* tangent) {
+  if (is_sparse(t)) return true;
+  if (!laid_out_alike(t, tangent)) return false;
+  return hides_batch(tangent) || (api->tensor_offset(t) == api->tensor_offset(tangent) &&
+                                  storage_elements(t) == storage_elements(tangent));
+}
+
+Tensor placed_like(TlTensor* t, const Tensor& tangent) {
   static const TlOperator* op = operator_named("new_zeros");
   const int64_t n = storage_elements(t);
   Tensor memory = call_one(op, {value(tangent), ints(&n, 1), none(), none(), none(), none()});
   Tensor copy = as_strided(memory.get(), static_cast<size_t>(api->tensor_ndim(t)), api->tensor_sizes(t),
                            api->tensor_strides(t), api->tensor_offset(t));
   return filled(t, std::move(copy), tangent);
+}
+}  // namespace
+
+Tensor in_memory_like(TlTensor* t, Tensor tangent) {
+  if (placed_alike(t, tangent.get())) return tangent;
+  if (may_overlap(t))
+    fail(TL_ERROR_RUNTIME,
+         "as_strided: elements of the input share memory, and their tangents do not: the tangent of the "
+         "result "
+         "is not known. clone() the input first");
+  return placed_like(t, tangent);
 }
 
 namespace {
@@ -105,6 +115,11 @@ void give_tangent(TlTensor* t, const Level& level, Tensor tangent) {
   if (!laid_out_alike(t, tangent.get())) tangent = in_strides_of(t, tangent);
   give_to_saved_result(t, level, tangent);
   set_tangent(t, level, std::move(tangent));
+}
+
+void give_input_tangent(TlTensor* t, const Level& level, Tensor tangent) {
+  if (!placed_alike(t, tangent.get()) && !may_overlap(t)) tangent = placed_like(t, tangent);
+  give_tangent(t, level, std::move(tangent));
 }
 
 }  // namespace tl::autograd

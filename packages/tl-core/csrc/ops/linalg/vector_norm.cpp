@@ -95,6 +95,11 @@ Tensor vector_norm(const Tensor& self, const Scalar& ord, OptDims dim, bool keep
   return into(out, powered(magnitudes, p, dims, keepdim));
 }
 
+// Norms as divisors: 1 where they are zero, so that the derivatives of what is replaced there are finite.
+Tensor divisor_of(const Tensor& norm) {
+  return ops::masked_fill_Scalar(norm, ops::eq(norm, Scalar(0)), Scalar(1));
+}
+
 // Zero where the norm or the element is zero: one of the subgradients.
 Tensor vector_norm_backward(const Tensor& g, const Tensor& self, const Scalar& ord, const Tensor& result,
                             OptDims dim, bool keepdim) {
@@ -106,7 +111,8 @@ Tensor vector_norm_backward(const Tensor& g, const Tensor& self, const Scalar& o
     return ops::masked_fill_Scalar(t, ops::eq(at, Scalar(0)), Scalar(0));
   };
   if (p == 1) return ops::mul(ops::sgn(self), each);
-  if (p == 2) return ops::mul(self, without_zeros(ops::div(each, norm), norm));
+  const auto divisor = [&] { return ops::unsum(divisor_of(result), self.sizes(), dim, keepdim); };
+  if (p == 2) return ops::mul(self, without_zeros(ops::div(each, divisor()), norm));
   const Tensor magnitude = ops::abs(self), direction = ops::sgn(self);
   if (std::isinf(p)) {
     const Tensor hit =
@@ -114,7 +120,7 @@ Tensor vector_norm_backward(const Tensor& g, const Tensor& self, const Scalar& o
     const Tensor ties = ops::sum_dim_IntList(hit, dim, true);
     return ops::mul(direction, ops::mul(ops::div(each, ties), hit));
   }
-  const Tensor scale = without_zeros(ops::div(each, ops::pow_Tensor_Tensor(norm, Scalar(p - 1))), norm);
+  const Tensor scale = without_zeros(ops::div(each, ops::pow_Tensor_Tensor(divisor(), Scalar(p - 1))), norm);
   if (p < 2)
     return ops::mul(
         ops::mul(direction, without_zeros(ops::pow_Tensor_Tensor(magnitude, Scalar(p - 1)), magnitude)),
@@ -257,7 +263,7 @@ Tensor all_pairs_gradient(const Tensor& grad, const Tensor& x1, const Tensor& x2
   if (product) {  // where a distance is zero, so is its gradient
     const AllBits all_bits;
     const Tensor ratio =
-        ops::masked_fill_Scalar(ops::div(grad, result), ops::eq(result, Scalar(0)), Scalar(0));
+        ops::masked_fill_Scalar(ops::div(grad, divisor_of(result)), ops::eq(result, Scalar(0)), Scalar(0));
     return ops::sub(ops::mul(x1, ops::sum_dim_IntList(ratio, DimVector{-1}, true)), ops::matmul(ratio, x2));
   }
   if (has_backward_kernel(p, grad, x1, x2)) return ops::_distances_backward(grad, x1, x2, result, p);

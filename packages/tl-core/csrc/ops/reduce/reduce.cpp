@@ -462,11 +462,13 @@ Tensor var_backward(const Tensor& g, const Tensor& self, OptDims dim, const std:
                                             Scalar(std::numeric_limits<double>::infinity())));
   return ops::mul(ops::mul(spread, Scalar(2.0 / degrees)), centered);
 }
-// d std = d var / (2 std), and 0 where std is 0.
+// d std = d var / (2 std), and 0 where std is 0. The quotient is finite there, so that its own derivatives
+// are 0 too.
 Tensor std_backward(const Tensor& g, const Tensor& result, const Tensor& self, OptDims dim,
                     const std::optional<Scalar>& correction, bool keepdim) {
-  const Tensor scaled =
-      ops::where_self(ops::eq(result, Scalar(0)), Scalar(0.0), ops::div(g, ops::mul(result, Scalar(2))));
+  const Tensor constant = ops::eq(result, Scalar(0));
+  const Tensor divisor = ops::where_self(constant, Scalar(1.0), ops::mul(result, Scalar(2)));
+  const Tensor scaled = ops::where_self(constant, Scalar(0.0), ops::div(g, divisor));
   return var_backward(scaled, self, dim, correction, keepdim);
 }
 
