@@ -43,3 +43,11 @@ def test_edges_of_activations(name, dtype, copies):
     step = max(tl_core.finfo(dtype).eps, 1e-6)
     # A float32 far below 0 may end as 0 where the formula's last digits remain.
     tl_core.testing.assert_close(function(x), expected, rtol=4 * step, atol=1e-30, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [tl_core.float32, tl_core.float64])
+@pytest.mark.parametrize("count", [1, 9])
+def test_celu_of_a_negative_alpha_grows(dtype, count):
+    x = tl_core.tensor([-2.0, -115.0] * count, dtype=dtype)
+    expected = [-math.expm1(2.0), -math.expm1(115.0) if dtype == tl_core.float64 else -math.inf] * count
+    assert F.celu(x, alpha=-1.0).tolist() == pytest.approx(expected, rel=1e-6)

@@ -289,6 +289,11 @@ Tensor linspace_complex(const Scalar& start, const Scalar& end, int64_t steps) {
   return t;
 }
 
+// Integer types have whole ends, as PyTorch's.
+Scalar end_in(const Scalar& s, DType dtype) {
+  return is_integral(dtype, true) && s.is_float() ? Scalar(std::trunc(s.to_double())) : s;
+}
+
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const FactoryOptions& options,
                 Out out) {
   TL_CHECK(steps >= 0, Runtime, "number of steps must be non-negative, got ", steps);
@@ -304,8 +309,8 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const Fac
   if (t.is_meta() || steps == 0) return t;
   if (complex) return ops::copy_(t, linspace_complex(start, end, steps));
   for (const Scalar& s : {start, end}) s.check_fits(t.dtype());
-  cpu::linspace(t.dtype(), t.ptr<char>(), t.byte_stride(0), steps, number(start, t.dtype()),
-                number(end, t.dtype()));
+  cpu::linspace(t.dtype(), t.ptr<char>(), t.byte_stride(0), steps,
+                number(end_in(start, t.dtype()), t.dtype()), number(end_in(end, t.dtype()), t.dtype()));
   return t;
 }
 

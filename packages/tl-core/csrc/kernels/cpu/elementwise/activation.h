@@ -40,9 +40,10 @@ TL_INLINE M is_false(M mask) {
     return !mask;
 }
 TL_UNARY_WITH(elu, 3, true, const auto straight = x >= 0; const T scaled = x * p[1];
-              if (!any(is_false(straight))) return scaled;
-              return select<T>(straight, scaled,
-                               expm1_below(select<T>(straight, T{}, x) * p[2]) * (p[0] * p[1]));)
+              if (!any(is_false(straight))) return scaled; const T inner = select<T>(straight, T{}, x) * p[2];
+              const T bent = p[2] < 0 ? math::expm1(inner)
+                                      : expm1_below(inner);  // celu of a negative alpha grows
+              return select<T>(straight, scaled, bent*(p[0] * p[1]));)
 TL_BINARY(elu_backward, 4, true, const Lane<T> steepest = p[0] * p[1];
           const T bent = p[3] != 0 ? y + steepest : math::exp(select<T>(y > 0, T{}, y) * p[2]) * steepest;
           return x * select<T>(y <= 0, bent* p[2], spread<T>(p[1]));)
