@@ -1,7 +1,7 @@
 """Drawn calls of ATen's operators, run by PyTorch and by tl, whose outcomes are compared.
 
     python -m tools.peer_schemas --peer-python PYTHON [--calls N] [--seed N] [--only REGEX]
-        [--of {results,gradients,second gradients,tangents}] [--json FILE]
+        [--of {results,gradients,second gradients,tangents,batches}] [--json FILE]
 
 The arguments come from the operators' schemas alone: tensors of many shapes, types and layouts, numbers and lists
 that may fit or not. A call that ends tl's process fails the run. Other differences are listed by kind: another result,
@@ -24,8 +24,8 @@ from typing import Any
 
 from tools.packages import ROOT
 from tools.peer_schemas.comparison import difference
-from tools.peer_schemas.derivatives import DERIVATIVES
 from tools.peer_schemas.drawing import Argument, draw_call
+from tools.peer_schemas.transforms import TRANSFORMS
 
 SHOWN = 2  # differences of one kind that are shown of an operator
 
@@ -87,7 +87,7 @@ def compare(
         own: tl's.
         calls: how many calls each overload gets.
         seed: decides the draws.
-        of: "results", or the derivatives that are compared in their place.
+        of: "results", or the transform that is compared in their place.
     """
     differences = []
     for entry in operators:
@@ -120,7 +120,7 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=30, help="calls of each overload (30)")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 2**32, help="decides the draws")
     parser.add_argument("--only", default=".", metavar="REGEX", help="of `operator.overload`")
-    parser.add_argument("--of", choices=("results", *DERIVATIVES), default="results", help="what is compared")
+    parser.add_argument("--of", choices=("results", *TRANSFORMS), default="results", help="what is compared")
     parser.add_argument("--json", type=Path, help="where the differences are stored")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)

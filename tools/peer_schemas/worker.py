@@ -15,8 +15,8 @@ import sys
 import warnings
 from typing import Any
 
-from tools.peer_schemas.derivatives import DERIVATIVES
 from tools.peer_schemas.drawing import Argument, Call, DrawnTensor, draw_call
+from tools.peer_schemas.transforms import TRANSFORMS
 
 SECONDS = 5  # of CPU time, after which a call is given up
 
@@ -68,7 +68,7 @@ class Runner:
             operator: its name.
             overload: its name.
             call: the arguments.
-            of: "results", or the derivatives that are returned in their place.
+            of: "results", or the transform that is returned in their place.
         """
         function = getattr(getattr(self.library.ops.aten, operator, None), overload, None)
         if function is None:
@@ -78,7 +78,7 @@ class Runner:
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
         try:
             if of != "results":
-                return "returns", self.plain(DERIVATIVES[of](self.library, function, args, kwargs))
+                return "returns", self.plain(TRANSFORMS[of](self.library, function, args, kwargs))
             result = function(*args, **kwargs)
         except Exception as error:
             return "raises", ([c.__name__ for c in type(error).__mro__], str(error)[:200])

@@ -1,13 +1,13 @@
-"""Derivatives of a call, which two libraries' outcomes are compared by."""
+"""Derivatives and batches of a call, which two libraries' outcomes are compared by."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-__all__ = ["DERIVATIVES", "DIFFERENTIABLE"]
+__all__ = ["TRANSFORMS"]
 
-DIFFERENTIABLE = ("float64", "float32", "complex128", "complex64")
+_DIFFERENTIABLE = ("float64", "float32", "complex128", "complex64")
 
 
 def _flat(value: Any) -> list[Any]:
@@ -45,7 +45,7 @@ def gradients(library: Any, call: Any, args: list[Any], kwargs: dict[str, Any]) 
         args: its arguments.
         kwargs: its arguments by name.
     """
-    leaves = _leaves(library, [args, list(kwargs.values())])
+    leaves = _leaves(library, args, kwargs)
     result = call(*args, **kwargs)
     flags = [x.requires_grad if isinstance(x, library.Tensor) else None for x in _flat(result)]
     outputs = _recorded(library, result)
@@ -63,7 +63,7 @@ def second_gradients(library: Any, call: Any, args: list[Any], kwargs: dict[str,
         args: its arguments.
         kwargs: its arguments by name.
     """
-    leaves = _leaves(library, [args, list(kwargs.values())])
+    leaves = _leaves(library, args, kwargs)
     outputs = _recorded(library, call(*args, **kwargs))
     if not outputs or not leaves:
         return []
@@ -92,19 +92,52 @@ def tangents(library: Any, call: Any, args: list[Any], kwargs: dict[str, Any]) -
         return value
 
     with forward.dual_level():
-        result = call(*dual(args), **{name: dual(value) for name, value in kwargs.items()})
+        inputs = {name: value if name == "out" else dual(value) for name, value in kwargs.items()}
+        result = call(*dual(args), **inputs)
         duals = [forward.unpack_dual(x) for x in _flat(result) if isinstance(x, library.Tensor)]
         return [None if pair.tangent is None else pair.tangent.clone() for pair in duals]
 
 
 def _is_differentiable(tensor: Any) -> bool:
-    return str(tensor.dtype).rpartition(".")[2] in DIFFERENTIABLE
+    return str(tensor.dtype).rpartition(".")[2] in _DIFFERENTIABLE
 
 
-def _leaves(library: Any, values: Any) -> list[Any]:
-    """The tensors among the arguments that can be differentiated, which are leaves from now on."""
+def _leaves(library: Any, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
+    """The inputs that can be differentiated, which are leaves from now on."""
+    values = [args, [value for name, value in kwargs.items() if name != "out"]]
     tensors = [x for x in _flat(values) if isinstance(x, library.Tensor) and _is_differentiable(x)]
     return [tensor.requires_grad_() for tensor in tensors]
 
 
-DERIVATIVES = {"gradients": gradients, "second gradients": second_gradients, "tangents": tangents}
+def batches(library: Any, call: Any, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
+    """The results of `vmap` over two examples, the second of which has halved numbers.
+
+    Args:
+        library: the module.
+        call: the operator.
+        args: its arguments.
+        kwargs: its arguments by name.
+    """
+    tensors = [x for x in _flat([args, list(kwargs.values())]) if isinstance(x, library.Tensor)]
+    examples = [library.stack([x, x / 2 if _is_differentiable(x) else x], x.dim()) for x in tensors]
+
+    def function(*inputs: Any) -> Any:
+        left = iter(inputs)
+
+        def value(item: Any) -> Any:
+            if isinstance(item, list):
+                return [value(part) for part in item]
+            return next(left) if isinstance(item, library.Tensor) else item
+
+        result = call(*value(args), **{name: value(item) for name, item in kwargs.items()})
+        return [x for x in _flat(result) if isinstance(x, library.Tensor)]
+
+    return list(library.func.vmap(function, in_dims=-1)(*examples))
+
+
+TRANSFORMS = {
+    "gradients": gradients,
+    "second gradients": second_gradients,
+    "tangents": tangents,
+    "batches": batches,
+}
