@@ -33,7 +33,12 @@ ROWS = [
         autocast="widest",
         names="unify", stored="all",
         core=True,
-        grad={"tensors": "cat_backward(g, tensors, dim)"},
+        grad={
+            "tensors": (
+                "[p if t.ndim == g.ndim else p.reshape(t.shape) for p, t in zip(unsafe_split_with_sizes(g, "
+                "[t.shape[dim] if t.ndim == g.ndim else 0 for t in tensors], dim), tensors)]"
+            )
+        },
         jvp="linear", batch="dims",
         doc="Tensors one after another along a dimension.",
         example=">>> tl.cat((tl.tensor([1]), tl.tensor([2, 3])))\ntensor([1, 2, 3])",
@@ -46,12 +51,6 @@ ROWS = [
         jvp="linear", batch="dims",
         doc="Tensors of one shape along a new dimension.",
         example=">>> tl.stack((tl.tensor([1, 2]), tl.tensor([3, 4])))\ntensor([[1, 2],\n        [3, 4]])",
-    ),
-    Composite(
-        "cat_backward(Tensor grad, Tensor[] tensors, int dim) -> Tensor[]",
-        shape="[t.shape for t in tensors]",
-        function=False, method=False,
-        doc="The gradient's stretches, one a tensor.",
     ),
     _adjoint(
         "permute_backward(Tensor grad, int[] dims) -> Tensor", {"grad": "g.permute(dims)"},

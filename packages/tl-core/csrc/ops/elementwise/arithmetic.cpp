@@ -36,7 +36,10 @@ Tensor true_divide(const Operand& self, const Operand& other, Out out) {
 }
 
 Tensor conj_physical(const Tensor& self, Out out) {
-  if (is_complex(self.dtype())) return out ? ops::_conj_physical_out(self, *out) : ops::_conj_physical(self);
+  if (is_complex(self.dtype())) {
+    if (out && out.tensor->same(self)) return ops::copy_(self, ops::_conj_physical(self));
+    return out ? ops::_conj_physical_out(self, *out) : ops::_conj_physical(self);
+  }
   if (!out || out.tensor->same(self)) return self;
   return ops::copy_(prepare_out(out, self.sizes(), {out.tensor->dtype(), self.device()}), self);
 }

@@ -171,23 +171,6 @@ Tensor stack(TensorList tensors, int64_t dim, Out out) {
   }
   return cat_tensors(parts, d, out);
 }
-std::vector<Tensor> cat_backward(const Tensor& g, TensorList tensors, int64_t dim) {
-  int64_t ndim = 1;
-  for (const Tensor& t : tensors) ndim = std::max(ndim, is_skipped(t) ? 1 : t.dim());
-  const int64_t d = wrap_dim(dim, ndim);
-  std::vector<Tensor> out;
-  int64_t at = 0;
-  for (const Tensor& t : tensors) {
-    if (is_skipped(t)) {
-      out.push_back(ops::zeros_like(t));
-      continue;
-    }
-    TL_CHECK(t.dim() == ndim, Runtime, "cat_backward(): tensors of ", ndim, " and ", t.dim(), " dimensions");
-    out.push_back(ops::narrow(g, d, at, t.size(d)));
-    at += t.size(d);
-  }
-  return out;
-}
 
 // ---- side by side -----------------------------------------------------------------------------------------
 Tensor cat_into(const std::vector<Tensor>& tensors, int64_t dim, Out out) {
@@ -444,7 +427,6 @@ TL_KERNEL(atleast_1d_Sequence, each<&atleast_1d>)
 TL_KERNEL(atleast_2d_Sequence, each<&atleast_2d>)
 TL_KERNEL(atleast_3d_Sequence, each<&atleast_3d>)
 TL_KERNEL(cat, cat_tensors)
-TL_KERNEL(cat_backward, cat_backward)
 TL_KERNEL(stack, stack)
 TL_KERNEL(hstack, hstack)
 TL_KERNEL(vstack, vstack)
