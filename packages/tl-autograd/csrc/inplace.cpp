@@ -32,8 +32,10 @@ class ConstantNode final : public HeapNode<ConstantNode> {
 void check_view(TlTensor* t, TlTensor* base, Edge e) {
   const ViewOrigin origin = view_origin(t, base, e);
   if (origin != ViewOrigin::Plain) refuse_view(origin, e, ViewWrite::Direct);
-  const Leaf* leaf = as_leaf(edge_of(base).node);
-  if (leaf && leaf->requires_grad)
+  // A view can be a leaf of its own, by requires_grad_(); its base then records nothing.
+  Node* of_base = edge_of(base).node;
+  const Leaf* leaf = as_leaf(of_base);
+  if (of_base ? leaf && leaf->requires_grad : e.node != nullptr)
     fail(TL_ERROR_RUNTIME,
          "a view of a leaf Variable that requires grad is being used in an in-place operation.");
 }

@@ -272,8 +272,11 @@ void attach(Node* node, const Outputs& outputs, bool is_view) {
   for (uint32_t i = 0; i < outputs.n; ++i) {
     if (!outputs.differentiable(i)) continue;
     if (std::exchange(given, true)) node->retain();
-    set_slot(outputs.tensors[i], node, i);
-    if (is_view && !node->base_slot) node->base_slot = base_slot_of(outputs.tensors[i]);
+    TlTensor* t = outputs.tensors[i];
+    set_slot(t, node, i);
+    if (is_view && !node->base_slot) node->base_slot = base_slot_of(t);
+    // A kernel may return a view of a temporary tensor, which is none to the program.
+    if (!is_view && api->tensor_view_base(t)) check(api->tensor_set_view_base(t, nullptr));
   }
   if (!given) drop(node);
 }
@@ -372,8 +375,8 @@ bool any_differentiable(const TlValue& v) {
   return false;
 }
 
-// Whether a call with out= loses a gradient. Results without a derivative, such as those of comparisons, and outputs
-// of integers have none to lose.
+// Whether a call with out= loses a gradient. Results without a derivative, such as those of comparisons, and
+// outputs of integers have none to lose.
 bool loses_gradient(const TlOperatorInfo& info, const TlValue* args, int n_args) {
   const TlOperatorInfo& functional = info.functional ? *api->op_info(info.functional) : info;
   const bool constant = functional.no_grad_reason && !is_missing(functional);

@@ -1,5 +1,7 @@
 """In-place writes and views."""
 
+import weakref
+
 import pytest
 
 import tl_autograd
@@ -326,3 +328,49 @@ def test_errors_of_recording_leave_the_arguments_alive():
         with pytest.raises(RuntimeError, match="multiple views"):
             first.add_(second)
     assert values(first) == 1.0 and values(base) == [1.0, 2.0]
+
+
+def test_a_leaf_that_is_a_view_refuses_writes():
+    message = "a view of a leaf Variable that requires grad"
+    weight = tl.arange(6.0).reshape(2, 3).requires_grad_()
+    for write in (lambda: weight.mul_(2), lambda: weight[0].mul_(2), lambda: weight.view(-1).zero_()):
+        with pytest.raises(RuntimeError, match=message):
+            write()
+    with tl.no_grad():
+        weight[0].zero_()
+    (weight * 2).sum().backward()
+    assert weight.tolist() == [[0, 0, 0], [3, 4, 5]] and weight.grad.tolist() == [[2, 2, 2]] * 2
+
+
+def test_writes_to_a_result_whose_kernel_returns_a_view():
+    x = tl.ones(3, 4, requires_grad=True)
+    result = x.logsumexp(0)
+    assert result._base is None
+    result.fill_(3.0)
+    assert type(result.grad_fn).__name__ == "FillBackward0"
+
+
+def test_a_write_after_cat():
+    x = tl.ones(2, requires_grad=True)
+    part = x * 3
+    joined = tl.cat([part, part])
+    part.add_(1)
+    (joined * part.repeat(2)).sum().backward()  # 2 (3x)(3x + 1) has the derivative 36x + 6
+    assert x.grad.tolist() == [42, 42]
+
+
+def test_cat_stores_no_input():
+    x = tl.ones(1000, requires_grad=True)
+    part = x * 3
+    joined = tl.cat([part, part])
+    reference = weakref.ref(part)
+    del part
+    assert reference() is None
+    joined.sum().backward()
+    assert x.grad[0] == 6
+
+
+def test_conjugation_in_place():
+    z = tl.tensor([1 + 2j, 3 - 1j], dtype=tl.complex128, requires_grad=True)
+    (z * 1).conj_physical_().imag.sum().backward()
+    assert z.grad.tolist() == [-1j, -1j]
