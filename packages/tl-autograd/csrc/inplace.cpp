@@ -140,7 +140,9 @@ void Writing::finish(const TlValue* args) {
       if (r_.written_target >= 0)
         self_edge = static_cast<int>((r_.lists ? edges_.first_edge[r_.written_target] : r_.written_target) +
                                      (r_.writes_list ? i : 0));
-      rebase(written_[i], node, i, self_edge);
+      // A view with other sizes or strides is another view of its base, which stays as it is.
+      TlTensor* base = r_.moves ? api->tensor_view_base(written_[i]) : nullptr;
+      base ? regenerate(written_[i], base) : rebase(written_[i], node, i, self_edge);
     }
   } catch (...) {
     drop(node);

@@ -8,6 +8,7 @@
 #include "inplace.h"
 #include "leaf.h"
 #include "levels/entry.h"
+#include "levels/rule.h"
 #include "ops.h"
 #include "regions.h"
 #include "saved_hooks.h"
@@ -47,6 +48,7 @@ Recorder::Recorder(const TlOperator* op) : op(op), info(api->op_info(op)), node_
     if (argument_info(*info, i).written && written < 0) written = i;
   }
   may_broadcast = tensors > 1;
+  moves = view_form(*info) != nullptr;
   if (written >= 0) writes_list = argument_info(*info, written).kind == TL_ARG_TENSOR_LIST;
   lists = writes_list || (info->n_rets && result_info(*info, 0).kind == TL_ARG_TENSOR_LIST);
   if (!derivative) return;

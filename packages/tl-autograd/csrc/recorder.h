@@ -24,6 +24,7 @@ struct Recorder {
   bool lists = false;          // some target or result is a list
   bool may_broadcast = false;  // two or more tensor arguments
   bool saves_tensors = false;  // some formula reads a tensor
+  bool moves = false;          // it changes sizes and strides in place, and no element
   std::vector<uint8_t> target_blocks;
 
   bool saves_tensor(const TlSaved& what) const;  // or a list of them

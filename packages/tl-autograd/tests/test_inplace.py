@@ -374,3 +374,48 @@ def test_conjugation_in_place():
     z = tl.tensor([1 + 2j, 3 - 1j], dtype=tl.complex128, requires_grad=True)
     (z * 1).conj_physical_().imag.sum().backward()
     assert z.grad.tolist() == [-1j, -1j]
+
+
+def test_shape_changes_of_a_view_leave_its_base():
+    x = tl.ones(3, dtype=tl.float64, requires_grad=True)
+    base = tl.zeros(3, 3, dtype=tl.float64)
+    view = base.view_as(base)
+    view.add_(x)
+    view.t_()
+    weight = tl.arange(9.0, dtype=tl.float64).reshape(3, 3)
+    ((base * weight).sum() + 10 * (view * weight).sum()).backward()
+    assert x.grad.tolist() == [39, 132, 225]  # sums of columns, and ten times sums of rows
+
+
+@pytest.mark.parametrize("change", ["squeeze_", "unsqueeze_", "transpose_", "swapaxes_", "t_", "as_strided_"])
+def test_a_view_is_written_after_its_shape_changed(change):
+    args = {"unsqueeze_": (0,), "transpose_": (0, 1), "swapaxes_": (0, 1), "as_strided_": ((2,), (1,), 1)}
+    x = tl.ones(1, 3, dtype=tl.float64, requires_grad=True)
+    whole = x * 1
+    view = whole[:, 1:]
+    getattr(view, change)(*args.get(change, ()))
+    view.mul_(2)
+    ((view.reshape(-1) * tl.tensor([1.0, 2.0])).sum() + (whole * 3).sum()).backward()
+    assert x.grad.tolist() == [[3, 8, 10]]
+
+
+def test_writes_after_index_put_and_gather():
+    x = tl.ones(3, dtype=tl.float64, requires_grad=True)
+    values = x[:2] * 1
+    result = tl.index_put(x * 1, (tl.tensor([0, 2]),), values)
+    values.add_(1)
+    (result * values.sum()).sum().backward()
+    assert x.grad.tolist() == [7, 11, 0]  # of `values`: 4 + 3 each; of x[1]: 4
+    source = x * 1
+    taken = source.gather(0, tl.tensor([0, 0]))
+    source.add_(1)
+    (grad,) = tl_autograd.grad(taken.sum(), x)
+    assert grad.tolist() == [2, 0, 0]
+
+
+def test_a_row_is_written_to_all_rows_of_its_matrix():
+    matrix = tl.arange(6.0).reshape(2, 3)
+    matrix[...] = matrix[-1]
+    assert matrix.tolist() == [[3, 4, 5]] * 2
+    matrix[:, :] = matrix[0] + 1
+    assert matrix.tolist() == [[4, 5, 6]] * 2

@@ -44,7 +44,7 @@ ROWS = [
         "index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)",
         stored="float8",
         grad={
-            "self": "g.index_put(indices, zeros_like(values), False) if not accumulate else g",
+            "self": "g.index_put(indices, g.new_zeros([]), False) if not accumulate else g",
             "values": "index(g, indices)",
         },
         jvp="linear", batch="index",
@@ -65,7 +65,7 @@ ROWS = [
         out=True,
         stored="float8 float4 bits", reported="scatter_gather_tensor_cpu",
         core=True,
-        grad={"self": "scatter_add(zeros_like(self), dim, index, g)"},
+        grad={"self": "scatter_add(g.new_zeros(self.shape), dim, index, g)"},
         jvp="linear", batch="dims",
         doc="Along a dimension, the elements at the positions of the index.",
         example=(

@@ -10,6 +10,7 @@
 #include "bind/tensor_object.h"
 #include "bind/tensor_writes.h"
 #include "dispatch/python.h"
+#include "iter/checks.h"
 #include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/shared/known_values.h"
@@ -222,6 +223,9 @@ Tensor values_for(const Tensor& view, PyObject* o) {
   Tensor values = without_leading_ones(tensor_from_python(o, view.dtype(), view.device()), view.dim());
   TL_CHECK(values.dim() <= view.dim(), Runtime, "shape mismatch: value tensor of shape ", values.sizes(),
            " cannot be broadcast to indexing result of shape ", view.sizes());
+  // What is broadcast is read more than once: a row that is written to all rows of its own matrix.
+  if (!std::ranges::equal(values.sizes(), view.sizes()) && share_elements(view, values))
+    return ops::clone(values);
   return values;
 }
 
