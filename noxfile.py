@@ -476,6 +476,13 @@ def peer_schemas(session: nox.Session) -> None:
     _compare_with_peer(session, "tools.peer_schemas")
 
 
+@nox.session(name="peer-programs")
+def peer_programs(session: nox.Session) -> None:
+    """Drawn programs of views and writes, compared with PyTorch's: `nox -s peer-programs -- --programs 5000`."""
+    install(session, ["tl-all"], {"tl-all": "numpy"})
+    _compare_with_peer(session, "tools.peer_programs")
+
+
 @nox.session(name="torchscript-peer")
 def torchscript_peer(session: nox.Session) -> None:
     """Archives of TorchScript written here, read and run by torch; `-- --peer-python PYTHON` says by whose.

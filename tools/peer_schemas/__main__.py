@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import pickle
 import re
-import struct
 import subprocess
 import sys
 import time
@@ -25,55 +23,10 @@ from typing import Any
 from tools.packages import ROOT
 from tools.peer_schemas.comparison import difference
 from tools.peer_schemas.drawing import Argument, draw_call
+from tools.peer_schemas.process import Worker
 from tools.peer_schemas.transforms import TRANSFORMS
 
 SHOWN = 2  # differences of one kind that are shown of an operator
-
-
-class Worker:
-    """A process that answers calls with one library.
-
-    Args:
-        python: the interpreter that has the library.
-        module: its name.
-    """
-
-    def __init__(self, python: str, module: str) -> None:
-        self._command = [python, "-m", "tools.peer_schemas.worker", module]
-        self._process = self._start()
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        quiet = subprocess.DEVNULL
-        return subprocess.Popen(
-            self._command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=quiet
-        )
-
-    def ask(self, request: dict[str, Any]) -> tuple[str, Any]:
-        """The outcome of a call; ("dies", None) if it ended the process, which is started again."""
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None and stdout is not None
-        try:
-            stdin.write(json.dumps(request).encode() + b"\n")
-            stdin.flush()
-        except BrokenPipeError:
-            return self._revive()
-        head = stdout.read(8)
-        size = struct.unpack("<q", head)[0] if len(head) == 8 else -1
-        body = stdout.read(size) if size >= 0 else b""
-        if len(body) != size:
-            return self._revive()
-        outcome: tuple[str, Any] = pickle.loads(body)  # of a process of this run
-        return outcome
-
-    def _revive(self) -> tuple[str, Any]:
-        self.close()
-        self._process = self._start()
-        return "dies", None
-
-    def close(self) -> None:
-        """Ends the process."""
-        self._process.kill()
-        self._process.communicate()
 
 
 def compare(
@@ -128,7 +81,8 @@ def main() -> int:
     schemas = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
     only = re.compile(options.only)
     operators = [s for s in json.loads(schemas) if only.search(f"{s['operator']}.{s['overload']}")]
-    peer, own = Worker(options.peer_python, "torch"), Worker(sys.executable, "tl")
+    program = "tools.peer_schemas.worker"
+    peer, own = Worker(options.peer_python, "torch", program), Worker(sys.executable, "tl", program)
     try:
         differences = compare(operators, peer, own, options.calls, options.seed, options.of)
     finally:
