@@ -26,6 +26,7 @@ from tl_checkpoint.testing import fuzzing
 from tl_compiler import jit
 
 FOLDER = Path(__file__).parent / "archives"
+SECONDS = 1  # of processor time for each file: one in 120 loops forever
 WORDS = [
     "x", "self", "training", "forward", "weight", "__class__", "__init__", "__globals__", "_parameters", "_modules",
     "register_buffer", "state_dict", "__torch__", "__torch__.M", "os", "eval", "torch", "ops", "CONSTANTS", "c0", "c7",
@@ -188,7 +189,16 @@ def good_files() -> list[fuzzing.GoodFile]:
         content = fuzzing.snapshot(load(data))
         files.append(
             fuzzing.GoodFile(
-                path.name, data, load, forge_archive, content, True, 0.25, fuzzing.snapshot, is_harmless
+                path.name,
+                data,
+                load,
+                forge_archive,
+                content,
+                True,
+                0.25,
+                fuzzing.snapshot,
+                is_harmless,
+                SECONDS,
             )
         )
     return files

@@ -115,6 +115,7 @@ class GoodFile:
         damage_share: the share of damaged files. All others are forged.
         describe: returns the content in a form that `==` compares.
         is_harmless: whether an audit event during a load is allowed.
+        seconds: the processor time that a load may take.
     """
 
     name: str
@@ -126,6 +127,7 @@ class GoodFile:
     damage_share: float = 0.6
     describe: Callable[[Any], Any] = snapshot
     is_harmless: Callable[[str, tuple[Any, ...]], bool] = lambda event, arguments: False
+    seconds: float = SECONDS
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ def load_case(case: Case, limit_memory: Callable[[int], None], is_loading: list[
         is_loading: its only item is True during the load.
     """
     limit_memory(len(case.data))
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)  # processor time: a busy machine causes no hang
+    signal.setitimer(signal.ITIMER_PROF, case.source.seconds)  # processor time: a busy machine causes no hang
     try:
         is_loading[0] = True
         result = case.source.load(case.data)
