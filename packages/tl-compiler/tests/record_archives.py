@@ -198,6 +198,44 @@ class Regions(nn.Module):
         return x, level.depth
 
 
+@torch.jit.interface
+class Step(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        pass
+
+
+class Shift(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + 1
+
+
+class Steps(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.steps = nn.ModuleList([Shift(), Shift()])
+
+    def forward(self, x: Tensor, index: int) -> Tensor:
+        step: Step = self.steps[index]
+        data, sizes = torch._VF._pack_padded_sequence(step.forward(x), torch.tensor([3, 1]), False)
+        padded, lengths = torch._VF._pad_packed_sequence(data, sizes, False, 9.0, 4)
+        return padded * lengths
+
+
+def before(self, args: Tuple[Tensor, int]) -> Tuple[Tensor, int]:
+    return args[0] * 2, args[1]
+
+
+def after(self, args: Tuple[Tensor, int], result: Tensor) -> Tensor:
+    return result + args[0].sum()
+
+
+def with_hooks():
+    module = Steps()
+    module.register_forward_pre_hook(before)
+    module.register_forward_hook(after)
+    return torch.jit.script(module)
+
+
 def main():
     torch.manual_seed(0)
     FOLDER.mkdir(exist_ok=True)
@@ -222,6 +260,7 @@ def main():
     write("objects", torch.jit.script(Objects()), torch.randn(3), 2)
     write("shared", torch.jit.script(Shared()), torch.randn(2, 3))
     write("regions", torch.jit.script(Regions()), torch.ones(3))
+    write("hooks", with_hooks(), torch.arange(6.0).view(3, 2), 1)
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ def test_programs_compute_what_pytorch_computed(name):
 
 
 def test_there_are_programs_of_all_kinds():
-    assert len(NAMES) == 12
+    assert len(NAMES) == 13
 
 
 def test_modules_are_modules():

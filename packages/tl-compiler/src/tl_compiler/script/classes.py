@@ -45,6 +45,7 @@ class Declaration:
         kind: "module", "record", "tuple", "enum", "interface" or "module interface".
         attributes: the types of the attributes by name.
         parameters, buffers: the names of the attributes of a module that are parameters and buffers.
+        pre_hooks, hooks: the names of the methods that run before and after `forward`.
         constants: the values of constant attributes.
         methods: the definitions of the methods.
         members: the values of an enumeration.
@@ -55,6 +56,8 @@ class Declaration:
     attributes: dict[str, Type] = field(default_factory=dict)
     parameters: tuple[str, ...] = ()
     buffers: tuple[str, ...] = ()
+    pre_hooks: tuple[str, ...] = ()
+    hooks: tuple[str, ...] = ()
     constants: dict[str, Any] = field(default_factory=dict)
     methods: dict[str, ast.FunctionDef] = field(default_factory=dict)
     members: dict[str, Any] = field(default_factory=dict)
@@ -106,10 +109,14 @@ def _read(result: Declaration, statement: ast.stmt) -> None:
             result.parameters = tuple(map(literal, items))
         case ast.Assign(targets=[ast.Name(id="__buffers__")], value=ast.List(elts=items)):
             result.buffers = tuple(map(literal, items))
+        case ast.Assign(targets=[ast.Name(id="__forward_pre_hooks__")], value=ast.List(elts=items)):
+            result.pre_hooks = tuple(map(literal, items))
+        case ast.Assign(targets=[ast.Name(id="__forward_hooks__")], value=ast.List(elts=items)):
+            result.hooks = tuple(map(literal, items))
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if result.kind == "enum":
             result.members[name] = _value(value)
         case ast.Assign(targets=[ast.Name()]) | ast.Pass():
-            pass  # hooks and the versions of older archives
+            pass  # the versions of older archives
         case _:
             raise RuntimeError(f"{result.name}: line {statement.lineno} declares nothing that a class has")
 

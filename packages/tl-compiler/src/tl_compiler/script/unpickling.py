@@ -85,7 +85,7 @@ class _Reader:
         kind = self._program.class_of(name)
         if declaration.kind in ("tuple", "enum"):
             return Global(name, kind, takes_value=declaration.kind == "enum")
-        return Global(name, kind, _maker(kind))
+        return Global(name, kind, _maker(kind, declaration, self._program))
 
     # ---- state
     def _restore(self, target: Any, state: Any) -> Any:
@@ -122,11 +122,23 @@ class _Reader:
         return self._parameters[id(value)][1]
 
 
-def _maker(kind: type) -> Callable[[], Any]:
+def _maker(kind: type, declaration: Declaration, program: Program) -> Callable[[], Any]:
+    def hook(name: str) -> Callable[..., Any]:
+        if name not in declaration.methods:
+            raise pickle.UnpicklingError(f"{declaration.name}: the hook {name!r} is no method of the class")
+        return lambda module, *args: program.method(declaration.name, name)(module, *args)
+
+    tables = {
+        "_forward_pre_hooks": dict(enumerate(map(hook, declaration.pre_hooks))),
+        "_forward_hooks": dict(enumerate(map(hook, declaration.hooks))),
+    }
+
     def make() -> Any:
         result: Any = object.__new__(kind)
         if issubclass(kind, RecursiveScriptModule):
             Module.__init__(result)
+            for table, hooks in tables.items():
+                vars(result)[table].update(hooks)
         return result
 
     return make

@@ -21,6 +21,7 @@ from tl_core.operators import number_functions
 from .dtype_codes import code_of, dtype_of
 from .errors import Error
 from .tasks import wait
+from .tensor_functions import TENSOR_FUNCTIONS
 from .texts import format_percent, format_text, text_of
 from .types import Type
 
@@ -262,6 +263,7 @@ def _most(*values: Any) -> Any:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_numbers(),
     **number_functions.TEXT_SEARCHES,
+    **TENSOR_FUNCTIONS,
     **{name: _text_method(name) for name in _TEXT_METHODS},
     "eq": _equal, "ne": _unequal, "floordiv": _floor_divide, "floor_divide": _floor_divide, "abs": abs,
     "__not__": operator.not_, "__is__": operator.is_, "__isnot__": operator.is_not, "divmod": divmod,
@@ -303,7 +305,10 @@ PRIM: dict[str, Callable[..., Any]] = {
     "RaiseException": _raise, "dtype": lambda x: code_of(x.dtype), "layout": lambda x: code_of(x.layout),
     "shape": _size, "NumToTensor": tl_core.tensor, "min": _least, "max": _most, "abs": abs,
     "unchecked_unwrap_optional": _unwrap, "unchecked_cast": lambda value: value, "ImplicitTensorToNum": number_of,
-    "rangelist": lambda n: list(range(n)), "id": id,
+    "rangelist": lambda n: list(range(n)), "id": id, "tolist": _list,
+    **{f"is_{kind}": lambda x: False for kind in ("ipu", "maia", "mtia", "vulkan", "xla")},
+    "IfThenElse": lambda test, first, second: first if test else second, "StringIndex": operator.getitem,
+    "EnumName": _attribute("name"), "EnumValue": _attribute("value"),
 }  # fmt: skip
 
 

@@ -104,6 +104,14 @@ class _HookCheck:
 class ModuleHooks:
     """The part of a session that compiles hooks."""
 
+    def hook_lines(self: Any, module: Any) -> list[str]:
+        """The lines of a module's class that name its hooks, which run where the archive is loaded and called."""
+        tables = zip(("__forward_pre_hooks__", "__forward_hooks__"), hooks_of(module), strict=True)
+        names = {
+            table: [hook.__name__ for hook in hooks if hasattr(hook, "__name__")] for table, hooks in tables
+        }
+        return [f"  {table} = [{', '.join(map(repr, own))}]" for table, own in names.items() if own]
+
     def check_hooks(self: Any, kind: Any) -> None:
         """Checks the signatures of the hooks of a module's class.
 

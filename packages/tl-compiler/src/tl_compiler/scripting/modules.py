@@ -115,6 +115,7 @@ class ModuleCompiler:
         lines.append(
             f"  __buffers__ = [{''.join(f'{b!r}, ' for b, there in facts.buffers.items() if there)}]"
         )
+        lines += self.hook_lines(module)
         for tensor, there in {**facts.parameters, **facts.buffers}.items():
             lines.append(_line(tensor, "Tensor" if there else "NoneType"))
         lines += ["  training : bool", "  _is_full_backward_hook : Optional[bool]"]
