@@ -10,14 +10,16 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from tl_core import Tensor
+from tl_core import Tensor, dtype, layout, memory_format
 
 from .containers import ScriptDict, ScriptList
+from .dtype_codes import code_of
 from .types import Type, conforms, type_of
 
 __all__ = ["check_call", "needs_check", "type_text"]
 
 Convert = Callable[[Any], Any]
+_CODED = (dtype, layout, memory_format)
 _NAMES = {type(None): "NoneType", str: "str", bool: "bool", int: "int", float: "float", complex: "complex"}
 
 
@@ -53,6 +55,11 @@ def _number(kind: type, method: str) -> Convert:
     return convert
 
 
+def _whole(value: Any) -> Any:
+    """A whole number. Element types, layouts and memory formats are numbers of programs."""
+    return code_of(value) if isinstance(value, _CODED) else _index(value)
+
+
 def _boolean(value: Any) -> Any:
     if isinstance(value, (bool, int)) or type(value).__name__ in ("bool_", "bool"):
         return bool(value)
@@ -74,8 +81,9 @@ def _complex(value: Any) -> Any:
     raise Mismatch
 
 
+_index = _number(int, "__index__")
 _PLAIN: dict[str, Convert] = {
-    "Tensor": _instance(Tensor), "int": _number(int, "__index__"), "float": _number(float, "__float__"),
+    "Tensor": _instance(Tensor), "int": _whole, "float": _number(float, "__float__"),
     "bool": _boolean, "complex": _complex, "str": _instance(str), "NoneType": _instance(type(None)),
 }  # fmt: skip
 

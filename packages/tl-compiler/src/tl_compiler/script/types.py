@@ -9,7 +9,7 @@ Type(name='Tensor', arguments=())
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tl_core import Tensor, device
@@ -27,10 +27,12 @@ class Type:
     Args:
         name: the name, such as "List" or "__torch__.Net".
         arguments: the types in brackets.
+        fields: the names of the results of an operator, such as "values" and "indices".
     """
 
     name: str
     arguments: tuple[Type, ...] = ()
+    fields: tuple[str, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         if self.name == "Optional" and self.arguments and self.arguments[0].name == "Union":

@@ -71,6 +71,9 @@ class AttributeReader:
             return self._of_object(compiler, owner, declaration, name, node)
         if kind.name in ("List", "Dict", "str", "Future"):
             return Bound(owner, name)
+        if name in kind.fields:
+            index = kind.fields.index(name)
+            return Value(f"({owner.text})[{index}]", kind.arguments[index])
         if kind.name in ("Optional", "Union"):
             raise compiler.error(
                 node,

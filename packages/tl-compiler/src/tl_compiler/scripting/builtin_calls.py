@@ -19,6 +19,7 @@ from ..script.types import Type
 from .module_types import class_attribute
 from .operands import Items, ModuleValue, Operand, PythonValue, SliceOperand, Value
 from .operator_types import BOOL, FLOAT, INT, NONE, STR, TENSOR, list_of, unify
+from .tensor_calls import FUNCTIONS as TENSOR_FUNCTIONS
 
 __all__ = ["BUILTINS"]
 
@@ -351,5 +352,5 @@ BUILTINS: dict[Any, Handler] = {
     divmod: _operator("divmod"), pow: _operator("pow"), tl_core.device: _device, isinstance: _isinstance,
     collections.OrderedDict: _dict, _unwrap_optional: _unwrap,
     getattr: _getattr, type: _type, slice: _slice, tl_core.Size: _list, math.floor: _operator("floor"),
-    math.ceil: _operator("ceil"), tl_core.tensordot: _tensordot,
+    math.ceil: _operator("ceil"), tl_core.tensordot: _tensordot, **TENSOR_FUNCTIONS,
 }  # fmt: skip

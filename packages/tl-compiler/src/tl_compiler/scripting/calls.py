@@ -17,6 +17,7 @@ from .operands import Bound, ModuleValue, Operand, PythonValue, Value
 from .operator_types import ANY, NONE, STR, TENSOR, operator_exists, result_of
 from .parts import Parts
 from .source import SourceRange
+from .tensor_calls import METHODS as TENSOR_METHODS
 
 __all__ = ["Calls"]
 
@@ -440,6 +441,6 @@ def _sort(compiler: Any, owner: Value, arguments: Any, keywords: Any, node: ast.
 _METHODS: dict[tuple[str, str], Any] = {
     ("Tensor", "to"): _to, ("Tensor", "item"): _item, ("Tensor", "cpu"): _device_copy("cpu"),
     ("Tensor", "cuda"): _device_copy("cuda"), ("Tensor", "backward"): _backward, ("Dict", "get"): _get,
-    ("List", "sort"): _sort,
+    ("List", "sort"): _sort, **TENSOR_METHODS,
     **{("Tensor", name): _cast(code) for name, code in CASTS.items()},
 }  # fmt: skip

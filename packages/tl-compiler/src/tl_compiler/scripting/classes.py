@@ -20,6 +20,7 @@ from ..script.printing import constant_text
 from ..script.sources import program_name
 from ..script.types import Type
 from .annotations import UnknownType, type_of_annotation
+from .dataclass_code import dataclass_source, is_generated
 from .function_compiler import FunctionCompiler
 from .names import SETTER
 from .operands import Operand, Value
@@ -237,7 +238,7 @@ class ClassCompiler:
             return self._python_method_of(owner, name, function, modifier)
         self._open_methods.add((owner, name))
         try:
-            source = source_of(function)
+            source = dataclass_source(self._python_classes.get(owner, object), name) or source_of(function)
             text, signature = FunctionCompiler(self, source, Value("self", Type(owner)), name).compile()
         finally:
             self._open_methods.discard((owner, name))
@@ -284,7 +285,8 @@ class ClassCompiler:
             names = [
                 n
                 for n, f in vars(kind).items()
-                if inspect.isfunction(f) or (isinstance(f, property) and n not in unused)
+                if (inspect.isfunction(f) and not _is_left_out(kind, n))
+                or (isinstance(f, property) and n not in unused)
             ]
             for method in sorted(names, key=lambda n: n != "__init__"):
                 function = vars(kind)[method]
@@ -319,6 +321,11 @@ class ClassCompiler:
         value = compiler.as_value(operand, node)
         self.add_attribute(kind.name, name, value.type)
         return value.type
+
+
+def _is_left_out(kind: type, name: str) -> bool:
+    """Whether a method is one that `dataclass` wrote and programs lack, such as `__setattr__` of a frozen class."""
+    return is_generated(vars(kind)[name]) and dataclass_source(kind, name) is None
 
 
 def _is_interface(kind: type) -> bool:

@@ -47,7 +47,9 @@ class Expressions(Conditions):
             case ast.IfExp():
                 return self.choice(node, expected)
             case ast.Subscript(value=value, slice=key):
-                return self.part(self.expression(value), key, node)
+                owner = self.expression(value)
+                choice = self.interface_choice(owner, key, expected, node) if expected is not None else None
+                return self.part(owner, key, node) if choice is None else choice
             case ast.List(elts=items):
                 return self.list_display(items, expected, node)
             case ast.Tuple(elts=items):

@@ -1,5 +1,8 @@
 # ruff: noqa: E501 - a signature is one line
-"""The functions of `nn.functional` as programs: what each calls, in the language that the compiler takes."""
+"""The functions of `nn.functional` as programs: the calls of each, in the language that the compiler takes.
+
+Losses, windows and attention have files of their own.
+"""
 
 from __future__ import annotations
 
@@ -71,6 +74,12 @@ def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333
     if inplace:
         return aten.rrelu_(input, lower, upper, training)
     return aten.rrelu(input, lower, upper, training)
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    return aten.elu_(input, alpha)
+
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    return aten.leaky_relu_(input, negative_slope)
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     if inplace:
@@ -176,6 +185,46 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: Optional[int] = None, 
         aten.embedding_renorm_(weight.detach(), input.contiguous(), max_norm, norm_type)
     return aten.embedding(weight, input, index, scale_grad_by_freq, sparse)
 
+def embedding_bag(input: Tensor, weight: Tensor, offsets: Optional[Tensor] = None, max_norm: Optional[float] = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Optional[Tensor] = None, include_last_offset: bool = False, padding_idx: Optional[int] = None) -> Tensor:
+    factors = per_sample_weights
+    if factors is not None:
+        if input.size() != factors.size():
+            raise ValueError(f"embedding_bag: If per_sample_weights ({factors.size()}) is not None, then it must have the same shape as the input ({input.size()})")
+        if mode != "sum":
+            raise NotImplementedError(f"embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got mode='{mode}').")
+    if weight.dim() != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences.")
+        count = input.size(0) + 1 if include_last_offset else input.size(0)
+        bags = aten.arange(count, dtype=input.dtype, device=input.device) * input.size(1)
+        indices = input.reshape(-1)
+        if factors is not None:
+            factors = factors.reshape(-1)
+    elif input.dim() == 1:
+        if offsets is None:
+            raise ValueError("offsets has to be a 1D Tensor but got None")
+        if offsets.dim() != 1:
+            raise ValueError("offsets has to be a 1D Tensor")
+        bags, indices = offsets, input
+    else:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+    number = 0
+    if mode == "mean":
+        number = 1
+    elif mode == "max":
+        number = 2
+        if scale_grad_by_freq:
+            raise ValueError("max mode does not support scaling the gradient by the frequency")
+        if sparse:
+            raise ValueError("max mode does not support sparse weights")
+    elif mode != "sum":
+        raise ValueError(f"mode has to be one of sum, mean or max, got {mode}")
+    if max_norm is not None:
+        aten.embedding_renorm_(weight.detach(), indices, max_norm, norm_type)
+    return aten.embedding_bag(weight, indices, bags, scale_grad_by_freq, number, sparse, factors, include_last_offset, padding_idx)[0]
+
 def layer_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor] = None, bias: Optional[Tensor] = None, eps: float = 1e-5) -> Tensor:
     return aten.layer_norm(input, normalized_shape, weight, bias, eps)
 
@@ -205,80 +254,6 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         div = div.view(sizes)
     return input / div.mul(alpha).add(k).pow(beta)
 
-def avg_pool1d(input: Tensor, kernel_size: List[int], stride: Optional[List[int]] = None, padding: List[int] = [0], ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
-    own = kernel_size if stride is None else stride
-    return aten.avg_pool1d(input, kernel_size, own, padding, ceil_mode, count_include_pad)
-
-def avg_pool2d(input: Tensor, kernel_size: List[int], stride: Optional[List[int]] = None, padding: List[int] = [0], ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: Optional[int] = None) -> Tensor:
-    own = kernel_size if stride is None else stride
-    return aten.avg_pool2d(input, kernel_size, own, padding, ceil_mode, count_include_pad, divisor_override)
-
-def avg_pool3d(input: Tensor, kernel_size: List[int], stride: Optional[List[int]] = None, padding: List[int] = [0], ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: Optional[int] = None) -> Tensor:
-    own = kernel_size if stride is None else stride
-    return aten.avg_pool3d(input, kernel_size, own, padding, ceil_mode, count_include_pad, divisor_override)
-
-def max_pool1d(input: Tensor, kernel_size: List[int], stride: Optional[List[int]] = None, padding: List[int] = [0], dilation: List[int] = [1], ceil_mode: bool = False, return_indices: bool = False) -> Tensor:
-    own = kernel_size if stride is None else stride
-    return aten.max_pool1d(input, kernel_size, own, padding, dilation, ceil_mode)
-
-def max_pool2d(input: Tensor, kernel_size: List[int], stride: Optional[List[int]] = None, padding: List[int] = [0], dilation: List[int] = [1], ceil_mode: bool = False, return_indices: bool = False) -> Tensor:
-    own = kernel_size if stride is None else stride
-    return aten.max_pool2d(input, kernel_size, own, padding, dilation, ceil_mode)
-
-def max_pool3d(input: Tensor, kernel_size: List[int], stride: Optional[List[int]] = None, padding: List[int] = [0], dilation: List[int] = [1], ceil_mode: bool = False, return_indices: bool = False) -> Tensor:
-    own = kernel_size if stride is None else stride
-    return aten.max_pool3d(input, kernel_size, own, padding, dilation, ceil_mode)
-
-def max_pool1d_with_indices(input: Tensor, kernel_size: List[int], stride: Optional[List[int]] = None, padding: List[int] = [0], dilation: List[int] = [1], ceil_mode: bool = False, return_indices: bool = True) -> Tuple[Tensor, Tensor]:
-    own = kernel_size if stride is None else stride
-    return aten.max_pool1d_with_indices(input, kernel_size, own, padding, dilation, ceil_mode)
-
-def max_pool2d_with_indices(input: Tensor, kernel_size: List[int], stride: Optional[List[int]] = None, padding: List[int] = [0], dilation: List[int] = [1], ceil_mode: bool = False, return_indices: bool = True) -> Tuple[Tensor, Tensor]:
-    own = kernel_size if stride is None else stride
-    return aten.max_pool2d_with_indices(input, kernel_size, own, padding, dilation, ceil_mode)
-
-def max_pool3d_with_indices(input: Tensor, kernel_size: List[int], stride: Optional[List[int]] = None, padding: List[int] = [0], dilation: List[int] = [1], ceil_mode: bool = False, return_indices: bool = True) -> Tuple[Tensor, Tensor]:
-    own = kernel_size if stride is None else stride
-    return aten.max_pool3d_with_indices(input, kernel_size, own, padding, dilation, ceil_mode)
-
-def adaptive_avg_pool1d(input: Tensor, output_size: List[int]) -> Tensor:
-    return aten.adaptive_avg_pool1d(input, output_size)
-
-def adaptive_avg_pool2d(input: Tensor, output_size: List[Optional[int]]) -> Tensor:
-    return aten.adaptive_avg_pool2d(input, _pool(input.size(), output_size))
-
-def adaptive_avg_pool3d(input: Tensor, output_size: List[Optional[int]]) -> Tensor:
-    return aten.adaptive_avg_pool3d(input, _pool(input.size(), output_size))
-
-def adaptive_max_pool1d(input: Tensor, output_size: List[int], return_indices: bool = False) -> Tensor:
-    return aten.adaptive_max_pool1d(input, output_size)[0]
-
-def adaptive_max_pool2d(input: Tensor, output_size: List[Optional[int]], return_indices: bool = False) -> Tensor:
-    return aten.adaptive_max_pool2d(input, _pool(input.size(), output_size))[0]
-
-def adaptive_max_pool3d(input: Tensor, output_size: List[Optional[int]], return_indices: bool = False) -> Tensor:
-    return aten.adaptive_max_pool3d(input, _pool(input.size(), output_size))[0]
-
-def _pool(sizes: List[int], output_size: List[Optional[int]]) -> List[int]:
-    result: List[int] = []
-    offset = len(sizes) - len(output_size)
-    for i in range(len(output_size)):
-        size = output_size[i]
-        if size is not None:
-            result.append(size)
-        else:
-            result.append(sizes[offset + i])
-    return result
-
-def unfold(input: Tensor, kernel_size: List[int], dilation: List[int] = [1], padding: List[int] = [0], stride: List[int] = [1]) -> Tensor:
-    return aten.im2col(input, kernel_size, dilation, padding, stride)
-
-def fold(input: Tensor, output_size: List[int], kernel_size: List[int], dilation: List[int] = [1], padding: List[int] = [0], stride: List[int] = [1]) -> Tensor:
-    return aten.col2im(input, output_size, kernel_size, dilation, padding, stride)
-
-def pad(input: Tensor, pad: List[int], mode: str = "constant", value: Optional[float] = None) -> Tensor:
-    return aten.pad(input, pad, mode, value)
-
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return aten.pixel_shuffle(input, upscale_factor)
 
@@ -299,135 +274,4 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     return aten.pdist(input, p)
-
-def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Optional[Tensor] = None, dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False) -> Tensor:
-    return aten.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
-
-def _reduction(reduction: str) -> int:
-    if reduction == "none":
-        return 0
-    if reduction == "mean":
-        return 1
-    if reduction == "sum":
-        return 2
-    raise ValueError(f"{reduction} is not a valid value for reduction")
-
-def mse_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None, reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
-    pair = aten.broadcast_tensors([input, target])
-    return aten.mse_loss(pair[0], pair[1], _reduction(reduction))
-
-def l1_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None, reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
-    pair = aten.broadcast_tensors([input, target])
-    return aten.l1_loss(pair[0], pair[1], _reduction(reduction))
-
-def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None, reduce: Optional[bool] = None, reduction: str = "mean", beta: float = 1.0) -> Tensor:
-    pair = aten.broadcast_tensors([input, target])
-    return aten.smooth_l1_loss(pair[0], pair[1], _reduction(reduction), beta)
-
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
-    pair = aten.broadcast_tensors([input, target])
-    return aten.huber_loss(pair[0], pair[1], _reduction(reduction), delta)
-
-def cross_entropy(input: Tensor, target: Tensor, weight: Optional[Tensor] = None, size_average: Optional[bool] = None, ignore_index: int = -100, reduce: Optional[bool] = None, reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:
-    return aten.cross_entropy_loss(input, target, weight, _reduction(reduction), ignore_index, label_smoothing)
-
-def nll_loss(input: Tensor, target: Tensor, weight: Optional[Tensor] = None, size_average: Optional[bool] = None, ignore_index: int = -100, reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
-    return aten.nll_loss_nd(input, target, weight, _reduction(reduction), ignore_index)
-
-def binary_cross_entropy(input: Tensor, target: Tensor, weight: Optional[Tensor] = None, size_average: Optional[bool] = None, reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
-    return aten.binary_cross_entropy(input, target, weight, _reduction(reduction))
-
-def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Optional[Tensor] = None, size_average: Optional[bool] = None, reduce: Optional[bool] = None, reduction: str = "mean", pos_weight: Optional[Tensor] = None) -> Tensor:
-    return aten.binary_cross_entropy_with_logits(input, target, weight, pos_weight, _reduction(reduction))
-
-def kl_div(input: Tensor, target: Tensor, size_average: Optional[bool] = None, reduce: Optional[bool] = None, reduction: str = "mean", log_target: bool = False) -> Tensor:
-    if reduction == "batchmean":
-        return aten.kl_div(input, target, 2, log_target=log_target) / input.size(0)
-    return aten.kl_div(input, target, _reduction(reduction), log_target=log_target)
-
-def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Optional[bool] = None, eps: float = 1e-8, reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
-    return aten.poisson_nll_loss(input, target, log_input, full, eps, _reduction(reduction))
-
-def soft_margin_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None, reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
-    return aten.soft_margin_loss(input, target, _reduction(reduction))
-
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Optional[bool] = None, reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
-    return aten.hinge_embedding_loss(input, target, margin, _reduction(reduction))
-
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, size_average: Optional[bool] = None, reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
-    return aten.margin_ranking_loss(input1, input2, target, margin, _reduction(reduction))
-
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, size_average: Optional[bool] = None, reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
-    return aten.cosine_embedding_loss(input1, input2, target, margin, _reduction(reduction))
-
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, size_average: Optional[bool] = None, reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
-    return aten.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, _reduction(reduction))
-
-def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None, reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
-    return aten.multilabel_margin_loss(input, target, _reduction(reduction))
-
-def interpolate(input: Tensor, size: Optional[List[int]] = None, scale_factor: Optional[List[float]] = None, mode: str = "nearest", align_corners: Optional[bool] = None, recompute_scale_factor: Optional[bool] = None, antialias: bool = False) -> Tensor:
-    if size is not None and scale_factor is not None:
-        raise ValueError("only one of size or scale_factor should be defined")
-    own_size = size
-    own_scale = scale_factor
-    corners = False
-    if align_corners is not None:
-        corners = align_corners
-    if recompute_scale_factor is not None and recompute_scale_factor and scale_factor is not None:
-        computed: List[int] = []
-        for i in range(len(scale_factor)):
-            computed.append(int(float(input.size(i + 2)) * scale_factor[i]))
-        own_size = computed
-        own_scale = None
-    dims = input.dim() - 2
-    if mode == "nearest":
-        if dims == 1:
-            return aten.upsample_nearest1d(input, own_size, own_scale)
-        if dims == 2:
-            return aten.upsample_nearest2d(input, own_size, own_scale)
-        return aten.upsample_nearest3d(input, own_size, own_scale)
-    if mode == "area":
-        if own_size is None:
-            raise ValueError("area interpolation takes a size")
-        if dims == 1:
-            return aten.adaptive_avg_pool1d(input, own_size)
-        if dims == 2:
-            return aten.adaptive_avg_pool2d(input, own_size)
-        return aten.adaptive_avg_pool3d(input, own_size)
-    if mode == "linear":
-        return aten.upsample_linear1d(input, own_size, corners, own_scale)
-    if mode == "bilinear":
-        if antialias:
-            return aten._upsample_bilinear2d_aa(input, own_size, corners, own_scale)
-        return aten.upsample_bilinear2d(input, own_size, corners, own_scale)
-    if mode == "trilinear":
-        return aten.upsample_trilinear3d(input, own_size, corners, own_scale)
-    if mode == "bicubic":
-        if antialias:
-            return aten._upsample_bicubic2d_aa(input, own_size, corners, own_scale)
-        return aten.upsample_bicubic2d(input, own_size, corners, own_scale)
-    raise NotImplementedError(f"Input Error: the interpolation mode {mode} isn't one of a program")
-
-def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: Optional[bool] = None) -> Tensor:
-    kind = 0
-    if mode == "nearest":
-        kind = 1
-    elif mode == "bicubic":
-        kind = 2
-    border = 0
-    if padding_mode == "border":
-        border = 1
-    elif padding_mode == "reflection":
-        border = 2
-    corners = False
-    if align_corners is not None:
-        corners = align_corners
-    return aten.grid_sampler(input, grid, kind, border, corners)
-
-def affine_grid(theta: Tensor, size: List[int], align_corners: Optional[bool] = None) -> Tensor:
-    corners = False
-    if align_corners is not None:
-        corners = align_corners
-    return aten.affine_grid_generator(theta, size, corners)
 """

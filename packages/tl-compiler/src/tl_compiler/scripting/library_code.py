@@ -2,29 +2,53 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import math
+import types
+import warnings
 from collections.abc import Callable
 from typing import Any, Optional
 
 import tl_core
 import tl_core.operators.packets
 from tl_nn import functional
+from tl_nn.utils import rnn
 
 from ..script.printing import constant_text
+from ..script.tensor_functions import TENSOR_FUNCTIONS
+from ..script.types import type_of
+from .attention_code import ATTENTION
 from .functional_code import FUNCTIONAL
+from .loss_code import LOSSES
 from .module_code import LAYERS
+from .names import register_function
 from .operands import Operand, PythonValue, Value
-from .operator_types import FLOAT, list_of
+from .operator_types import FLOAT, INT, NONE, list_of
+from .sequence_code import SEQUENCES
 from .source import FunctionSource, source_of_text
+from .window_code import WINDOWS
 
 __all__ = ["functional_source", "module_source"]
 
 _SCOPE: dict[str, Any] = {
     "aten": tl_core.operators.packets.aten, "F": functional, "Tensor": tl_core.Tensor, "Optional": Optional,
     "List": list, "Tuple": tuple, "int": int, "float": float, "len": len, "range": range, "list": list, "bool": bool,
-    "str": str, "inf": math.inf, "ValueError": ValueError, "NotImplementedError": NotImplementedError,
+    "str": str, "inf": math.inf, "warn": warnings.warn, "ValueError": ValueError, "RuntimeError": RuntimeError,
+    "PackedSequence": rnn.PackedSequence, "rnn": rnn, "tensor": tl_core.tensor,
+    "NotImplementedError": NotImplementedError, "AssertionError": AssertionError,
 }  # fmt: skip
+
+
+def _own_operators() -> types.SimpleNamespace:
+    """The operators that only programs have, as functions that the texts call."""
+    names = ("_pack_padded_sequence", "_pad_packed_sequence")
+    for name in names:
+        register_function(TENSOR_FUNCTIONS[name], f"aten::{name}")
+    return types.SimpleNamespace(**{name: TENSOR_FUNCTIONS[name] for name in names})
+
+
+_SCOPE["own_operators"] = _own_operators()
 
 
 class _Helper:
@@ -49,13 +73,22 @@ def _find(name: str) -> Any:
 
 @functools.cache
 def _functions() -> dict[str, FunctionSource]:
-    return source_of_text(FUNCTIONAL, _find, "", "torch/nn/functional.py")
+    return source_of_text(
+        "\n".join((FUNCTIONAL, LOSSES, WINDOWS, ATTENTION, SEQUENCES)), _find, "", "torch/nn/functional.py"
+    )
+
+
+def _python_function(name: str) -> Any:
+    """The function of Python that a function of the library's programs stands for, or None."""
+    if name.startswith("_"):
+        return None
+    return getattr(functional, name, None) or getattr(rnn, name, None)
 
 
 @functools.cache
 def _helpers() -> dict[str, _Helper]:
     """The functions without a counterpart in `nn.functional`."""
-    names = [n for n in _functions() if not callable(getattr(functional, n, None))]
+    names = [n for n in _functions() if _python_function(n) is None]
     return {name: _Helper(name) for name in names}
 
 
@@ -64,7 +97,7 @@ def _by_function() -> dict[int, tuple[Any, str]]:
     """The names of the library's functions by the id of the function."""
     table = {id(h): (h, name) for name, h in _helpers().items()}
     for name in _functions():
-        function = getattr(functional, name, None)
+        function = _python_function(name)
         if function is not None:
             table[id(function)] = function, name
     return table
@@ -84,60 +117,92 @@ def functional_source(
     entry = _by_function().get(id(function))
     if entry is None:
         return None
-    name = entry[1]
-    if name.startswith("max_pool") and _asks_for_indices(session, arguments, keywords):
-        name = f"{name}_with_indices"
-    for index, operand in enumerate(arguments):
-        if name in _LISTS and index in _LISTS[name]:
-            arguments[index] = _as_list(compiler, operand, name, arguments[0])
-    for key in keywords.keys() & {
+    name = _variant(session, entry[1], arguments, keywords)
+    parameters = _functions()[name].node.args.args
+    operands = [*zip(range(len(arguments)), parameters, strict=False)]
+    first = arguments[0] if arguments else keywords.get("input")
+    for index, parameter in operands:
+        arguments[index] = _fitted(session, arguments[index], parameter, name, first)
+    for parameter in parameters:
+        if parameter.arg in keywords:
+            keywords[parameter.arg] = _fitted(session, keywords[parameter.arg], parameter, name, first)
+    source = _functions()[name]
+    return source, lambda: source, f"__torch__.torch.nn.functional.{name}"
+
+
+# The parameters that take a number in the place of a list.
+_SIZES = frozenset(
+    (
         "kernel_size",
         "stride",
         "padding",
         "dilation",
         "output_size",
+        "output_ratio",
         "size",
         "scale_factor",
         "pad",
-    }:
-        first = arguments[0] if arguments else keywords.get("input")
-        keywords[key] = _as_list(compiler, keywords[key], name, first, is_real=key == "scale_factor")
-    source = _functions()[name]
-    return source, lambda: source, f"__torch__.torch.nn.functional.{name}"
+    )
+)
 
 
-_LISTS = {
-    **{f"max_pool{n}d{end}": (1, 2, 3, 4) for n in (1, 2, 3) for end in ("", "_with_indices")},
-    **{f"avg_pool{n}d": (1, 2, 3) for n in (1, 2, 3)},
-    **{f"adaptive_{word}_pool{n}d": (1,) for word in ("avg", "max") for n in (1, 2, 3)},
-    "unfold": (1, 2, 3, 4), "fold": (1, 2, 3, 4, 5), "interpolate": (1, 2), "pad": (1,),
-}  # fmt: skip
+def _variant(session: Any, name: str, arguments: list[Operand], keywords: dict[str, Operand]) -> str:
+    """The name of the program of a function: one that returns indices, or takes sizes of which some are None."""
+    names = [a.arg for a in _functions()[name].node.args.args]
+    if "return_indices" in names and not name.endswith("_with_indices"):
+        operand = _constant(session, _argument("return_indices", names, arguments, keywords))
+        if isinstance(operand, Value) and operand.is_known and operand.constant:
+            name += "_with_indices"
+        elif isinstance(operand, Value) and not operand.is_known:
+            raise RuntimeError(f"{name}(): the argument return_indices must be a constant of the program")
+    if name.startswith("adaptive_"):
+        sizes = _constant(session, _argument("output_size", names, arguments, keywords))
+        if isinstance(sizes, Value) and any(t == NONE or t.name == "Optional" for t in sizes.type.arguments):
+            name += "_partly"
+    return name
 
 
-def _as_list(
-    compiler: Any, operand: Operand, name: str, first: Operand | None, is_real: bool = False
-) -> Operand:
-    """A number as the list that stands for it: with an element for each dimension where an operator needs that."""
-    value = operand
-    if isinstance(value, PythonValue):
-        value = compiler.session.constant(value.value) or value
+def _argument(
+    name: str, names: list[str], arguments: list[Operand], keywords: dict[str, Operand]
+) -> Operand | None:
+    index = names.index(name)
+    return arguments[index] if index < len(arguments) else keywords.get(name)
+
+
+def _constant(session: Any, operand: Operand | None) -> Operand | None:
+    """An operand, or the constant of the program that a value of Python is."""
+    if isinstance(operand, PythonValue):
+        constant: Operand | None = session.constant(operand.value)
+        return operand if constant is None else constant
+    return operand
+
+
+def _fitted(session: Any, operand: Operand, parameter: ast.arg, name: str, first: Operand | None) -> Operand:
+    """A whole number as a real one, or a number as the list that stands for it, where a parameter is that.
+
+    A list has an element for each dimension where an operator needs that.
+    """
+    value = _constant(session, operand)
     if not isinstance(value, Value) or value.type.name not in ("int", "float"):
         return operand
-    kind = FLOAT if is_real else value.type
-    text = value.text
-    if kind != value.type:
-        text = constant_text(float(value.constant)) if value.is_known else f"float({value.text})"
-    if name == "interpolate" and isinstance(first, Value):
-        return Value(f"torch.mul([{text}], torch.sub(torch.dim({first.text}), 2))", list_of(kind))
-    count = int(name[-2]) if name.startswith("adaptive") else 1
-    return Value(f"[{', '.join([text] * count)}]", list_of(kind), fields=[Value(text, kind)] * count)
+    kind = type_of(parameter.annotation).inner
+    if kind == FLOAT and value.type == INT:
+        return _real(value)
+    if kind.name != "List" or parameter.arg not in _SIZES:
+        return operand
+    element = _real(value) if kind.element(None) == FLOAT and value.type == INT else value
+    text, item = element.text, element.type
+    if name.startswith(("interpolate", "upsample")) and isinstance(first, Value):
+        return Value(f"torch.mul([{text}], torch.sub(torch.dim({first.text}), 2))", list_of(item))
+    count = int(name.partition("_pool")[2][0]) if name.startswith("adaptive") else 1
+    return Value(f"[{', '.join([text] * count)}]", list_of(item), fields=[Value(text, item)] * count)
 
 
-def _asks_for_indices(session: Any, arguments: list[Operand], keywords: dict[str, Operand]) -> bool:
-    operand = keywords.get("return_indices") or (arguments[6] if len(arguments) > 6 else None)
-    if isinstance(operand, PythonValue):
-        operand = session.constant(operand.value)
-    return isinstance(operand, Value) and bool(operand.is_known and operand.constant)
+def _real(value: Value) -> Value:
+    """A whole number as a real one."""
+    if value.is_known:
+        return Value(constant_text(float(value.constant)), FLOAT, float(value.constant))
+    return Value(f"float({value.text})", FLOAT)
 
 
 def module_source(module: Any, name: str) -> FunctionSource | None:

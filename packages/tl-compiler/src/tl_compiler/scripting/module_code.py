@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from .attention_code import TRANSFORMERS
+from .sequence_code import PACKED_LAYERS
+
 __all__ = ["LAYERS"]
 
 _CONV = """
@@ -81,6 +84,26 @@ def forward(self, input: Tensor) -> Tensor:
     return F.{function}(input, self.output_size)
 """
 
+_ADAPTIVE_MAXIMUM = """
+def forward(self, input: Tensor):
+    return F.{function}(input, self.output_size, self.return_indices)
+"""
+
+_NORM_POOL = """
+def forward(self, input: Tensor) -> Tensor:
+    return F.lp_pool{n}d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+"""
+
+_FRACTIONAL = """
+def forward(self, input: Tensor):
+    return F.fractional_max_pool{n}d(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples)
+"""
+
+_UNPOOL = """
+def forward(self, input: Tensor, indices: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
+    return F.max_unpool{n}d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+"""
+
 _RECURRENT = """
 def forward(self, input: Tensor, hx: Optional[{state}] = None) -> Tuple[Tensor, {state}]:
     batched = input.dim() == 3
@@ -153,7 +176,7 @@ LAYERS: dict[str, str] = {
     **{f"MaxPool{n}d": _POOL.format(function=f"max_pool{n}d") for n in (1, 2, 3)},
     **{f"AvgPool{n}d": _AVERAGE.format(function=f"avg_pool{n}d") for n in (2, 3)},
     **{f"AdaptiveAvgPool{n}d": _ADAPTIVE.format(function=f"adaptive_avg_pool{n}d") for n in (1, 2, 3)},
-    **{f"AdaptiveMaxPool{n}d": _ADAPTIVE.format(function=f"adaptive_max_pool{n}d") for n in (1, 2, 3)},
+    **{f"AdaptiveMaxPool{n}d": _ADAPTIVE_MAXIMUM.format(function=f"adaptive_max_pool{n}d") for n in (1, 2, 3)},
     **{name: "def forward(self, input: Tensor) -> Tensor:\n    return F.pad(input, self.padding, 'constant', self.value)\n"
        for n in (1, 2, 3) for name in (f"ConstantPad{n}d",)},
     **{f"ZeroPad{n}d": "def forward(self, input: Tensor) -> Tensor:\n    return F.pad(input, self.padding, 'constant', 0.0)\n"
@@ -194,95 +217,33 @@ def forward(self, input: Tensor, hx: Optional[Tuple[Tensor, Tensor]] = None) -> 
         "NLLLoss": "nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)",
         "BCELoss": "binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)",
         "BCEWithLogitsLoss": "binary_cross_entropy_with_logits(input, target, self.weight, pos_weight=self.pos_weight, "
+        "reduction=self.reduction)",
+        "MultiMarginLoss": "multi_margin_loss(input, target, p=self.p, margin=self.margin, weight=self.weight, "
+        "reduction=self.reduction)",
+        "MultiLabelSoftMarginLoss": "multilabel_soft_margin_loss(input, target, weight=self.weight, "
         "reduction=self.reduction)"}.items()},
-    "MultiheadAttention": """
-def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Optional[Tensor] = None, need_weights: bool = True, attn_mask: Optional[Tensor] = None, average_attn_weights: bool = True, is_causal: bool = False) -> Tuple[Tensor, Optional[Tensor]]:
-    batched = query.dim() == 3
-    q, k, v = query, key, value
-    if self.batch_first and batched:
-        q, k, v = query.transpose(1, 0), key.transpose(1, 0), value.transpose(1, 0)
-    if not batched:
-        q, k, v = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
-    return self._attend(q, k, v, key_padding_mask, need_weights, attn_mask, average_attn_weights, is_causal, batched)
-
-def _project(self, q: Tensor, k: Tensor, v: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
-    e = self.embed_dim
-    bias = self.in_proj_bias
-    if self.in_proj_weight is not None:
-        w = self.in_proj_weight
-        if bias is not None:
-            return aten.linear(q, w[:e], bias[:e]), aten.linear(k, w[e:2 * e], bias[e:2 * e]), aten.linear(v, w[2 * e:], bias[2 * e:])
-        return aten.linear(q, w[:e]), aten.linear(k, w[e:2 * e]), aten.linear(v, w[2 * e:])
-    else:
-        if bias is not None:
-            return aten.linear(q, self.q_proj_weight, bias[:e]), aten.linear(k, self.k_proj_weight, bias[e:2 * e]), aten.linear(v, self.v_proj_weight, bias[2 * e:])
-        return aten.linear(q, self.q_proj_weight), aten.linear(k, self.k_proj_weight), aten.linear(v, self.v_proj_weight)
-
-def _attend(self, q: Tensor, k: Tensor, v: Tensor, key_padding_mask: Optional[Tensor], need_weights: bool, attn_mask: Optional[Tensor], average_attn_weights: bool, is_causal: bool, batched: bool) -> Tuple[Tensor, Optional[Tensor]]:
-    rows, batch, e = q.size(0), q.size(1), self.embed_dim
-    heads = self.num_heads
-    size = e // heads
-    q, k, v = self._project(q, k, v)
-    if self.bias_k is not None and self.bias_v is not None:
-        k = aten.cat([k, self.bias_k.repeat(1, batch, 1)], 0)
-        v = aten.cat([v, self.bias_v.repeat(1, batch, 1)], 0)
-    q = q.contiguous().view(rows, batch * heads, size).transpose(0, 1)
-    k = k.contiguous().view(k.size(0), batch * heads, size).transpose(0, 1)
-    v = v.contiguous().view(v.size(0), batch * heads, size).transpose(0, 1)
-    columns = k.size(1)
-    mask: Optional[Tensor] = None
-    if attn_mask is not None:
-        given = attn_mask
-        if given.dtype == 11:
-            given = aten.zeros_like(given, dtype=q.dtype).masked_fill_(given, -inf)
-        mask = given.unsqueeze(0) if given.dim() == 2 else given
-    if key_padding_mask is not None:
-        padding = key_padding_mask if batched else key_padding_mask.unsqueeze(0)
-        if padding.dtype == 11:
-            padding = aten.zeros_like(padding, dtype=q.dtype).masked_fill_(padding, -inf)
-        padding = padding.view(batch, 1, 1, columns).expand(-1, heads, -1, -1).reshape(batch * heads, 1, columns)
-        mask = padding if mask is None else mask + padding
-    rate = self.dropout if self.training else 0.0
-    if need_weights:
-        scaled = q * (float(size) ** -0.5)
-        if mask is not None:
-            scores = aten.baddbmm(mask, scaled, k.transpose(-2, -1))
-        else:
-            scores = aten.bmm(scaled, k.transpose(-2, -1))
-        weights = aten.softmax(scores, -1)
-        if rate > 0.0:
-            weights = aten.dropout(weights, rate, True)
-        output = aten.bmm(weights, v).transpose(0, 1).contiguous().view(rows * batch, e)
-        output = aten.linear(output, self.out_proj.weight, self.out_proj.bias).view(rows, batch, e)
-        weights = weights.view(batch, heads, rows, columns)
-        if average_attn_weights:
-            weights = weights.mean(1)
-        if not batched:
-            return output.squeeze(1), weights.squeeze(0)
-        return (output.transpose(1, 0) if self.batch_first else output), weights
-    if mask is not None:
-        mask = mask.unsqueeze(0) if mask.size(0) == 1 else mask.view(batch, heads, -1, columns)
-    output = aten.scaled_dot_product_attention(q.view(batch, heads, rows, size), k.view(batch, heads, columns, size), v.view(batch, heads, columns, size), mask, rate, is_causal and mask is None)
-    output = output.permute(2, 0, 1, 3).contiguous().view(batch * rows, e)
-    output = aten.linear(output, self.out_proj.weight, self.out_proj.bias).view(rows, batch, e)
-    if not batched:
-        return output.squeeze(1), None
-    return (output.transpose(1, 0) if self.batch_first else output), None
+    **{f"LPPool{n}d": _NORM_POOL.format(n=n) for n in (1, 2, 3)},
+    **{f"FractionalMaxPool{n}d": _FRACTIONAL.format(n=n) for n in (2, 3)},
+    **{f"MaxUnpool{n}d": _UNPOOL.format(n=n) for n in (1, 2, 3)},
+    "EmbeddingBag": """
+def forward(self, input: Tensor, offsets: Optional[Tensor] = None, per_sample_weights: Optional[Tensor] = None) -> Tensor:
+    return F.embedding_bag(input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx)
 """,
-    "TransformerEncoderLayer": """
-def forward(self, src: Tensor, src_mask: Optional[Tensor] = None, src_key_padding_mask: Optional[Tensor] = None, is_causal: bool = False) -> Tensor:
-    x = src
-    if self.norm_first:
-        x = x + self._sa_block(self.norm1(x), src_mask, src_key_padding_mask, is_causal)
-        return x + self._ff_block(self.norm2(x))
-    x = self.norm1(x + self._sa_block(x, src_mask, src_key_padding_mask, is_causal))
-    return self.norm2(x + self._ff_block(x))
-
-def _sa_block(self, x: Tensor, attn_mask: Optional[Tensor], key_padding_mask: Optional[Tensor], is_causal: bool) -> Tensor:
-    y = self.self_attn(x, x, x, key_padding_mask, False, attn_mask, True, is_causal)[0]
-    return self.dropout1(y)
-
-def _ff_block(self, x: Tensor) -> Tensor:
-    return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+    "CrossMapLRN2d": """
+def forward(self, input: Tensor) -> Tensor:
+    if input.dim() != 4:
+        raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+    return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 """,
+    "CTCLoss": """
+def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
+    return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)
+""",
+    "GaussianNLLLoss": """
+def forward(self, input: Tensor, target: Tensor, var: Tensor) -> Tensor:
+    return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+""",
+    **TRANSFORMERS,
 }  # fmt: skip
+for _name, _text in PACKED_LAYERS.items():
+    LAYERS[_name] += _text

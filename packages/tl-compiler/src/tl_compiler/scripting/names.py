@@ -121,7 +121,20 @@ CASTS = {
 }  # fmt: skip
 _NO_METHODS = frozenset(("numpy", "tolist", "register_hook", "new", "apply_", "map_"))
 _OWN_METHODS = frozenset(
-    ("size", "dim", "item", "numel", "backward", "cuda", "cpu", "to", "type_as", "new_tensor")
+    (
+        "size",
+        "dim",
+        "item",
+        "numel",
+        "backward",
+        "cuda",
+        "cpu",
+        "to",
+        "type_as",
+        "new_tensor",
+        "type",
+        "unique",
+    )
 )
 
 

@@ -205,6 +205,9 @@ _ALWAYS = {
     "Int": INT, "Float": FLOAT, "Bool": BOOL, "is_floating_point": BOOL, "is_complex": BOOL, "is_contiguous": BOOL,
     "format": STR, "__is__": BOOL, "__isnot__": BOOL, "is_grad_enabled": BOOL, "warn": NONE, "stride": list_of(INT),
     "is_autocast_enabled": BOOL, "ScalarImplicit": NUMBER, "manual_seed": NONE, "set_grad_enabled": NONE,
+    "_pack_padded_sequence": Type("Tuple", (TENSOR, TENSOR)), "_pad_packed_sequence": Type("Tuple", (TENSOR, TENSOR)),
+    "grad": list_of(Type("Optional", (TENSOR,))), "_infer_size": list_of(INT), "broadcast_shapes": list_of(INT),
+    "backward": NONE, "initial_seed": INT, "seed": INT, "is_autocast_cpu_enabled": BOOL, "has_torch_function": BOOL,
     "is_nonzero": BOOL, "equal": BOOL, "allclose": BOOL, "storage_offset": INT, "get_device": INT, "is_same_size": BOOL,
 }  # fmt: skip
 _ATTRIBUTES = {"dtype": INT, "layout": INT, "device": DEVICE, "shape": list_of(INT), "requires_grad": BOOL, "ndim": INT,
@@ -283,7 +286,10 @@ def _by_schema(name: str, count: int, keywords: tuple[str, ...], types: tuple[Ty
         return TENSOR
     best = max(fits, key=lambda pair: pair[0])[1]
     returns = [_schema_type(r.type_text() if hasattr(r, "type_text") else str(r.type)) for r in best.returns]
-    return returns[0] if len(returns) == 1 else Type("Tuple", tuple(returns)) if returns else NONE
+    if len(returns) == 1:
+        return returns[0]
+    fields = tuple(r.name for r in best.returns if r.name)
+    return Type("Tuple", tuple(returns), fields if len(fields) == len(returns) else ()) if returns else NONE
 
 
 def _alike(text: str, kind: Type) -> int:

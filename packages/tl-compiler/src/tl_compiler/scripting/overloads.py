@@ -6,8 +6,10 @@ import ast
 import inspect
 from typing import Any
 
+import tl_nn
+
 from ..jit.internal import overloads_of
-from .operands import Operand
+from .operands import Operand, Value
 from .signatures import Signature
 from .source import source_of
 
@@ -98,9 +100,18 @@ class Overloads:
     ) -> tuple[str, Signature] | None:
         """The same for a method of a module."""
         kind = self._module_classes.get(owner.name)
+        if kind is not None and name == "forward" and self._takes_packed(kind.module, arguments, keywords):
+            return "forward_packed", self.compile_method(kind, "forward_packed")
         function = None if kind is None else getattr(type(kind.module), name, None)
         choice = self.choose_overload(function, compiler, arguments, keywords, node, skip=1)
         if choice is None:
             return None
         index, signature = choice
         return f"{name}__{index}", self.compile_method(kind, f"{name}__{index}", function, signature)
+
+    def _takes_packed(self: Any, module: Any, arguments: list[Operand], keywords: dict[str, Operand]) -> bool:
+        """Whether a call runs a recurrent layer on packed sequences."""
+        operand = arguments[0] if arguments else keywords.get("input")
+        if not isinstance(module, tl_nn.RNNBase) or not isinstance(operand, Value):
+            return False
+        return self.python_class(operand.type.name) is tl_nn.utils.rnn.PackedSequence

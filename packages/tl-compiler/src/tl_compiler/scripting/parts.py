@@ -126,6 +126,31 @@ class Parts:
             return items[name.constant]
         return self.part_of_items(Items(items), key, node)
 
+    def interface_choice(
+        self: Any, owner: Operand, key: ast.expr, kind: Type, node: ast.expr
+    ) -> Operand | None:
+        """A module that the running program chooses by its index, as one of an interface; None for another part."""
+        declaration = (
+            self.session.program.declaration(kind.name) if kind.name.startswith("__torch__.") else None
+        )
+        if (
+            declaration is None
+            or declaration.kind != "module interface"
+            or not isinstance(owner, ModuleValue)
+        ):
+            return None
+        items = self.session.container_items(owner)
+        index = self.as_value(self.expression(key), node)
+        if not items or index.is_known:
+            return None
+        for part in items.values() if isinstance(items, dict) else items:
+            if isinstance(part, ModuleValue):
+                for method in declaration.methods:
+                    self.session.module_method(part, method, self, node)
+        own = self.fresh()
+        self.emit(f"{own} : {kind} = {_receiver(owner.text)}[{index.text}]")
+        return Value(own, kind)
+
     # ---- tensors
     def part_of_tensor(self: Any, value: Value, key: ast.expr, node: ast.expr) -> Value:
         """A part of a tensor: a chain of views, then an index by tensors."""
