@@ -48,7 +48,7 @@ def optimize_for_mobile(script_module: Any, optimization_blocklist: set[Any] | N
 
     Args:
         script_module: the module.
-        optimization_blocklist: without effect, as a frozen program's operators are those of the program.
+        optimization_blocklist: optimizations to leave out, of which only `CONV_BN_FUSION` has an effect.
         preserved_methods: methods that stay beside `forward`.
         backend: `CPU`; tl has no `Vulkan` and no `Metal`.
 
@@ -62,7 +62,7 @@ def optimize_for_mobile(script_module: Any, optimization_blocklist: set[Any] | N
         >>> len(list(frozen.parameters()))
         0
     """
-    del optimization_blocklist
+    folds = MobileOptimizerType.CONV_BN_FUSION not in (optimization_blocklist or ())
     if not isinstance(script_module, jit.ScriptModule):
         raise TypeError(f"Got {type(script_module)}, but ScriptModule is expected.")
     if backend.lower() not in _BACKENDS:
@@ -70,7 +70,7 @@ def optimize_for_mobile(script_module: Any, optimization_blocklist: set[Any] | N
     if backend.lower() != "cpu":
         raise RuntimeError(f"optimize_for_mobile: tl computes on the CPU and has no backend {backend!r}")
     names = [m if isinstance(m, str) else m.__name__ for m in preserved_methods or ()]
-    return jit.freeze(script_module.eval(), names)
+    return jit.freeze(script_module.eval(), names, folds)
 
 
 def generate_mobile_module_lints(script_module: Any) -> list[dict[str, str]]:

@@ -277,7 +277,8 @@ def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics
     Args:
         mod: the compiled module, in evaluation mode.
         preserved_attrs: attributes that stay, and methods that stay beside `forward`.
-        optimize_numerics: without effect: the results stay what they are.
+        optimize_numerics: whether batch normalization becomes part of the convolution before it. Results then
+            differ by rounding.
 
     Returns:
         The module.
@@ -300,13 +301,13 @@ def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics
         )
     from tl_compiler.script.freezing import freeze_module
 
-    return freeze_module(mod, tuple(preserved_attrs or ()))
+    return freeze_module(mod, tuple(preserved_attrs or ()), folds=optimize_numerics)
 
 
 def run_frozen_optimizations(
     mod: Any, optimize_numerics: bool = True, preserved_methods: list[str] | None = None
 ) -> None:
-    """Returns at once: a frozen module's constants are folded when it is frozen.
+    """Returns at once: a module is optimized when it is frozen.
 
     Args:
         mod: the frozen module.
@@ -319,7 +320,7 @@ def run_frozen_optimizations(
 
 
 def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> Any:
-    """Returns the module frozen. Its operators stay, as they are those of tl.
+    """Returns the module frozen, with batch normalization as part of the convolution before it.
 
     Args:
         mod: the compiled module. A module in training mode is returned unchanged.

@@ -12,6 +12,7 @@ from typing import Any
 import tl_nn
 from tl_core import Parameter, Tensor
 
+from .folding import fold_batch_norms
 from .freeze_analysis import Analysis
 from .linking import absorb, rename_in
 from .printing import constant_text, definition_text
@@ -26,19 +27,22 @@ __all__ = ["freeze_module", "operator_names"]
 _SIMPLE = (bool, int, float, str, type(None))
 
 
-def freeze_module(module: Any, preserved: tuple[str, ...] = (), keeps_parameters: bool = False) -> Any:
+def freeze_module(
+    module: Any, preserved: tuple[str, ...] = (), keeps_parameters: bool = False, folds: bool = False
+) -> Any:
     """Returns the frozen form of a module.
 
     Args:
         module: the module.
         preserved: the names of attributes and methods that stay, such as "scale" or "encoder.scale".
         keeps_parameters: whether parameters stay attributes.
+        folds: whether batch normalization becomes part of the convolution before it, which rounds otherwise.
 
     Raises:
         RuntimeError: the module has no attribute of such a name, returns itself, or sets a module that an interface
             declares.
     """
-    freezer = _Freezer(module, keeps_parameters)
+    freezer = _Freezer(module, keeps_parameters, folds)
     entries = [(module, "forward")] if "forward" in module._declaration.methods else []
     for name in preserved:
         owner, _, own = name.rpartition(".")
@@ -64,10 +68,11 @@ class _Freezer:
     Args:
         root: the module.
         keeps_parameters: whether parameters stay attributes.
+        folds: whether batch normalization becomes part of the convolution before it.
     """
 
-    def __init__(self, root: Any, keeps_parameters: bool) -> None:
-        self.root, self.keeps_parameters = root, keeps_parameters or root.training
+    def __init__(self, root: Any, keeps_parameters: bool, folds: bool) -> None:
+        self.root, self.keeps_parameters, self.folds = root, keeps_parameters or root.training, folds
         self.program = Program(Sources())
         self.program.is_frozen = True
         self.program.archive.version = root._program.archive.version
@@ -93,9 +98,18 @@ class _Freezer:
             self.facts.call_method(module, name, [frozenset()] * count)
         self._share_memory()
         result = self._copy(self.root)
-        for (key, name), tree in self.facts.methods.items():
-            if key not in self.facts.values:
-                self._write(self.facts.modules[key], name, tree)
+        trees = [
+            self._tree(self.facts.modules[key], name, tree)
+            for (key, name), tree in self.facts.methods.items()
+            if key not in self.facts.values
+        ]
+        if self.folds:
+            fold_batch_norms(self.program, [(tree, name) for _, name, tree in trees])
+        for own, name, tree in trees:
+            if own is not None:
+                self.program.archive.add_method(own, definition_text(tree))
+            else:
+                self.program.archive.add(name, definition_text(tree))
         for key, own in self._names.items():
             if key not in self.facts.values:
                 self._copies[key].__class__ = self.program.class_of(own)
@@ -231,8 +245,8 @@ class _Freezer:
         _select(result.body)
         return result
 
-    def _write(self, module: Any, name: str, tree: ast.FunctionDef) -> None:
-        """Writes a method that is reached: as one of its class, or as a function."""
+    def _tree(self, module: Any, name: str, tree: ast.FunctionDef) -> tuple[str | None, str, ast.FunctionDef]:
+        """A method that is reached: the name of its class, or None for a function, its own name, and its tree."""
         own = self.name_of(module) if self.is_left(module) else None
         tree = copy.deepcopy(tree)
         owner = tree.args.args[0].arg
@@ -242,11 +256,11 @@ class _Freezer:
         _select(tree.body)
         if own is not None:
             tree.args.args[0].annotation = ast.parse(own, mode="eval").body
-            self.program.archive.add_method(own, definition_text(tree))
-            return
+            return own, "", tree
         del tree.args.args[0]
-        tree.name = self.function_name(module, name).rpartition(".")[2]
-        self.program.archive.add(self.function_name(module, name), definition_text(tree))
+        function = self.function_name(module, name)
+        tree.name = function.rpartition(".")[2]
+        return None, function, tree
 
     def function_name(self, module: Any, method: str) -> str:
         """The dotted name of the function that a method of a module without attributes becomes."""
