@@ -137,7 +137,7 @@ TABLE = {
         "programs as graphs: symbolic tracing, rewriting, code generation; packages of code and data",
         (*MODULES, "tl_checkpoint"),
         13 * MB // 4,
-        {f"tl_compiler.onnx.{part}": "onnx" for part in ("functions", "lowering")},
+        {f"tl_compiler.{part}": "onnx" for part in ("compat.onnx_names", "onnx.functions", "onnx.lowering")},
     ),
     "tl-utils": Design(
         "tools around training: benchmarks, TensorBoard, hub, monitoring, reports of environments and bottlenecks",

@@ -154,6 +154,7 @@ MODULES = {
     "numa.binding": "tl_distributed.base.numa",
     "onnx": "tl_compiler.onnx",
     **{f"onnx.symbolic_opset{n}": "tl_compiler.onnx.symbolic_functions" for n in range(7, 21)},
+    **{f"onnx._internal.exporter{n}": "tl_compiler.compat.onnx_names" for n in ("", "._core", "._testing")},
     "optim": "tl_nn.optim",
     "package": "tl_compiler.package",
     "profiler": "tl_profiler",
@@ -255,6 +256,7 @@ _GRANULARITY = (
 )
 OBJECTS = {
     "_C._jit_pass_inline": "tl_compiler.script.handle_functions:inline_calls",
+    "_C._check_onnx_proto": "tl_compiler.compat.onnx_names:check_onnx_proto",
     "_C._freeze_module": "tl_compiler.script.handle_functions:freeze_handle",
     "distributed._all_gather_base": "tl_distributed.collectives.tensor_collectives:all_gather_into_tensor",
     "distributed.tensor.placement_types.DTensorSpec": "tl_distributed.tensor.dtensor_spec:DTensorSpec",
@@ -313,8 +315,7 @@ OBJECTS = {
     "_C.DisableTorchFunction": "tl_core.overrides:DisableTorchFunction",
     "_C._EnableTorchFunction": "tl_core.overrides:_EnableTorchFunction",
     "_C.Future": "tl_core.futures:Future",
-    "_C.ScriptFunction": "tl_compiler.jit:ScriptFunction",
-    "_C.ScriptModule": "tl_compiler.jit:ScriptModule",
+    **{f"_C.Script{kind}": f"tl_compiler.jit:Script{kind}" for kind in ("Function", "Module")},
     "ScriptModule": "tl_compiler.jit:ScriptModule",
     "ScriptObject": "tl_core.extensions.custom_classes:ScriptObject",
     "_C.ScriptObject": "tl_core.extensions.custom_classes:ScriptObject",

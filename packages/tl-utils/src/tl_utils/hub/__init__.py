@@ -31,6 +31,7 @@ import tl_checkpoint
 from tl_utils.hub import archives, entrypoints, github, trust
 from tl_utils.hub.directories import _get_torch_home, get_dir, set_dir, writable
 from tl_utils.hub.downloads import download_url_to_file
+from tl_utils.hub.entrypoints import _is_importable as _check_module_exists  # the name in tests of PyTorch
 from tl_utils.hub.github import parse as _parse_repo_info
 from tl_utils.hub.progress import __getattr__ as __getattr__  # tqdm, for those who take it from here
 
