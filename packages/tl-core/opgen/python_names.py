@@ -5,6 +5,8 @@ FUNCTION and METHOD map a public name, without the underscore of its in-place fo
 
 from __future__ import annotations
 
+import re
+
 _SPLIT = {"sections": "split_size_or_sections", "indices": "split_size_or_sections"}
 _SECTIONS = dict.fromkeys(("sections", "indices", "tensor_indices_or_sections"), "indices_or_sections")
 _VALUE = {"other": "value"}
@@ -64,6 +66,14 @@ BY_POSITION = {
     "scaled_dot_product_attention", "sum",
 }  # fmt: skip
 
+# Functions that the array API standard has under the same name. Their signatures show its keywords, too.
+STANDARD = {
+    "all", "any", "argmax", "argmin", "argsort", "concat", "count_nonzero", "diff", "linalg_cross",
+    "linalg_matrix_norm", "linalg_vecdot", "linalg_vector_norm", "max", "mean", "min", "prod", "sort",
+    "stack", "std", "sum", "var",
+}  # fmt: skip
+_STANDARD_KEYWORDS = {"dim": "axis", "keepdim": "keepdims"}
+
 # Methods whose parameters no single list tells.
 SHOWN_METHOD = {"to": "*args, **kwargs", "view": "*shape", "resize_": "*sizes, memory_format=None"}
 
@@ -77,3 +87,10 @@ def spellings(name: str, method: bool) -> dict[str, str]:
 def by_position(name: str) -> bool:
     """Whether what the schema calls keyword arguments may be given by position."""
     return name in BY_POSITION or name.removesuffix("_") in BY_POSITION
+
+
+def standard_keyword(name: str, parameter: str) -> str | None:
+    """The array API's keyword for a parameter of a function that the standard has; None where it has none."""
+    if name in STANDARD or re.fullmatch(r"fft_i?[hr]?fft", name):
+        return _STANDARD_KEYWORDS.get(parameter)
+    return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from opgen import doc
 from opgen.operators import Form, c_string, forms
-from opgen.python_names import SHOWN_METHOD, by_position, spellings
+from opgen.python_names import SHOWN_METHOD, by_position, spellings, standard_keyword
 from opgen.row import Row
 from opgen.schema import Arg
 
@@ -110,11 +110,20 @@ def signature(form: Form, method: bool, name: str) -> str:
 def merged_signature(f: Function, method: bool) -> str:
     """The text inspect.signature reads: one list that covers all overloads."""
     overloads = f.methods if method else f.overloads
-    if not method and overloads[0].row.shown and overloads[0].variant == "functional":
-        return signature(overloads[0], method, f.name)
     if method and f.name in SHOWN_METHOD:
         return f"($self, {SHOWN_METHOD[f.name]})"
-    return shown(merged([parameters(o, method, f.name) for o in overloads]), method)
+    listed = merged([parameters(o, method, f.name) for o in overloads])
+    more = [] if method else standard_keywords(f.name, listed)
+    if not method and overloads[0].row.shown and overloads[0].variant == "functional":
+        text = signature(overloads[0], method, f.name).removesuffix(")")
+        return ", ".join([text, *map(str, more)]) + ")"
+    return shown([*listed, *more], method)
+
+
+def standard_keywords(name: str, listed: list[Parameter]) -> list[Parameter]:
+    """The array API's keywords beside `dim` and `keepdim`, where these are optional."""
+    optional = [(standard_keyword(name, p.name), p) for p in listed if p.default is not None]
+    return [Parameter(keyword, p.default, keyword_only=True) for keyword, p in optional if keyword]
 
 
 def merged(lists: list[list[Parameter]]) -> list[Parameter]:

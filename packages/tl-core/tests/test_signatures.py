@@ -1,6 +1,7 @@
 """Signatures of operators: one list that covers all overloads, the manual's names, and what calls they promise."""
 
 import inspect
+import operator
 import sys
 from pathlib import Path
 
@@ -19,7 +20,9 @@ def shows(function):
 @pytest.mark.parametrize(
     ("function", "text"),
     [
-        (tl.sum, "(input, dim=None, keepdim=False, dtype=None, *, out=None)"),
+        (tl.sum, "(input, dim=None, keepdim=False, dtype=None, *, out=None, axis=None, keepdims=False)"),
+        (tl.sort, "(input, dim=-1, descending=False, *, stable=False, out=None, axis=-1)"),
+        (tl.fft.fft2, "(input, s=None, dim=(-2, -1), norm=None, *, out=None)"),
         (tl.Tensor.max, "(self, dim=None, keepdim=False, *, other=None)"),
         (tl.Tensor.mul, "(self, value)"),
         (tl.Tensor.hsplit, "(self, split_size_or_sections)"),
@@ -37,6 +40,43 @@ def test_a_signature_covers_all_overloads_in_the_words_of_the_manual(function, t
         assert "requires_grad=False" in result
     else:
         assert result == text
+
+
+STANDARD_KEYWORDS = [
+    *((name, ("axis", "keepdims")) for name in ("all", "any", "argmax", "mean", "std", "sum", "var")),
+    *((name, ("axis",)) for name in ("argsort", "diff", "sort")),
+    *((f"fft.{name}", ("axis",)) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")),
+    ("linalg.matrix_norm", ("keepdims",)),
+    ("linalg.vector_norm", ("axis", "keepdims")),
+]
+
+
+@pytest.mark.parametrize(("name", "keywords"), STANDARD_KEYWORDS)
+def test_functions_of_the_array_api_show_its_keywords_and_take_them(name, keywords):
+    function = operator.attrgetter(name)(tl)
+    values = {"axis": 0, "keepdims": True}
+    own = {"axis": "dim", "keepdims": "keepdim"}
+    x = tl.tensor([[3.0, 1.0, 2.0], [0.0, 5.0, 4.0]])
+    parameters = inspect.signature(function).parameters
+    for keyword in keywords:
+        assert parameters[keyword].kind == inspect.Parameter.KEYWORD_ONLY
+        assert parameters[keyword].default == parameters[own[keyword]].default or keyword == "keepdims"
+    result = function(x, **{k: values[k] for k in keywords})
+    other = function(x, **{own[k]: values[k] for k in keywords})
+    pairs = [(result, other)] if isinstance(result, tl.Tensor) else list(zip(result, other, strict=True))
+    assert all(a.equal(b) for a, b in pairs)
+    if "keepdims" in keywords:
+        assert pairs[0][0].dim() == 2
+
+
+def test_two_names_of_one_parameter_are_refused():
+    x = tl.ones(2, 2)
+    for function in (tl.sum, tl.any, tl.argmax):
+        with pytest.raises(TypeError):
+            function(x, dim=0, axis=0)
+    assert tl.linalg.cross(tl.eye(3)[0], tl.eye(3)[1], axis=-1).tolist() == [0.0, 0.0, 1.0]
+    assert tl.linalg.vecdot(x, x, axis=0).tolist() == [2.0, 2.0]
+    assert tl.stack([x, x], axis=2).shape == (2, 2, 2)
 
 
 def test_parameters_are_required_only_where_every_overload_needs_them():

@@ -119,6 +119,7 @@ def matrix_norm(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """A norm of matrices.
 
@@ -133,13 +134,15 @@ def matrix_norm(
         keepdim: whether they stay, of size 1.
         dtype: the type in which the norm is computed; None for the input's.
         out: a tensor that takes the result.
+        keepdims: the array API's name of keepdim.
 
     >>> import tl_core as tl
     >>> matrix_norm(tl.tensor([[0.0, 2.0], [1.0, 0.0]]), "nuc")
     tensor(3.)
     """
     names = _overload("linalg_matrix_norm", "str_ord", ord)
-    result = _C._call_operator(names, A, ord, [dim] if isinstance(dim, int) else dim, keepdim, dtype=dtype)
+    kept = keepdim if keepdims is None else keepdims
+    result = _C._call_operator(names, A, ord, [dim] if isinstance(dim, int) else dim, kept, dtype=dtype)
     return _into(result, out)
 
 
