@@ -31,10 +31,10 @@ _ROWS = (
     ("QUINT8", "QUInt8", "quint8", "quint8"),
     ("QINT32", "QInt32", "qint32", "qint32"),
     ("BFLOAT16", "BFloat16", "bfloat16", "bfloat16"),
-    ("FLOAT8E5M2", "Float8_e5m2", "f8e5m2", "float8_e5m2"),
-    ("FLOAT8E4M3FN", "Float8_e4m3fn", "f8e4m3fn", "float8_e4m3fn"),
-    ("FLOAT8E5M2FNUZ", "Float8_e5m2fnuz", "f8e5m2fnuz", "float8_e5m2fnuz"),
-    ("FLOAT8E4M3FNUZ", "Float8_e4m3fnuz", "f8e4m3fnuz", "float8_e4m3fnuz"),
+    ("FLOAT8E5M2", "Float8E5M2", "float8_e5m2", "float8_e5m2"),
+    ("FLOAT8E4M3FN", "Float8E4M3FN", "float8_e4m3fn", "float8_e4m3fn"),
+    ("FLOAT8E5M2FNUZ", "Float8E5M2FNUZ", "float8_e5m2fnuz", "float8_e5m2fnuz"),
+    ("FLOAT8E4M3FNUZ", "Float8E4M3FNUZ", "float8_e4m3fnuz", "float8_e4m3fnuz"),
     ("UNDEFINED", "Undefined", "undefined", ""),
 )
 _ONNX_OF_QUANTIZED = {"qint8": "INT8", "quint8": "UINT8", "qint32": "INT32"}
