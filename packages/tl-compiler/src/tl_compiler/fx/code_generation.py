@@ -211,8 +211,9 @@ class _Writer:
                 kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}", kind
             )
         origin = getattr(kind, "__origin__", None)
-        if isinstance(kind, types.GenericAlias):
-            return self._generic(kind.__origin__.__name__, kind.__origin__, kind.__args__)
+        if isinstance(origin, type) and isinstance(kind, types.GenericAlias):
+            module = "" if origin.__module__ == "builtins" else f"{origin.__module__}."
+            return self._generic(f"{module}{origin.__qualname__}", origin, kind.__args__)
         if isinstance(kind, types.UnionType):
             return self._generic("typing.Union", typing.Union, kind.__args__)
         if origin is not None and getattr(kind, "__module__", "") == "typing":
