@@ -1,6 +1,7 @@
 """Small parts that other tests pass by: refused types, defaults of functions, limits of observers, kept attributes."""
 
 import inspect
+import warnings
 
 import pytest
 
@@ -8,8 +9,15 @@ import tl_core as tl
 import tl_nn as nn
 import tl_quantization as tq
 from tl_quantization import learnable_fake_quantization as learnable
+from tl_quantization.backend_config import (
+    BackendPatternConfig,
+    DTypeConfig,
+    DTypeWithConstraints,
+    ObservationType,
+)
 from tl_quantization.libraries.decomposed import _check_axis
 from tl_quantization.nn.quantized import functional as F
+from tl_quantization.observed_fake_quantization import choose_qparams_optimized
 from tl_quantization.quantizer import x86_inductor_quantizer as x86
 
 
@@ -57,6 +65,100 @@ def test_defaults_of_functions(name):
     """The defaults in PyTorch's manual."""
     parameters = inspect.signature(getattr(F, name)).parameters
     assert {key: parameters[key].default for key in DEFAULTS[name]} == DEFAULTS[name]
+
+
+NO_LIMITS = (
+    "quant_min_lower_bound=None, quant_max_upper_bound=None, scale_min_lower_bound=None, "
+    "scale_max_upper_bound=None, scale_exact_match=None, zero_point_exact_match=None)"
+)
+TYPES = "DTypeConfig({}, {}, {}, bias_dtype=torch.float32, is_dynamic=None)".format(
+    *(
+        f"{name}_dtype_with_constraints=DTypeWithConstraints(dtype=torch.{dtype}, {NO_LIMITS}"
+        for name, dtype in (("input", "quint8"), ("output", "quint8"), ("weight", "qint8"))
+    )
+)
+
+
+def test_texts_of_patterns():
+    """The texts of PyTorch 2.13, with the class of this library."""
+    types = DTypeConfig(tq.quint8, tq.quint8, tq.qint8, tl.float32)
+    start = (
+        "BackendPatternConfig({'pattern': <class 'tl_nn.modules.linear.Linear'>, "
+        "'observation_type': <ObservationType.OUTPUT_USE_DIFFERENT_OBSERVER_AS_INPUT: 0>"
+    )
+    assert repr(BackendPatternConfig(nn.Linear)) == start + "})"
+    assert (
+        repr(BackendPatternConfig(nn.Linear).add_dtype_config(types))
+        == f"{start}, 'dtype_configs': [{TYPES}]}})"
+    )
+    config = (
+        BackendPatternConfig(nn.Linear).set_root_module(nn.Linear)._set_input_type_to_index({"weight": 1})
+    )
+    config._set_num_tensor_args_to_observation_type({0: ObservationType.OUTPUT_SHARE_OBSERVER_WITH_INPUT})
+    assert repr(config) == (
+        f"{start}, 'root_module': <class 'tl_nn.modules.linear.Linear'>, "
+        "'_num_tensor_args_to_observation_type': {0: <ObservationType.OUTPUT_SHARE_OBSERVER_WITH_INPUT: 1>}, "
+        "'_input_type_to_index': {'weight': 1}})"
+    )
+
+
+@pytest.mark.parametrize(
+    ("numbers", "high", "low"),
+    [([0.0, 1e-9], 1e-9, 0.0), ([0.0, 1e-7, 3e-8], 1e-7, 0.0), ([0.0, 15.0], 15.0, 0.0), ([1.0, 1.0], 1.0, 1.0),
+     ([0.5, -2.0, 7.0], 7.0, -2.0)],
+)  # fmt: skip
+def test_ranges_whose_step_is_below_float16(numbers, high, low):
+    """Recorded from PyTorch 2.13. The step of the first two ranges is 0 in float16."""
+    x = tl.tensor(numbers)
+    limits = choose_qparams_optimized(x, len(numbers), 10, 0.16, 4)
+    assert [limit.item() for limit in limits] == pytest.approx([high, low], rel=1e-6, abs=0)
+
+
+@pytest.mark.parametrize(("eps", "is_used"), [(2**-12, True), (2**-11, True), (2**-13, False), (None, False)])
+def test_the_least_scale_of_a_backend(eps, is_used):
+    from tl_quantization.graph.support import _satisfies
+
+    types = DTypeWithConstraints(dtype=tq.quint8, scale_min_lower_bound=2**-12)
+    observer = tq.MinMaxObserver(dtype=tq.quint8, **({} if eps is None else {"eps": eps}))
+    if eps is None:
+        del observer.eps
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert _satisfies(types, observer) is is_used
+    texts = [str(warning.message) for warning in caught]
+    if is_used:
+        assert texts == []
+    elif eps is None:
+        assert texts == ["QConfig must specify 'eps' for this backend, ignoring it"]
+    else:
+        (text,) = texts
+        assert (
+            f"QConfig eps ({eps}) must be greater than or equal to the backend's minimum scale ({2**-12})"
+            in text
+        )
+
+
+def test_shared_parameters_that_nobody_reads_are_deleted():
+    from tl_compiler import fx
+    from tl_quantization.export.constant_fold import drop_unread
+
+    root = nn.Module()
+    root.weight = root.twin = nn.Parameter(tl.ones(2))
+    root.register_buffer("count", tl.zeros(1))
+    root.register_buffer("other", root.count)
+    root.layer = nn.Linear(1, 1)
+    graph = fx.Graph()
+    layer = graph.call_module("layer", (graph.get_attr("weight"),))
+    graph.output(layer)
+    module = fx.GraphModule(root, graph)
+    module.twin, module.layers = module.weight, nn.Linear(1, 1)
+    module.register_buffer("count", tl.zeros(1))
+    module.register_buffer("other", module.count)
+    drop_unread(module)
+    assert {name for name, _ in module.named_parameters(remove_duplicate=False)} == {
+        "weight", "layer.weight", "layer.bias",
+    }  # fmt: skip
+    assert dict(module.named_buffers(remove_duplicate=False)) == {}
 
 
 def test_an_axis_is_one_of_the_dimensions():

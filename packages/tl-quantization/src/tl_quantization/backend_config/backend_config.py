@@ -188,11 +188,7 @@ class BackendPatternConfig:
         self._pattern_complex_format: Any = None
 
     def __repr__(self) -> str:
-        shown = {
-            name: value
-            for name, value in self.to_dict().items()
-            if not (isinstance(value, (list, dict)) and not value)
-        }
+        shown = {n: v for n, v in vars(self).items() if v is not None and v != [] and v != {}}
         return f"BackendPatternConfig({shown})"
 
     def set_pattern(self, pattern: Any) -> BackendPatternConfig:
