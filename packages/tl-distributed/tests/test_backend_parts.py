@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from datetime import timedelta
 
 import pytest
 
@@ -134,3 +135,45 @@ def test_each_thread_may_have_a_world_of_its_own(ranks):
         return dist.get_rank()
 
     assert ranks(2, body) == [0, 1]
+
+
+# The messages, bytes and peak of rank 1 of 4. A tensor of 6 floats has 24 bytes, and a ring sends quarters of it. The
+# other operations send whole tensors.
+X = tl.zeros(6)
+PARTS = [tl.zeros(6) for _ in range(4)]
+OPERATIONS = {
+    "all_reduce": (lambda g: g.all_reduce(X, dist.ReduceOp.SUM), (6, 36, 24)),
+    "reduce to 1": (lambda g: g.reduce(X, 1, dist.ReduceOp.SUM), (0, 0, 24)),
+    "reduce to 0": (lambda g: g.reduce(X, 0, dist.ReduceOp.SUM), (1, 24, 24)),
+    "broadcast of 1": (lambda g: g.broadcast(X, 1), (1, 24, 24)),
+    "broadcast of 0": (lambda g: g.broadcast(X, 0), (0, 0, 24)),
+    "all_gather": (lambda g: g.all_gather(PARTS, X), (3, 72, 120)),
+    "all_gather of one": (lambda g: g.all_gather_single(tl.zeros(24), X), (3, 72, 120)),
+    "gather to 1": (lambda g: g.gather(PARTS, X, 1), (0, 0, 120)),
+    "gather to 0": (lambda g: g.gather([], X, 0), (1, 24, 24)),
+    "scatter of 1": (lambda g: g.scatter(X, PARTS, 1), (3, 72, 120)),
+    "scatter of 0": (lambda g: g.scatter(X, [], 0), (0, 0, 24)),
+    "reduce_scatter": (lambda g: g.reduce_scatter(X, PARTS, dist.ReduceOp.SUM), (3, 72, 120)),
+    "reduce_scatter of one": (
+        lambda g: g.reduce_scatter_single(X, tl.zeros(24), dist.ReduceOp.SUM),
+        (3, 72, 120),
+    ),
+    "all_to_all": (lambda g: g.all_to_all(PARTS, PARTS), (3, 72, 192)),
+    "all_to_all of one": (lambda g: g.all_to_all_single(tl.zeros(24), tl.zeros(24)), (3, 72, 192)),
+    "send": (lambda g: g.send(X, 2, 0), (1, 24, 24)),
+    "receive": (lambda g: g.receive(X, None, 0), (0, 0, 24)),
+    "barrier": (lambda g: g.barrier(), (1, 0, 0)),
+    "monitored barrier": (lambda g: g.monitored_barrier(timedelta(1), False), (1, 0, 0)),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_messages_bytes_and_memory_of_a_fake_group(name):
+    call, expected = OPERATIONS[name]
+    group = FakeGroup(GroupContext(1, 4))
+    call(group)
+    traffic = group.traffic
+    assert (traffic.messages, traffic.sent, traffic.peak) == expected and sum(traffic.calls.values()) == 1
+    (operation,) = traffic.calls
+    part = traffic.of(operation)
+    assert (part.messages, part.sent, part.peak) == expected
