@@ -115,6 +115,31 @@ Tensor slope(Tensor x) {
   TORCH_CHECK(!(leaf * 2).requires_grad(), "gradients are off");
   return leaf.grad();
 }
+Tensor hooked(Tensor x) {
+  const Tensor leaf = x.detach().requires_grad_();
+  const Tensor y = leaf * 2;
+  double seen = 0;
+  y.register_hook([&seen](Tensor g) { seen += g.sum().item<double>(); });
+  const unsigned removed = y.register_hook([](const Tensor& g) { return g * 100; });
+  y.register_hook([](Tensor g) { return g * 3; });
+  y.remove_hook(removed);
+  y.sum().backward();
+  TORCH_CHECK(seen == double(x.numel()), "the hook saw ", seen);
+  return leaf.grad();
+}
+void no_hook(Tensor x) { x.remove_hook(1000000); }
+std::string nodes(Tensor x) {
+  const Tensor y = (x * 2).exp();
+  const auto node = y.grad_fn();
+  const auto edge = node->next_edges()[0];
+  std::string text = node->name() + " " + edge.function->name() + " " + std::to_string(edge.input_nr);
+  if (node != y.grad_fn() || x.grad_fn() != nullptr) text += " two nodes";
+  const Tensor part = y.unbind()[1];
+  text += " " + std::to_string(part.output_nr());
+  Tensor cut = y * 1;
+  cut.detach_();
+  return text + (cut.requires_grad() ? " recorded" : "");
+}
 Tensor slope_of(Tensor y, Tensor x) { return torch::autograd::grad({y}, {x}, {}, {}, /*create_graph=*/true)[0]; }
 
 TORCH_LIBRARY(tl_test_function, m) {
@@ -125,6 +150,9 @@ TORCH_LIBRARY(tl_test_function, m) {
   m.def("short_of_one", &short_of_one);
   m.def("slope", &slope);
   m.def("slope_of", &slope_of);
+  m.def("hooked", &hooked);
+  m.def("no_hook", &no_hook);
+  m.def("nodes", &nodes);
 }
 """
 
@@ -178,6 +206,13 @@ def test_dirty_inputs_and_outputs_without_a_gradient(functions: Any) -> None:
     assert values.requires_grad and not indices.requires_grad
     assert tl_autograd.grad((values * tl.tensor([1.0, 2.0, 3.0])).sum(), x)[0].tolist() == [3, 1, 2]
     assert functions.slope(x).tolist() == [6, 2, 4]
+
+
+def test_hooks_and_nodes(functions: Any) -> None:
+    assert functions.hooked(tl.ones(2)).tolist() == [6, 6]
+    with pytest.raises(RuntimeError, match="no hook at position 1000000"):
+        functions.no_hook(tl.ones(2))
+    assert functions.nodes(tl.ones(2, requires_grad=True)) == "ExpBackward0 MulBackward0 0 1"
 
 
 def test_errors_of_backward(functions: Any) -> None:

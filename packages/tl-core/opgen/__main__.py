@@ -49,6 +49,7 @@ def outputs() -> dict[str, str]:
         **{f"include/{name}": text for name, text in cpp_headers.headers().items()},
         "include/tl/torch/functions.hpp": cpp_functions.functions_hpp(rows),
         "include/tl/torch/methods.hpp": cpp_functions.methods_hpp(rows),
+        "include/tl/torch/spaces.hpp": cpp_functions.spaces_hpp(rows),
     }
 
 

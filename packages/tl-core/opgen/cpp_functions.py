@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
@@ -130,6 +131,24 @@ def functions_hpp(rows: list[Row]) -> str:
         rows: the operators.
     """
     return _header("Functions of `at::`", "FUNCTIONS", _headers(rows).functions, namespace=True)
+
+
+def spaces_hpp(rows: list[Row]) -> str:
+    """The header with the functions of `torch::fft`, `torch::linalg` and `torch::special`, under their short names.
+
+    Args:
+        rows: the operators.
+    """
+    functions = _headers(rows).functions
+    spaces: dict[str, list[str]] = {}
+    for line in functions:
+        match = re.match(r"(tl[FWNO]\((?:[^,(]*,)?)(fft|linalg|special)_(\w+)(?=,\")", line)
+        if match and match[3] not in KEYWORDS:
+            spaces.setdefault(match[2], []).append(f"{match[1]}{match[3]}{line[match.end() :]}")
+    lines = []
+    for space, listed in spaces.items():
+        lines += [f"namespace {space}{{", *listed, "}"]
+    return _header("Functions of `torch::fft` and others", "SPACES", lines, namespace=True)
 
 
 def methods_hpp(rows: list[Row]) -> str:

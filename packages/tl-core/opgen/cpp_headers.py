@@ -46,7 +46,7 @@ FORWARDED = {
         "ATen": "Parallel.h ParallelOpenMP.h ParallelFuture.h DeviceGuard.h TensorUtils.h AccumulateType.h "
         "OpMathType.h "
         "Context.h CPUGeneratorImpl.h "
-        "WrapDimUtils.h autocast_mode.h ExpandUtils.h TensorIndexing.h Utils.h "
+        "Generator.h WrapDimUtils.h autocast_mode.h ExpandUtils.h TensorIndexing.h Utils.h "
         "TensorGeometry.h MemoryOverlap.h InitialTensorOptions.h core/grad_mode.h record_function.h",
         "ATen/core": "Tensor.h TensorBase.h TensorBody.h grad_mode.h Generator.h Reduction.h Formatting.h",
         "ATen/native": "Resize.h TensorIterator.h IndexingUtils.h",
@@ -54,9 +54,10 @@ FORWARDED = {
     },
     "aten": {
         "ATen": "ATen.h Functions.h Tensor.h Operators.h TensorOperators.h NativeFunctions.h MethodOperators.h "
-        "CPUFunctions.h",
+        "CPUFunctions.h MetaFunctions.h",
         "torch/csrc/api/include/torch": "types.h",
-        "torch": "types.h utils.h serialize/tensor.h",
+        "torch": "types.h utils.h serialize/tensor.h cuda.h",
+        "torch/csrc/utils": "tensor_flatten.h",
     },
     "custom_class": {
         "torch": "library.h script.h custom_class.h custom_class_detail.h serialize.h",
@@ -71,7 +72,10 @@ FORWARDED = {
         "torch/csrc/autograd": "custom_function.h variable.h function.h VariableTypeUtils.h autograd.h edge.h "
         "functions/utils.h saved_variable.h autograd_not_implemented_fallback.h",
     },
-    "all": {"torch": "torch.h all.h", "torch/csrc/api/include/torch": "torch.h all.h"},
+    "all": {
+        "torch": "torch.h all.h fft.h linalg.h special.h",
+        "torch/csrc/api/include/torch": "torch.h all.h fft.h linalg.h special.h",
+    },
     "pybind": {
         "torch/csrc/utils": "pybind.h",
         "torch/csrc": "THP.h utils.h Device.h Dtype.h",

@@ -96,6 +96,45 @@ std::vector<at::Tensor> of_python(at::Tensor x, at::Tensor d) {
           rows, inverse, counts, bins, edges[0],
           at::segment_reduce(squares, "sum", torch::tensor({2, 1}))};
 }
+std::vector<at::Tensor> numbers() {
+  const std::vector<int> ints{1, 2};
+  return {torch::tensor({{1, 2}, {3, 4}}), torch::tensor({{1.5, 2.5}}), torch::tensor({true, false}),
+          torch::tensor({{}, {}}), torch::tensor(ints), at::tensor(ints), torch::tensor(1.5), at::tensor(1.5),
+          torch::tensor({c10::complex<float>(1, 2)}), torch::tensor({1, 2}, torch::kHalf)};
+}
+void ragged() { torch::tensor({{1, 2}, {3}}); }
+void two_types() { torch::tensor({1, 2.5}); }
+void lost_part() { torch::tensor({c10::complex<float>(1, 2)}, torch::kFloat); }
+std::string listed() { return c10::str(torch::detail::TensorDataContainer({{1, 2}, {3, 4}})); }
+std::vector<at::Tensor> by_masks(at::Tensor x, at::Tensor on, at::Tensor off, at::Tensor one) {
+  using namespace torch::indexing;
+  at::Tensor view = x.index({one, one});
+  view.fill_(50);
+  at::Tensor y = at::zeros({2, 3});
+  y.index_put_({on}, torch::ones({1, 1, 3}));
+  y.index_put_({off}, 7);
+  return {x.index({on}), x.index({off}), x.index({on, 0}), x.index({on, Slice(), on}), x, y};
+}
+std::string index_text() {
+  using namespace torch::indexing;
+  return c10::str(std::vector<TensorIndex>({None, "...", 3, true, Slice(1, None, 2), Slice(None, 4, -1)}));
+}
+void beyond(at::Tensor x) { x.index({at::indexing::None, 0, 7}); }
+void of_scalar(at::Tensor x) { x.index({0}); }
+void no_index(at::Tensor x) { x.index({}); }
+std::vector<at::Tensor> spreads(at::Tensor x) {
+  return {x.var(0), x.std(1), at::var(x, 0), std::get<0>(at::std_mean(x, 0)), x.var(), torch::linalg::norm(x),
+          torch::special::expm1(x), torch::fft::rfft(x).abs(), torch::utils::flatten_dense_tensors({x, x})};
+}
+at::ScalarType with_default(at::ScalarType t) {
+  const auto before = torch::get_default_dtype();
+  torch::set_default_dtype(torch::scalarTypeToTypeMeta(t));
+  const at::ScalarType found = torch::ones({1}).scalar_type();
+  torch::set_default_dtype(before);
+  return found;
+}
+void to_recorded(at::Tensor x) { x.to(at::TensorOptions().requires_grad(true)); }
+std::deque<int> transitive() { return {int(std::bitset<8>(7).count()), std::queue<int>().empty(), CHAR_BIT}; }
 at::Tensor refused_by_python(at::Tensor x) { return at::linalg_norm(x, "no norm"); }
 bool same_types(at::Tensor x) {
   return at::can_cast(at::kInt, at::kFloat) && !at::can_cast(at::kFloat, at::kInt) &&
@@ -149,6 +188,8 @@ NAMES = """
 wave pick pick_by put typed only_double three plain thrown size_of undefined add_undefined none is_none total
 in_chunks made
 blob halves top like zeros_of shown by_name by_wrong_name losses of_python refused_by_python same_types joined checked
+numbers ragged two_types lost_part listed by_masks index_text beyond of_scalar no_index spreads with_default to_recorded
+transitive
 """
 
 
@@ -205,6 +246,62 @@ def test_names_that_are_no_rows_of_their_own(face: Any, capfd: pytest.CaptureFix
     assert re.fullmatch(r"\[E main.cpp:\d+\] written 101\n", capfd.readouterr().err)
     with pytest.raises(RuntimeError, match="Check failed: n > 0 with 0"):
         face.checked(0)
+
+
+@compiles
+def test_tensors_of_numbers(face: Any) -> None:
+    results = face.numbers()
+    wanted: list[Any] = [[[1, 2], [3, 4]], [[1.5, 2.5]], [True, False], [[], []], [1, 2], [1, 2], 1.5, [1.5]]
+    assert [t.tolist() for t in results] == [*wanted, [1 + 2j], [1, 2]]
+    types = [tl.int64, tl.float32, tl.bool, tl.float32, tl.int64, tl.int32, tl.float32, tl.float64]
+    assert [t.dtype for t in results] == [*types, tl.complex64, tl.float16]
+    assert face.listed() == "{{1, 2}, {3, 4}}"
+    cases: list[tuple[Any, str]] = [
+        (face.ragged, r"sub-lists to have sizes: 2 \(e.g. \{1, 2\}\), but got sub-list \{3\} with sizes: 1"),
+        (face.two_types, "same scalar type: Int, but got element of scalar type: Double"),
+        (face.lost_part, "value cannot be converted to type float without overflow"),
+    ]
+    for call, message in cases:
+        with pytest.raises(RuntimeError, match=message):
+            call()
+    assert face.with_default(tl.float64) is tl.float64 and tl.get_default_dtype() is tl.float32
+    assert face.transitive() == [3, 1, 8]
+
+
+@compiles
+def test_indices(face: Any) -> None:
+    x = tl.arange(6.0).reshape(2, 3)
+    results = face.by_masks(x, tl.tensor(True), tl.tensor(False), tl.tensor(1))
+    rows = [[0, 1, 2], [3, 50, 5]]
+    wanted: list[Any] = [[rows], [], [rows[0]], [rows], rows, [[1, 1, 1], [1, 1, 1]]]
+    assert [t.tolist() for t in results] == wanted
+    assert results[1].shape == (0, 2, 3) and x.tolist() == rows
+    most, least = 2**63 - 1, -(2**63)
+    assert face.index_text() == f"(None, ..., 3, true, 1:{most}:2, {most}:4:-1)" and least < 0
+    cases: list[tuple[type[Exception], str, Any]] = [
+        (IndexError, "index 7 is out of bounds for dimension 1 with size 3", lambda: face.beyond(x)),
+        (IndexError, "invalid index of a 0-dim tensor", lambda: face.of_scalar(tl.tensor(1))),
+        (ValueError, r"Passing an empty index list to Tensor::index\(\)", lambda: face.no_index(x)),
+        (RuntimeError, "options.requires_grad set as true", lambda: face.to_recorded(x)),
+    ]
+    for kind, message, call in cases:
+        with pytest.raises(kind, match=message):
+            call()
+    with pytest.warns(UserWarning, match="torch.uint8 is now deprecated"):
+        face.pick_by(x, tl.tensor([1, 0], dtype=tl.uint8))
+
+
+@compiles
+def test_dimensions_are_no_bools(face: Any) -> None:
+    x = tl.tensor([[1.0, 2.0, 4.0], [3.0, 2.0, 0.0]])
+    results = [t.tolist() for t in face.spreads(x)]
+    columns = [2.0, 0.0, 8.0]
+    roots = [math.sqrt(v) for v in columns]
+    assert results[0] == columns and results[2] == columns and results[3] == pytest.approx(roots)
+    assert results[1] == pytest.approx([math.sqrt(7 / 3), math.sqrt(7 / 3)])
+    assert results[4] == pytest.approx(2.0) and results[5] == pytest.approx(math.sqrt(34))
+    assert results[6][0] == pytest.approx([math.expm1(v) for v in (1, 2, 4)])
+    assert results[7][0] == pytest.approx([7, math.sqrt(7)]) and len(results[8]) == 12
 
 
 @compiles
@@ -358,6 +455,42 @@ def test_two_minor_versions_of_the_headers_in_one_process(tmp_path: Path) -> Non
         with pytest.raises(ValueError, match=f"{space} got 2 dimensions"):
             operators.one_dimension(tl.zeros(2, 2))
         assert operators.caught(tl.zeros(2)) == space
+
+
+OF_ANOTHER_DRAFT = r"""
+#include <torch/library.h>
+struct Counter : torch::CustomClassHolder {
+  int64_t n = 0;
+  int64_t next() { return ++n; }
+};
+TORCH_LIBRARY(tl_draft, m) {
+  m.def("twice", [](const at::Tensor& x) { return x * 2; });
+  m.class_<Counter>("Counter").def(torch::init<>()).def("next", &Counter::next);
+}
+static auto older = torch::RegisterOperators().op("tl_draft::thrice", [](const at::Tensor& x) { return x * 3; });
+"""
+
+
+@compiles
+def test_an_extension_of_another_draft_is_refused(tmp_path: Path) -> None:
+    newer = Path(
+        extension_build.changed_headers(
+            tmp_path, "python.h", r"TL_API_DIGEST UINT64_C\(0x[0-9a-f]+\)", "TL_API_DIGEST UINT64_C(0x7)"
+        )
+    )
+    for folder in ("torch", "ATen", "c10"):
+        shutil.copytree(Path(tl.get_include()) / folder, newer / folder)
+    (tmp_path / "draft.cpp").write_text(OF_ANOTHER_DRAFT)
+    with pytest.raises(ImportError, match=r"headers of another draft .* \(0{15}7\)"):
+        cpp_extension.load(
+            "tl_draft",
+            str(tmp_path / "draft.cpp"),
+            extra_cflags=["-O0"],
+            extra_include_paths=[str(newer)],
+            build_directory=str(tmp_path),
+            is_python_module=False,
+        )
+    assert not hasattr(ops.tl_draft, "twice")
 
 
 def test_dependencies() -> None:

@@ -19,12 +19,13 @@ def watch_imports() -> None:
 
     def create_module(loader: "ExtensionFileLoader", spec: "ModuleSpec") -> "ModuleType":
         # Files of the interpreter itself, and of packages that load none of PyTorch's libraries, are passed by.
-        prepared = not _is_of_python(loader.path) and _prepare(loader.path)
+        if not _is_of_python(loader.path):
+            _prepare(loader.path)
         module = plain(loader, spec)
-        if prepared:
-            from tl_core.extensions import stable_abi
-
-            stable_abi.raise_errors()
+        # A file that needs none of PyTorch's libraries may be an extension that was compiled for tl.
+        registrations: Any = sys.modules.get("tl_core.extensions.stable_abi")
+        if getattr(registrations, "errors", None):
+            registrations.raise_errors()
         return module
 
     replace: Any = ExtensionFileLoader
@@ -35,14 +36,14 @@ def _is_of_python(path: str) -> bool:
     return path.startswith(sys.base_prefix) and "-packages" not in path
 
 
-def _prepare(path: str) -> bool:
+def _prepare(path: str) -> None:
     from tl_core.extensions import shared_objects
 
     try:
         if not shared_objects.needs(path, ("libtorch", "libc10")):
-            return False
+            return
     except OSError as error:
         raise ImportError(str(error), path=path) from None
     from tl_core.extensions import stable_abi
 
-    return stable_abi.prepare(path)
+    stable_abi.prepare(path)

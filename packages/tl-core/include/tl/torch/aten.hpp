@@ -3,11 +3,18 @@
 #define TL_TORCH_ATEN_HPP
 
 #include <atomic>
+#include <bitset>
 #include <cassert>
+#include <chrono>
+#include <climits>
+#include <condition_variable>
+#include <deque>
+#include <iomanip>
 #include <iostream>
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <queue>
 #include <set>
 #include <thread>
 #include <tl/torch/containers.hpp>
@@ -16,6 +23,7 @@
 #include <tl/torch/facts.hpp>
 #include <tl/torch/modes.hpp>
 #include <tl/torch/python_operators.hpp>
+#include <tl/torch/tensor_data.hpp>
 #include <unordered_set>
 
 namespace torch {
@@ -31,6 +39,10 @@ TL_FACE {
   namespace nn {
   namespace functional {}
   }  // namespace nn
+  namespace utils {
+  using at::flatten_dense_tensors;
+  using at::unflatten_dense_tensors;
+  }  // namespace utils
   namespace cuda {
   inline bool is_available() { return false; }
   inline int64_t device_count() { return 0; }

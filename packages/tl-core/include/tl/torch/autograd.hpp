@@ -21,8 +21,59 @@ TL_FACE {
   using at::NoGradGuard;
   using c10::IValue;
   struct Node;
-  struct Edge {};
+  struct Edge {
+    std::shared_ptr<Node> function;
+    uint32_t input_nr = 0;
+    bool is_valid() const { return function != nullptr; }
+  };
+  using edge_list = std::vector<Edge>;
 
+  // A node of the graph. tl-autograd has it, as an object of Python.
+  struct Node {
+    explicit Node(::tl::PyRef object) : object_(std::move(object)) {}
+    Node(const Node&) = delete;
+    ~Node() {
+      ::tl::WithGil gil;
+      nodes().erase(object_.get());
+      object_ = {};
+    }
+    std::string name() const {
+      ::tl::WithGil gil;
+      const auto text = at::face::checked(PyObject_CallMethod(object_.get(), "name", nullptr));
+      const auto bytes = at::face::checked(PyUnicode_AsUTF8String(text.get()));
+      return PyBytes_AsString(bytes.get());
+    }
+    edge_list next_edges() const {
+      ::tl::WithGil gil;
+      const auto functions = at::face::checked(PyObject_GetAttrString(object_.get(), "next_functions"));
+      const auto pairs = at::face::checked(PySequence_Tuple(functions.get()));
+      edge_list edges;
+      for (Py_ssize_t i = 0; i < PyTuple_Size(pairs.get()); ++i) {
+        PyObject* pair = PyTuple_GetItem(pairs.get(), i);
+        edges.push_back({of(PyTuple_GetItem(pair, 0)), uint32_t(PyLong_AsLong(PyTuple_GetItem(pair, 1)))});
+      }
+      return edges;
+    }
+    Edge next_edge(size_t i) const { return next_edges().at(i); }
+    uint32_t num_outputs() const { return uint32_t(next_edges().size()); }
+    // The node of an object; the same while one share in it lives. The lock of the interpreter is held.
+    static std::shared_ptr<Node> of(PyObject* object) {
+      if (object == Py_None) return nullptr;
+      std::weak_ptr<Node>& entry = nodes()[object];
+      std::shared_ptr<Node> node = entry.lock();
+      if (!node) entry = node = std::make_shared<Node>(::tl::PyRef::share(object));
+      return node;
+    }
+
+   private:
+    static std::unordered_map<PyObject*, std::weak_ptr<Node>>& nodes() {
+      static auto* all = new std::unordered_map<PyObject*, std::weak_ptr<Node>>;
+      return *all;
+    }
+    ::tl::PyRef object_;
+  };
+
+  using IndexRange = std::pair<size_t, size_t>;
   // What `forward` stores for `backward`.
   class AutogradContext {
    public:
@@ -36,11 +87,14 @@ TL_FACE {
       const auto saved = at::face::checked(PyObject_GetAttrString(object_, "saved_tensors"));
       return list_of(saved.get());
     }
-    void mark_dirty(const variable_list& inputs) { dirty_ = inputs; }
+    void mark_dirty(const variable_list& inputs) {
+      dirty_ = inputs;
+      for (const Variable& t : inputs) c10::face::api().tensor_bump_version(t.handle());
+    }
     void mark_non_differentiable(const variable_list& outputs) { non_differentiable_ = outputs; }
     void set_materialize_grads(bool on) { materialize_ = on; }
     bool needs_input_grad(size_t i) const { return i < needs_.size() && needs_[i]; }
-    bool needs_input_grad(std::initializer_list<std::pair<size_t, size_t>> ranges) const {
+    bool needs_input_grad(std::initializer_list<IndexRange> ranges) const {
       for (const auto& [first, last] : ranges)
         for (size_t i = first; i < last; ++i)
           if (needs_input_grad(i)) return true;
@@ -231,6 +285,12 @@ TL_FACE {
       if (t.defined() && t.requires_grad()) return true;
     return false;
   }
+  inline Variable make_variable(const at::Tensor& data, bool requires_grad = false,
+                                [[maybe_unused]] bool allow_tensor_metadata_change = true) {
+    Variable t = data.defined() ? data.detach() : data;
+    if (requires_grad) t.set_requires_grad(true);
+    return t;
+  }
   inline void increment_version(const at::Tensor& t) { c10::face::api().tensor_bump_version(t.handle()); }
   inline variable_list grad(const variable_list& outputs, const variable_list& inputs,
                             const variable_list& grad_outputs = {}, std::optional<bool> retain_graph = {},
@@ -262,5 +322,15 @@ TL_FACE {
   using autograd::Variable;
 }
 }  // namespace torch
+
+namespace at {
+TL_FACE {
+  inline std::shared_ptr<torch::autograd::Node> Tensor::grad_fn() const {
+    ::tl::WithGil gil;
+    at("grad_fn");
+    return torch::autograd::Node::of(face::attribute(*this, "grad_fn").get());
+  }
+}
+}  // namespace at
 
 #endif  // TL_TORCH_AUTOGRAD_HPP

@@ -8,22 +8,13 @@
 namespace at {
 TL_FACE {
   namespace face {
-  // The type of a tensor of numbers: integers are int64, real numbers have the default type.
-  template <class T>
-  std::optional<ScalarType> type_of_numbers() {
-    if constexpr (std::is_same_v<T, bool>)
-      return kBool;
-    else if constexpr (std::is_integral_v<T>)
-      return kLong;
-    else if constexpr (std::is_floating_point_v<T>)
-      return TensorOptions().dtype().toScalarType();
-    else
-      return CppTypeToScalarType<T>::value;
-  }
   template <class T>
   Tensor tensor_of(const T* data, size_t n, IntArrayRef sizes, TensorOptions o) {
-    const ScalarType wanted = o.dtype_ ? *o.dtype_ : *type_of_numbers<T>();
-    Tensor t = at::empty(sizes, TensorOptions(CppTypeToScalarType<T>::value));
+    constexpr ScalarType own = CppTypeToScalarType<T>::value;
+    const ScalarType wanted = o.dtype_.value_or(own);
+    TORCH_CHECK_NOT_IMPLEMENTED(!isComplexType(own) || isComplexType(wanted),
+                                "\"tensor_cpu\" not implemented for '", wanted, "'");
+    Tensor t = at::empty(sizes, TensorOptions(own));
     if (n) std::copy(data, data + n, t.data_ptr<T>());
     return finish(t.to(TensorOptions(wanted).device(o.device_)), o);
   }
@@ -47,19 +38,8 @@ TL_FACE {
     return tensor(ArrayRef<T>(values), o);
   }
   template <class T, std::enable_if_t<std::is_arithmetic_v<T> || is_complex<T>::value, int> = 0>
-  Tensor tensor(std::initializer_list<std::initializer_list<T>> rows, const TensorOptions& o = {}) {
-    std::vector<T> all;
-    for (const auto& row : rows) {
-      TORCH_CHECK(row.size() == rows.begin()->size(),
-                  "Expected all sub-lists to have sizes: ", rows.begin()->size(), ", but got ", row.size());
-      all.insert(all.end(), row.begin(), row.end());
-    }
-    const int64_t n = int64_t(rows.size());
-    return tensor(all, o).reshape({n, n ? int64_t(rows.begin()->size()) : 0});
-  }
-  template <class T, std::enable_if_t<std::is_arithmetic_v<T> || is_complex<T>::value, int> = 0>
   Tensor tensor(T value, const TensorOptions& o = {}) {
-    return face::tensor_of(&value, 1, {}, o);
+    return tensor(ArrayRef<T>(value), o);
   }
 
   // ---- memory that somebody else owns -----------------------------------------------------------------------------

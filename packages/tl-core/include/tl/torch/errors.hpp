@@ -44,16 +44,39 @@ TL_FACE {
   inline const TlPython* bridge = nullptr;
   inline const TlExtension* more = nullptr;
 
+  // The tables of the installed tl-core do not fit this extension.
+  class LoadError : public std::exception {
+   public:
+    explicit LoadError(std::string message) : message_(std::move(message)) {}
+    const char* what() const noexcept override { return message_.c_str(); }
+
+   private:
+    std::string message_;
+  };
+  // Clears the exception of Python that is set, and returns its text.
+  [[gnu::cold]] inline std::string take_exception() {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    const ::tl::PyRef owned[] = {::tl::PyRef(type), ::tl::PyRef(value), ::tl::PyRef(trace)};
+    const ::tl::PyRef text(value ? PyObject_Str(value) : nullptr);
+    const char* const bytes = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    std::string message = bytes ? bytes : "tl-core cannot be imported";
+    PyErr_Clear();
+    return message;
+  }
   // The tables are fetched with the first call: static objects of an extension are constructed before its
   // module.
   [[gnu::cold, gnu::noinline]] inline void load_tables() {
+    if (!Py_IsInitialized())
+      throw LoadError("extensions for tl run in a process of Python: there is no interpreter");
     ::tl::WithGil gil;
     bridge = tl_import_python();
     more = bridge ? tl_import_extension() : nullptr;
     table = more ? tl_import_api(TL_API_TARGET) : nullptr;
-    if (table) return;
-    PyErr_Print();
-    Py_FatalError("this extension cannot use the installed tl-core");
+    if (!table) {
+      more = nullptr;
+      throw LoadError(take_exception());
+    }
   }
   inline const TlApi& api() {
     if (__builtin_expect(table == nullptr, 0)) load_tables();

@@ -51,6 +51,8 @@ TL_FACE {
   inline int64_t size(const Tensor& t, int64_t dim) { return t.size(dim); }
   inline int64_t stride(const Tensor& t, int64_t dim) { return t.stride(dim); }
 
+  inline bool is_nested(const Tensor& t) { return t.is_nested(); }
+
   // ---- views ------------------------------------------------------------------------------------------------------
   inline Tensor linalg_diagonal(const Tensor& A, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1) {
     return A.diagonal(offset, dim1, dim2);
@@ -58,6 +60,9 @@ TL_FACE {
   inline Tensor matrix_H(const Tensor& t) { return t.matrix_H(); }
   inline Tensor numpy_T(const Tensor& t) { return t.numpy_T(); }
   inline Tensor smm(const Tensor& a, const Tensor& b) { return a.mm(b); }
+  inline Tensor _reshape_alias(const Tensor& t, IntArrayRef sizes, IntArrayRef strides) {
+    return t.as_strided(sizes, strides, t.storage_offset());
+  }
   inline Tensor lift(const Tensor& t) { return t; }
 
   // ---- lists as one tensor ------------------------------------------------------------------------------------------

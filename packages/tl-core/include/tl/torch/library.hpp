@@ -88,19 +88,32 @@ TL_FACE {
     const auto f = at::face::checked(PyObject_GetAttrString(module.get(), function));
     return at::face::checked(PyObject_CallObject(f.get(), args.get()));
   }
+  // Stores an exception for `load`, `load_library` or the next import.
+  [[gnu::cold]] inline void store_error(PyObject* exception) {
+    const ::tl::PyRef module(PyImport_ImportModule("tl_core.extensions.stable_abi"));
+    const ::tl::PyRef errors(module ? PyObject_GetAttrString(module.get(), "errors") : nullptr);
+    if (errors && exception) PyList_Append(errors.get(), exception);
+    PyErr_Clear();
+  }
   // An error of a static object's construction must not pass: the registry stores it.
   template <class F>
   void guard(F&& f) noexcept {
+    try {
+      api();
+    } catch (const LoadError& e) {
+      if (!Py_IsInitialized()) return;
+      ::tl::WithGil gil;
+      store_error(::tl::PyRef(PyObject_CallFunction(PyExc_ImportError, "s", e.what())).get());
+      return;
+    }
     if (guarded(f) == 0) return;
+    ::tl::WithGil gil;
     python().raise_pending();
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
-    const ::tl::PyRef module(PyImport_ImportModule("tl_core.extensions.stable_abi"));
-    const ::tl::PyRef errors(module ? PyObject_GetAttrString(module.get(), "errors") : nullptr);
-    if (errors) PyList_Append(errors.get(), value);
+    store_error(value);
     Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
-    PyErr_Clear();
   }
   }  // namespace face
 
@@ -352,9 +365,10 @@ TL_FACE {
   struct TorchLibraryInit {
     TorchLibraryInit(Library::Kind kind, void (*fill)(Library&), const char* ns, const char* key,
                      const char* file, uint32_t line) {
-      c10::face::api();
-      Library library(kind, ns, key, file, line);
-      fill(library);
+      c10::face::guard([&] {
+        Library library(kind, ns, key, file, line);
+        fill(library);
+      });
     }
   };
   }  // namespace detail

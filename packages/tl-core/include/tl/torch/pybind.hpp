@@ -15,6 +15,8 @@ TL_FACE {
   inline void translate(std::exception_ptr error) {
     try {
       if (error) std::rethrow_exception(error);
+    } catch (const LoadError& e) {
+      PyErr_SetString(PyExc_ImportError, e.what());
     } catch (const Error& e) {
       e.restore();
       python().raise_pending();

@@ -42,6 +42,10 @@ TL_FACE {
   template <class R>
   struct Taken;
   template <>
+  struct Taken<void> {
+    static void from(PyObject*) {}
+  };
+  template <>
   struct Taken<Tensor> {
     static Tensor from(PyObject* o) { return tensor_of(o); }
   };
@@ -246,5 +250,13 @@ TL_FACE {
   }
 }
 }  // namespace at
+
+namespace c10 {
+TL_FACE {
+  inline void set_default_dtype(TypeMeta t) {
+    at::face::call_path<void>("set_default_dtype", {t.toScalarType()});
+  }
+}
+}  // namespace c10
 
 #endif  // TL_TORCH_PYTHON_OPERATORS_HPP

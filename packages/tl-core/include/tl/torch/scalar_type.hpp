@@ -445,6 +445,10 @@ TL_FACE {
 }
 }  // namespace c10
 
+namespace caffe2 {
+using c10::TypeMeta;
+}  // namespace caffe2
+
 namespace std {
 template <>
 struct hash<c10::Device> {

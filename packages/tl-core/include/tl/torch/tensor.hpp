@@ -8,6 +8,13 @@
 #include <tl/torch/scalar.hpp>
 #include <tuple>
 
+namespace torch {
+TL_FACE {
+  namespace autograd {
+  struct Node;
+  }
+}
+}  // namespace torch
 namespace at {
 TL_FACE {
   class Tensor;
@@ -18,7 +25,7 @@ TL_FACE {
   using TensorBase = Tensor;
   using Stream = int64_t;
   namespace indexing {
-  struct TensorIndex;
+  class TensorIndex;
   }
 
   // A share in a generator of random numbers.
@@ -419,6 +426,9 @@ TL_FACE {
               std::optional<MemoryFormat> f = {}) const {
       return to(TensorOptions(t).device(d), non_blocking, copy, f);
     }
+    Tensor to(DeviceType d, bool non_blocking = false, bool copy = false) const {
+      return to(Device(d), non_blocking, copy);
+    }
     Tensor to(const Tensor& o, bool non_blocking = false, bool copy = false) const {
       return to(TensorOptions(o.scalar_type()).device(o.device()), non_blocking, copy);
     }
@@ -451,8 +461,13 @@ TL_FACE {
     bool is_leaf() const;
     void retain_grad() const;
     bool retains_grad() const;
-    unsigned register_hook(std::function<Tensor(const Tensor&)> hook) const;
+    template <class F>
+    unsigned register_hook(F hook) const;
+    void remove_hook(unsigned number) const;
     Tensor data() const;
+    const Tensor& detach_() const;
+    int64_t output_nr() const;
+    std::shared_ptr<torch::autograd::Node> grad_fn() const;
     Tensor tensor_data() const { return data(); }
     Tensor variable_data() const { return data(); }
     void set_data(const Tensor& t) const;
@@ -484,6 +499,10 @@ TL_FACE {
                               const Tensor& values) const;
     inline Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices,
                               const Scalar& value) const;
+
+    // A number written as `0` is a dimension here, and no bool.
+    Tensor std(int dim) const;
+    Tensor var(int dim) const;
 
 #define TL_FACE_METHODS
 #include <tl/torch/methods.hpp>

@@ -3,6 +3,7 @@
 #define TL_TORCH_TENSOR_METHODS_HPP
 
 #include <tl/torch/tensor.hpp>
+#include <unordered_map>
 
 namespace c10 {
 TL_FACE {
@@ -162,8 +163,23 @@ TL_FACE {
     return MemoryFormat::Contiguous;
   }
 
+  inline Tensor Tensor::std(int dim) const { return std(IntArrayRef{dim}); }
+  inline Tensor Tensor::var(int dim) const { return var(IntArrayRef{dim}); }
+  inline Tensor std(const Tensor& t, int dim) { return t.std(dim); }
+  inline Tensor var(const Tensor& t, int dim) { return t.var(dim); }
+  inline std::tuple<Tensor, Tensor> std_mean(const Tensor& t, int dim) {
+    return at::std_mean(t, IntArrayRef{dim});
+  }
+  inline std::tuple<Tensor, Tensor> var_mean(const Tensor& t, int dim) {
+    return at::var_mean(t, IntArrayRef{dim});
+  }
+
   inline Tensor Tensor::to(const TensorOptions& o, bool non_blocking, bool copy,
                            std::optional<MemoryFormat> f) const {
+    TORCH_CHECK(
+        !o.requires_grad(),
+        "Operators taking TensorOptions cannot take a TensorOptions with options.requires_grad set as true. "
+        "This isn't implemented yet.");
     const bool same = (!o.dtype_ || *o.dtype_ == scalar_type()) && (!f || *f == MemoryFormat::Preserve) &&
                       (!o.device_ || o.device_->type() == device().type());
     if (same && !copy) return *this;
@@ -249,27 +265,73 @@ TL_FACE {
                                       create_graph ? Py_True : Py_False, listed.get()));
   }
   namespace face {
-  using Hook = std::function<Tensor(const Tensor&)>;
+  // A hook that was removed is empty. The registry has those that live, under the interpreter's lock.
+  struct Hook {
+    std::function<Tensor(const Tensor&)> run;
+    unsigned number;
+    const TlTensor* tensor;
+    static std::unordered_map<unsigned, Hook*>& registry() {
+      static auto* all = new std::unordered_map<unsigned, Hook*>;
+      return *all;
+    }
+    static Hook* of(PyObject* capsule) { return static_cast<Hook*>(PyCapsule_GetPointer(capsule, nullptr)); }
+    static void drop(PyObject* capsule) {
+      registry().erase(of(capsule)->number);
+      delete of(capsule);
+    }
+  };
   inline PyObject* call_hook(PyObject* capsule, PyObject* gradient) {
-    auto* hook = static_cast<Hook*>(PyCapsule_GetPointer(capsule, nullptr));
-    ::tl::PyRef result;
-    if (guarded([&] { result = object((*hook)(tensor_of(gradient))); }) != 0) python().raise_pending();
+    Hook* const hook = Hook::of(capsule);
+    ::tl::PyRef result = ::tl::PyRef::share(Py_None);
+    if (hook->run && guarded([&] { result = object(hook->run(tensor_of(gradient))); }) != 0)
+      return python().raise_pending(), nullptr;
     return result.release();
   }
   inline PyMethodDef hook_method = {"hook", call_hook, METH_O, nullptr};
-  }  // namespace face
-  inline unsigned Tensor::register_hook(std::function<Tensor(const Tensor&)> hook) const {
+  inline unsigned add_hook(const Tensor& t, std::function<Tensor(const Tensor&)> run) {
+    static unsigned count = 0;
     ::tl::WithGil gil;
-    at("register_hook");
-    auto drop = [](PyObject* o) { delete static_cast<face::Hook*>(PyCapsule_GetPointer(o, nullptr)); };
-    const auto capsule = face::checked(PyCapsule_New(new face::Hook(std::move(hook)), nullptr, drop));
-    const auto function = face::checked(PyCFunction_New(&face::hook_method, capsule.get()));
-    face::checked(PyObject_CallMethod(face::object(*this).get(), "register_hook", "O", function.get()));
-    return 0;
+    auto* const hook = new Hook{std::move(run), count++, t.handle()};
+    const ::tl::PyRef capsule(PyCapsule_New(hook, nullptr, Hook::drop));
+    if (!capsule) {
+      delete hook;
+      raise_python();
+    }
+    Hook::registry()[hook->number] = hook;
+    const auto function = checked(PyCFunction_New(&hook_method, capsule.get()));
+    checked(PyObject_CallMethod(object(t).get(), "register_hook", "O", function.get()));
+    return hook->number;
   }
-  inline Tensor Tensor::data() const {
-    Tensor t = detach();
-    return t;
+  }  // namespace face
+  template <class F>
+  unsigned Tensor::register_hook(F hook) const {
+    at("register_hook");
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, Tensor>>)
+      return face::add_hook(*this,
+                            [hook = std::move(hook)](const Tensor& g) mutable { return hook(g), Tensor(); });
+    else
+      return face::add_hook(*this, std::move(hook));
+  }
+  inline void Tensor::remove_hook(unsigned number) const {
+    ::tl::WithGil gil;
+    const auto entry = face::Hook::registry().find(number);
+    TORCH_CHECK(entry != face::Hook::registry().end() && entry->second->tensor == handle_,
+                "Invalid index, no hook at position ", number);
+    entry->second->run = nullptr;
+  }
+  inline Tensor Tensor::data() const { return detach(); }
+  inline const Tensor& Tensor::detach_() const {
+    ::tl::WithGil gil;
+    at("detach_");
+    face::checked(PyObject_CallMethod(face::object(*this).get(), "detach_", nullptr));
+    return *this;
+  }
+  inline int64_t Tensor::output_nr() const {
+    ::tl::WithGil gil;
+    at("output_nr");
+    const int64_t n = PyLong_AsLongLong(face::attribute(*this, "output_nr").get());
+    if (n < 0 && PyErr_Occurred()) face::raise_python();
+    return n;
   }
   inline void Tensor::set_data(const Tensor& t) const {
     ::tl::WithGil gil;
@@ -289,96 +351,174 @@ TL_FACE {
 
   // ---- indices ----------------------------------------------------------------------------------------------------
   namespace indexing {
-  enum class TensorIndexType { None, Ellipsis, Integer, Boolean, Slice, Tensor };
+  enum class TensorIndexType { None, Ellipsis, SymInt, Boolean, Slice, Tensor };
+  inline constexpr int64_t INDEX_MIN = std::numeric_limits<int64_t>::min(),
+                           INDEX_MAX = std::numeric_limits<int64_t>::max();
   inline constexpr std::nullopt_t None = std::nullopt;
   struct EllipsisIndexType {};
   inline constexpr EllipsisIndexType Ellipsis{};
-  struct Slice {
+  class Slice {
+   public:
     Slice(std::optional<int64_t> start = {}, std::optional<int64_t> stop = {},
           std::optional<int64_t> step = {})
-        : start_(start), stop_(stop), step_(step.value_or(1)) {}
-    std::optional<int64_t> start_, stop_;
-    int64_t step_;
+        : step_(step.value_or(1)) {
+      if (step_ == 0) face::fail<ValueError>("", "slice step cannot be zero");
+      start_ = start.value_or(step_ < 0 ? INDEX_MAX : 0);
+      stop_ = stop.value_or(step_ < 0 ? INDEX_MIN : INDEX_MAX);
+    }
+    int64_t start() const { return start_; }
+    int64_t stop() const { return stop_; }
+    int64_t step() const { return step_; }
+    friend std::ostream& operator<<(std::ostream& out, const Slice& s) {
+      return out << s.start_ << ":" << s.stop_ << ":" << s.step_;
+    }
+
+   private:
+    int64_t start_ = 0, stop_ = 0, step_;
   };
-  struct TensorIndex {
-    TensorIndex(std::nullopt_t) : type(TensorIndexType::None) {}
-    TensorIndex(EllipsisIndexType) : type(TensorIndexType::Ellipsis) {}
-    TensorIndex(const char* text) : type(TensorIndexType::Ellipsis) {
+  class TensorIndex {
+    using Kind = TensorIndexType;
+
+   public:
+    TensorIndex(std::nullopt_t) : kind_(Kind::None) {}
+    TensorIndex(EllipsisIndexType) : kind_(Kind::Ellipsis) {}
+    TensorIndex(const char* text) : kind_(Kind::Ellipsis) {
       if (std::string_view(text) != "...")
-        face::fail<Error>("", "Expected \"...\" to represent an ellipsis index, but got \"", text, "\"");
+        face::fail<ValueError>("", "Expected \"...\" to represent an ellipsis index, but got \"", text, "\"");
     }
     template <class T, std::enable_if_t<std::is_integral_v<T>, int> = 0>
-    TensorIndex(T i)
-        : type(std::is_same_v<T, bool> ? TensorIndexType::Boolean : TensorIndexType::Integer),
-          integer(int64_t(i)) {}
-    TensorIndex(Slice s) : type(TensorIndexType::Slice), slice(s) {}
-    TensorIndex(at::Tensor t) : type(TensorIndexType::Tensor), tensor(std::move(t)) {}
-    TensorIndexType type;
-    int64_t integer = 0;
-    Slice slice;
-    at::Tensor tensor;
+    TensorIndex(T i) : kind_(std::is_same_v<T, bool> ? Kind::Boolean : Kind::SymInt), integer_(int64_t(i)) {}
+    TensorIndex(Slice s) : kind_(Kind::Slice), slice_(s) {}
+    TensorIndex(at::Tensor t) : kind_(Kind::Tensor), tensor_(std::move(t)) {}
+    TensorIndexType kind() const { return kind_; }
+    bool is_none() const { return kind_ == Kind::None; }
+    bool is_ellipsis() const { return kind_ == Kind::Ellipsis; }
+    bool is_integer() const { return kind_ == Kind::SymInt; }
+    bool is_boolean() const { return kind_ == Kind::Boolean; }
+    bool is_slice() const { return kind_ == Kind::Slice; }
+    bool is_tensor() const { return kind_ == Kind::Tensor; }
+    int64_t integer() const { return integer_; }
+    bool boolean() const { return integer_ != 0; }
+    const Slice& slice() const { return slice_; }
+    const at::Tensor& tensor() const { return tensor_; }
+    friend std::ostream& operator<<(std::ostream& out, const TensorIndex& i) {
+      return i.is_none()       ? out << "None"
+             : i.is_ellipsis() ? out << "..."
+             : i.is_integer()  ? out << i.integer_
+             : i.is_boolean()  ? out << (i.integer_ ? "true" : "false")
+             : i.is_slice()    ? out << i.slice_
+                               : out << i.tensor_;
+    }
+
+   private:
+    Kind kind_;
+    int64_t integer_ = 0;
+    Slice slice_;
+    at::Tensor tensor_;
   };
+  inline std::ostream& operator<<(std::ostream& out, const std::vector<TensorIndex>& indices) {
+    const char* between = "(";
+    for (const TensorIndex& i : indices) out << between << i, between = ", ";
+    return out << (indices.empty() ? "()" : ")");
+  }
+  inline bool is_mask(const at::Tensor& t) { return t.scalar_type() == kBool || t.scalar_type() == kByte; }
   // The dimensions of the tensor that an index counts.
   inline int64_t dimensions(const TensorIndex& i) {
-    if (i.type == TensorIndexType::Tensor)
-      return i.tensor.scalar_type() == kBool || i.tensor.scalar_type() == kByte ? i.tensor.dim() : 1;
-    return i.type == TensorIndexType::Integer || i.type == TensorIndexType::Slice;
+    if (i.is_tensor()) return is_mask(i.tensor()) ? i.tensor().dim() : 1;
+    return i.is_integer() || i.is_slice();
   }
   // The view that numbers, slices and new dimensions take. The tensors among the indices are left over.
-  inline at::Tensor apply(at::Tensor t, ArrayRef<TensorIndex> indices,
-                          std::vector<std::optional<at::Tensor>>& left) {
-    int64_t counted = 0, d = 0;
-    for (const auto& i : indices) counted += dimensions(i);
-    if (counted > t.dim()) face::fail<IndexError>("", "too many indices for tensor of dimension ", t.dim());
-    const int64_t skipped = t.dim() - counted;
-    auto leave = [&](at::Tensor index) {
-      while (int64_t(left.size()) < d) left.emplace_back();
-      left.emplace_back(std::move(index));
-    };
-    for (const auto& i : indices) {
-      switch (i.type) {
-        case TensorIndexType::None:
-          t = t.unsqueeze(d++);
-          break;
-        case TensorIndexType::Ellipsis:
-          d += skipped;
-          break;
-        case TensorIndexType::Integer:
-          t = t.select(d, i.integer);
-          break;
-        case TensorIndexType::Boolean:
-          t = t.unsqueeze(d);
-          leave(at::full({1}, i.integer != 0, TensorOptions(kBool)));
-          ++d;
-          break;
-        case TensorIndexType::Slice:
-          if (i.slice.step_ <= 0) face::fail<ValueError>("", "slice step must be positive");
-          t = t.slice(d++, i.slice.start_, i.slice.stop_, i.slice.step_);
-          break;
-        case TensorIndexType::Tensor:  // a mask stands at the first of the dimensions that it counts
-          leave(i.tensor);
-          d += 1;
-          break;
+  struct Selection {
+    at::Tensor t;
+    std::vector<std::optional<at::Tensor>> left = {};
+    int64_t next = 0, real = 0;  // the dimension of the view, and that of the tensor
+
+    void take(const TensorIndex& i, int64_t skipped) {
+      if (i.is_none()) {
+        t = t.unsqueeze(next++);
+      } else if (i.is_ellipsis()) {
+        next += skipped, real += skipped;
+      } else if (i.is_integer()) {
+        select(i.integer());
+      } else if (i.is_boolean()) {
+        mask(i.boolean());
+      } else if (i.is_slice()) {
+        if (i.slice().step() < 0) face::fail<ValueError>("", "step must be greater than zero");
+        t = t.slice(next++, i.slice().start(), i.slice().stop(), i.slice().step());
+        ++real;
+      } else {
+        take(i.tensor());
       }
     }
-    return t;
+
+   private:
+    void take(const at::Tensor& index) {
+      if (index.scalar_type() == kByte)
+        face::warn(
+            "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.");
+      if (index.dim() == 0 && isIntegralType(index.scalar_type(), true))
+        return is_mask(index) ? mask(index.item<bool>()) : select(index.item<int64_t>());
+      leave(index);  // a mask stands at the first of the dimensions that it counts
+      real += is_mask(index) ? index.dim() : 1;
+      ++next;
+    }
+    void select(int64_t i) {
+      if (i == 0 && next == 0 && t.dim() == 0)
+        face::fail<IndexError>("",
+                               "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+                               "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
+      const int64_t n = t.size(next);
+      if (i < -n || i >= n)
+        face::fail<IndexError>("", "index ", i, " is out of bounds for dimension ", real, " with size ", n);
+      t = t.select(next, i);
+      ++real;
+    }
+    void mask(bool on) {
+      t = t.unsqueeze(next);
+      leave(at::full({1}, on, TensorOptions(kBool)));
+      ++next;
+    }
+    void leave(at::Tensor index) {
+      while (int64_t(left.size()) < next) left.emplace_back();
+      left.emplace_back(std::move(index));
+    }
+  };
+  inline Selection apply(const at::Tensor& t, ArrayRef<TensorIndex> indices, const char* method) {
+    TORCH_CHECK_VALUE(!indices.empty(), "Passing an empty index list to Tensor::", method,
+                      "() is not valid syntax");
+    int64_t counted = 0;
+    for (const auto& i : indices) counted += dimensions(i);
+    const bool first = t.dim() == 0 && indices.size() == 1;  // `select` has the message
+    if (counted > t.dim() && !first)
+      face::fail<IndexError>("", "too many indices for tensor of dimension ", t.dim());
+    Selection selection{t};
+    for (const auto& i : indices) selection.take(i, t.dim() - counted);
+    return selection;
+  }
+  // The values without their first dimensions of size 1, which stand for none of the indexed tensor.
+  inline at::Tensor without_first_ones(const at::Tensor& values) {
+    const IntArrayRef sizes = values.sizes();
+    size_t first = 0;
+    while (first < sizes.size() && sizes[first] == 1) ++first;
+    return first ? values.view(sizes.slice(first)) : values;
   }
   }  // namespace indexing
   inline Tensor Tensor::index(ArrayRef<indexing::TensorIndex> indices) const {
-    std::vector<std::optional<Tensor>> left;
-    const Tensor t = indexing::apply(*this, indices, left);
-    return left.empty() ? (t.is_same(*this) ? t.alias() : t) : t.index(OptionalTensorList(left));
+    const indexing::Selection selection = indexing::apply(*this, indices, "index");
+    const Tensor& t = selection.t;
+    if (!selection.left.empty()) return t.index(OptionalTensorList(selection.left));
+    return t.is_same(*this) ? t.alias() : t;
   }
   inline Tensor Tensor::index(std::initializer_list<indexing::TensorIndex> indices) const {
     return index(ArrayRef<indexing::TensorIndex>(indices));
   }
   inline Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& values) const {
-    std::vector<std::optional<Tensor>> left;
-    const Tensor t = indexing::apply(*this, indices, left);
-    if (left.empty())
-      t.copy_(values);
+    const indexing::Selection selection = indexing::apply(*this, indices, "index_put_");
+    const Tensor rows = indexing::without_first_ones(values);
+    if (selection.left.empty())
+      selection.t.copy_(rows);
     else
-      t.index_put_(OptionalTensorList(left), values.to(*this));
+      selection.t.index_put_(OptionalTensorList(selection.left), rows.to(*this));
     return const_cast<Tensor&>(*this);
   }
   inline Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from threading import get_ident
 from typing import Any
@@ -336,6 +337,7 @@ class _OpNamespace:
         if not overloads and not self._provider_loaded and self._load_provider():
             return getattr(self, name)
         if not overloads:
+            _raise_registration_errors()
             raise AttributeError(f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'")
         packet = OpOverloadPacket(self.__name__, name, overloads)
         setattr(self, name, packet)
@@ -433,7 +435,8 @@ def load_library(path: Any) -> None:
 
     Raises:
         OSError: it can't be loaded.
-        ImportError: it needs PyTorch's C++ libraries, or functions of the stable interface that tl lacks.
+        ImportError: it needs PyTorch's C++ libraries or functions of the stable interface that tl lacks, or it was
+            compiled for another version of tl-core.
     """
     import ctypes
 
@@ -441,7 +444,15 @@ def load_library(path: Any) -> None:
 
     if not stable_abi.load(path):
         ctypes.CDLL(str(path))
+        stable_abi.raise_errors()
     loaded_libraries.add(str(path))
+
+
+def _raise_registration_errors() -> None:
+    """Raises what kept an extension that was imported from registering its operators."""
+    registrations = sys.modules.get("tl_core.extensions.stable_abi")
+    if registrations is not None:
+        registrations.raise_errors()
 
 
 def __getattr__(name: str) -> _OpNamespace:
