@@ -1,6 +1,6 @@
 """`python -m tools.cpp_clients`: holds the operators of published wheels on tl against what they return on PyTorch.
 
-The libraries of torchao, torchcodec and xformers are loaded, and torchcodec decodes pictures.
+The libraries of torchao, torchcodec and xformers are loaded, torchcodec decodes pictures, and torchao quantizes.
 
 `--record --python PYTHON` runs them on an interpreter with torch and the wheels, and writes recorded.json.
 `--peer-python PYTHON` measures `nms` on both in turn.
@@ -107,9 +107,10 @@ def main() -> int:
         print(f"{name:26} {judgement}")
     wrong = [name for name, judgement in judgements.items() if judgement not in ("equal", "close")]
     print(f"{len(judgements) - len(wrong)} of {len(judgements)} agree")
-    command = [sys.executable, "-W", "ignore", "-m", "tl.torch", str(FOLDER / "binaries.py")]
-    if subprocess.run(command, check=False).returncode != 0:
-        wrong.append("binaries")
+    for child in ("binaries", "libraries"):
+        command = [sys.executable, "-W", "ignore", "-m", "tl.torch", str(FOLDER / f"{child}.py")]
+        if subprocess.run(command, check=False).returncode != 0:
+            wrong.append(child)
     slow = False
     if options.peer_python:
         measured = ratio(options.peer_python)

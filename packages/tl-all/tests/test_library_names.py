@@ -41,6 +41,8 @@ _C._cpu._init_amx _C._jit_can_fuse_on_gpu _C._jit_clear_class_registry _C.Script
 _export.error.InternalError _export.utils._is_aten_op _inductor.compile_fx.graph_returns_tuple
 _inductor.custom_graph_pass.CustomGraphPass _inductor.utils.is_symbolic _refs.linalg.norm _refs.nn.functional.relu
 _refs.special.i0e utils._stats.count
+_inductor.decomposition.register_decomposition ops.c10d_functional.wait_tensor sparse._triton_ops_meta.minimize
+sparse.SparseSemiStructuredTensorCUSPARSELT utils.flop_counter._unpack_flash_attention_nested_shapes version.git_version
 _amp_update_scale_ batch_norm_stats fbgemm_linear_quantize_weight _grouped_mm native_norm slice_inverse _scaled_mm
 """
 

@@ -37,6 +37,7 @@ from tl_compiler.export.unflatten import (
     unflatten,
 )
 from tl_compiler.symbolic.errors import UserError
+from tl_core.functions.segments import segment_reduce
 from tl_core.operators.packets import aten
 from tl_core.pytree import tree_flatten, tree_unflatten
 
@@ -406,3 +407,22 @@ def test_dataclasses_are_containers():
     assert leaves == [1, 2, 3] and tree_unflatten([4, 5, 6], spec) == {"p": Point(4), "q": Point(5, 6)}
     with pytest.raises(AssertionError, match="Only dataclasses"):
         utils.register_dataclass_as_pytree_node(int)
+
+
+class Function(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+def test_segments_and_histograms_have_no_checks_in_a_graph():
+    x, lengths = tl.arange(12.0).reshape(6, 2), tl.tensor([2, 4])
+    exported = tl_export.export(Function(lambda x, n: segment_reduce(x, "mean", lengths=n)), (x, lengths))
+    assert exported.module()(x, lengths).tolist() == [[1, 2], [7, 8]]
+    exported = tl_export.export(
+        Function(lambda x: tl.histogramdd(x, [2, 3], range=[0.0, 12.0, 0.0, 12.0])[0]), (x,)
+    )
+    assert exported.module()(x).tolist() == [[2, 1, 0], [0, 1, 2]]

@@ -28,6 +28,7 @@ OWN = frozenset(
         "_star_names",
         "_submodules",
         "_tracebacks",
+        "_vendor",
         "_watch",
     }
 )

@@ -5,6 +5,9 @@ __version__ = "0.1.0"
 tl = __version__
 """tl's own version, also while `tl.torch` gives `__version__` the version of the API."""
 
+git_version = "tl-" + __version__
+"""The release: wheels have no commit. Libraries take a version without this name for an internal build."""
+
 debug = False
 cuda: str | None = None
 hip: str | None = None

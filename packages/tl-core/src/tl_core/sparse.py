@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     )
     from tl_core.sparse_layouts.gradcheck import as_sparse_gradcheck
     from tl_core.sparse_layouts.invariants import check_sparse_tensor_invariants
-    from tl_core.sparse_layouts.semi_structured import SparseSemiStructuredTensor, to_sparse_semi_structured
+    from tl_core.sparse_layouts.semi_structured import (
+        SparseSemiStructuredTensor,
+        SparseSemiStructuredTensorCUSPARSELT,
+        SparseSemiStructuredTensorCUTLASS,
+        to_sparse_semi_structured,
+    )
     from tl_core.sparse_layouts.tensor_types import (
         BFloat16Tensor,
         ByteTensor,
@@ -53,6 +58,8 @@ __all__ = [
     "LongTensor",
     "ShortTensor",
     "SparseSemiStructuredTensor",
+    "SparseSemiStructuredTensorCUSPARSELT",
+    "SparseSemiStructuredTensorCUTLASS",
     "addmm",
     "as_sparse_gradcheck",
     "check_sparse_tensor_invariants",
@@ -66,6 +73,7 @@ __all__ = [
     "to_sparse_semi_structured",
 ]
 
+__path__: list[str] = []  # PyTorch has modules below it, which the façade serves
 # Which module has a name: it is loaded when the name is asked for.
 _CONSTRUCTORS = (
     "sparse_coo_tensor",
@@ -82,6 +90,8 @@ _HOMES = {
     "as_sparse_gradcheck": "gradcheck",
     "check_sparse_tensor_invariants": "invariants",
     "SparseSemiStructuredTensor": "semi_structured",
+    "SparseSemiStructuredTensorCUSPARSELT": "semi_structured",
+    "SparseSemiStructuredTensorCUTLASS": "semi_structured",
     "to_sparse_semi_structured": "semi_structured",
 }
 _HOMES = {**dict.fromkeys(__all__, "functions"), **_HOMES}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
@@ -170,6 +170,72 @@ def sdpa_backward_flop_count(grad_out_shape: Any, query_shape: Any, key_shape: A
     *batch, length, size = query_shape
     keys, value_size = key_shape[-2], value_shape[-1]
     return 2 * math.prod(batch) * int(length * keys * (3 * size + 2 * value_size))
+
+
+def _unpack_flash_attention_nested_shapes(
+    *,
+    query: Any,
+    key: Any,
+    value: Any,
+    grad_out: Any = None,
+    cum_seq_q: Any,
+    cum_seq_k: Any,
+    max_q: int,
+    max_k: int,
+) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """The shapes of each sequence of a packed batch, whose first dimension has the sequences one after another.
+
+    Args:
+        query (Any): The queries, (tokens, heads, size).
+        key (Any): The keys.
+        value (Any): The values.
+        grad_out (Any): The gradient of the result, or None.
+        cum_seq_q (Any): The end of each sequence of queries, after a 0. Without it, the batch is not packed.
+        cum_seq_k (Any): The end of each sequence of keys, after a 0.
+        max_q (int): The longest sequence of queries, which stands for all where the ends have no memory.
+        max_k (int): The longest sequence of keys.
+
+    Yields:
+        tuple[Any, Any, Any, Any]: The shapes of queries, keys, values, and of the gradient or None.
+
+    Raises:
+        ValueError: An operand is not packed, or the numbers of sequences differ.
+
+    Example:
+        >>> import tl_core as tl
+        >>> x, ends = tl.ones(5, 2, 8), tl.tensor([0, 2, 5])
+        >>> shapes = _unpack_flash_attention_nested_shapes(
+        ...     query=x, key=x, value=x, cum_seq_q=ends, cum_seq_k=ends, max_q=3, max_k=3)
+        >>> [q for q, k, v, g in shapes]
+        [(1, 2, 2, 8), (1, 2, 3, 8)]
+    """
+    if cum_seq_q is None:
+        yield query.shape, key.shape, value.shape, None if grad_out is None else grad_out.shape
+        return
+    if not len(query.shape) == len(key.shape) == len(value.shape) == 3:
+        raise ValueError(
+            f"query, key and value of a packed batch must have 3 dimensions, got {len(query.shape)}, "
+            f"{len(key.shape)} and {len(value.shape)}"
+        )
+    if cum_seq_k is None or tuple(cum_seq_q.shape) != tuple(cum_seq_k.shape):
+        raise ValueError("cum_seq_k must have the shape of cum_seq_q")
+    lengths = [_sequence_lengths(ends, most) for ends, most in ((cum_seq_q, max_q), (cum_seq_k, max_k))]
+    for queries, keys in zip(*lengths, strict=True):
+        rows = (1, query.shape[1], queries, query.shape[2])
+        gradient = None if grad_out is None else (1, grad_out.shape[1], queries, grad_out.shape[2])
+        yield (
+            rows,
+            (1, key.shape[1], keys, key.shape[2]),
+            (1, value.shape[1], keys, value.shape[2]),
+            gradient,
+        )
+
+
+def _sequence_lengths(ends: Any, most: int) -> list[int]:
+    """The length of each sequence; without memory, the longest one for each."""
+    if ends.device.type == "meta":
+        return [most] * (ends.size(0) - 1)
+    return list(ends.diff().tolist())
 
 
 @_own_formula("_attention", "_scaled_dot_product_flash_attention_for_cpu")

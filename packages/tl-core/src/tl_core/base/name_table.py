@@ -160,6 +160,7 @@ MODULES = {
     "profiler": "tl_profiler",
     "serialization": "tl_checkpoint.serialization",
     "sparse.semi_structured": "tl_core.sparse_layouts.semi_structured",
+    "sparse._triton_ops_meta": "tl_core.compat.triton",
     "utils.cpp_extension": "tl_core.extensions.cpp_extension",
     "utils._contextlib": "tl_core.dispatch.context_managers",
     "utils._device": "tl_core.compat.device_context",

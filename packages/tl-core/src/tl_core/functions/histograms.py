@@ -108,7 +108,7 @@ def _edges(
             raise RuntimeError(f"torch.histogramdd(): bins must be > 0, but got {count} for dimension {d}")
     ends = _ends(points, limits)
     return [
-        _C.linspace(low, high, count + 1, dtype=points.dtype)
+        _C.linspace(low, high, count + 1, dtype=points.dtype, device=points.device)
         for (low, high), count in zip(ends, each, strict=True)
     ]
 
@@ -159,8 +159,8 @@ def _ends(points: Tensor, limits: Sequence[float] | None) -> list[tuple[float, f
 
 def _cells(points: Tensor, edges: list[Tensor], counts: list[int]) -> tuple[Tensor, Tensor]:
     """Which points lie in a cell, and the number of the cell; the last interval of a dimension has both its ends."""
-    inside = _C.ones(points.size(0), dtype=_C.bool)
-    cell = _C.zeros(points.size(0), dtype=_C.int64)
+    inside = _C.ones(points.size(0), dtype=_C.bool, device=points.device)
+    cell = _C.zeros(points.size(0), dtype=_C.int64, device=points.device)
     for d, (e, count) in enumerate(zip(edges, counts, strict=True)):
         x = points[:, d].contiguous()
         index = _C.searchsorted(e, x, right=True) - 1

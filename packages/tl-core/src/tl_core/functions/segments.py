@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
-from tl_core import Tensor
+from tl_core import _C, Tensor
 
 __all__ = ["segment_reduce", "segment_reduce_backward"]
 
@@ -36,7 +36,7 @@ def _check(data: Tensor, reduce: str, lengths: Tensor, axis: int, unsafe: bool) 
             "segment_reduce(): lengths and data must agree in the dimensions before axis, got "
             f"{tuple(lengths.shape)} and {tuple(data.shape)}"
         )
-    if unsafe or lengths.is_meta:
+    if unsafe or lengths.is_meta or _C._is_hollow(lengths):  # a trace has no values
         return
     if bool((lengths < 0).any()):
         raise RuntimeError("segment_reduce(): lengths contains negative value!")

@@ -10,7 +10,12 @@ from tl_core._C import Tensor
 from tl_core.base.rule_table import RuleTable
 from tl_core.overrides import made_of_others
 
-__all__ = ["SparseSemiStructuredTensor", "to_sparse_semi_structured"]
+__all__ = [
+    "SparseSemiStructuredTensor",
+    "SparseSemiStructuredTensorCUSPARSELT",
+    "SparseSemiStructuredTensorCUTLASS",
+    "to_sparse_semi_structured",
+]
 
 SEMI_STRUCTURED: RuleTable[Any] = RuleTable("semi-structured")
 _rule = SEMI_STRUCTURED.rule
@@ -92,6 +97,14 @@ class SparseSemiStructuredTensor(Tensor):
     def indices(self) -> Tensor:
         """Their positions in the groups of four, two bits each, packed from the lowest bits on."""
         return self._packed
+
+
+class SparseSemiStructuredTensorCUTLASS(SparseSemiStructuredTensor):
+    """The form that CUTLASS multiplies on a GPU. No tensor on the CPU has this class."""
+
+
+class SparseSemiStructuredTensorCUSPARSELT(SparseSemiStructuredTensor):
+    """The form that cuSPARSELt multiplies on a GPU. No tensor on the CPU has this class."""
 
 
 def to_sparse_semi_structured(

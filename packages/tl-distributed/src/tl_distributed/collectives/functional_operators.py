@@ -333,5 +333,6 @@ for _name in (
     "all_to_all_single",
     "broadcast",
     "reduce_scatter_tensor",
+    "wait_tensor",
 ):
     setattr(_SPACES.c10d_functional, _name, getattr(_SPACES._c10d_functional, _name))

@@ -1,0 +1,1 @@
+"""Libraries that PyTorch has copies of. The names import the installed library."""
