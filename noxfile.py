@@ -677,7 +677,7 @@ def cpp_clients(session: nox.Session) -> None:
     `-- --peer-python PYTHON` measures against an interpreter that has torch and the wheels; `-- --record --python
     PYTHON` writes what that one returns.
     """
-    session.install("numpy", "pillow")
+    session.install("numpy", "packaging", "pillow")
     wheels = (
         "torchvision==0.29.1",
         "torchaudio==2.11.1",
@@ -718,6 +718,21 @@ def cpp_sources(session: nox.Session) -> None:
         session.run("tar", "xzf", str(file), "-C", str(target), "--strip-components=1", external=True)
     environment = {"PYTHONPATH": str(ROOT)}
     session.run("python", "-m", "tools.cpp_clients.sources", str(folder), *session.posargs, env=environment)
+
+
+@nox.session(name="cpp-peer")
+def cpp_peer(session: nox.Session) -> None:
+    """PyTorch's own tests in C++ of tensors, indices, derivatives and containers, on tl.
+
+    `-- FOLDER` is a checkout of PyTorch; `-- FOLDER NAME ... -v` runs some files and prints why a test fails.
+    """
+    if not session.posargs:
+        session.skip("give the path of a checkout of PyTorch")
+    install(session, ["tl-all"], {})
+    session.install("pybind11>=3,<4")
+    session.run(
+        "python", "-m", "tools.cpp_clients.peer_tests", *session.posargs, env={"PYTHONPATH": str(ROOT)}
+    )
 
 
 def run_clients(session: nox.Session, needed: tuple[list[str], list[str]], module: str) -> None:

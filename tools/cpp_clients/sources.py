@@ -83,30 +83,60 @@ def words_of(command: list[str]) -> str:
     return process.stderr or "the compiler failed" if process.returncode else ""
 
 
-def results(folder: Path, name: str, files: list[Path]) -> bool:
-    """Builds a package whole and checks its results.
+def outcomes(command: list[str], folder: Path, files: list[Path], build: Path | None) -> list[str]:
+    """Compiles the files of a package, two at a time or more, and prints what the compiler says.
+
+    Args:
+        command (list[str]): The compiler's command.
+        folder (Path): The folder of the package.
+        files (list[Path]): Its files.
+        build (Path | None): The folder of the objects. Without one, only the syntax is checked.
+
+    Returns:
+        list[str]: The compiler's words for each file; "" if it compiles.
+    """
+
+    def outcome(file: Path) -> str:
+        target = ["-fsyntax-only"] if build is None else ["-c", "-o", str(object_of(build, folder, file))]
+        return words_of([*compilation(command, file), *target])
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        said = list(pool.map(outcome, files))
+    for file, words in zip(files, said, strict=True):
+        if words:
+            print(f"{file.relative_to(folder)}\n{words}")
+    return said
+
+
+def object_of(build: Path, folder: Path, file: Path) -> Path:
+    """The object of a file.
+
+    Args:
+        build (Path): The folder of the objects.
+        folder (Path): The folder of the package.
+        file (Path): The file.
+
+    Returns:
+        Path: The object.
+    """
+    return build / (str(file.relative_to(folder)).replace("/", "_") + ".o")
+
+
+def agrees(folder: Path, name: str, files: list[Path], build: Path) -> bool:
+    """Links a package whole and checks its results.
 
     Args:
         folder (Path): The folder of the package.
         name (str): Its name.
         files (list[Path]): Its files.
+        build (Path): The folder of their objects.
 
     Returns:
         bool: Whether all results agree.
     """
-    package = PACKAGES[name]
-    build = folder / "tl-build"
-    build.mkdir(exist_ok=True)
-    objects = [build / (str(f.relative_to(folder)).replace("/", "_") + ".o") for f in files]
-    command = [*command_of(folder, package), "-O1", "-fPIC", "-fvisibility=hidden"]
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        pairs = zip(files, objects, strict=True)
-        words = list(
-            pool.map(lambda pair: words_of([*compilation(command, pair[0]), "-c", "-o", str(pair[1])]), pairs)
-        )
-    library = build / f"{package.module or 'module'}.so"
-    linked = [cpp_extension.get_cxx_compiler(), "-shared", "-fopenmp", "-o", str(library), *map(str, objects)]
-    said = "".join(words) or words_of(linked)
+    library = build / f"{PACKAGES[name].module or 'module'}.so"
+    objects = [str(object_of(build, folder, f)) for f in files]
+    said = words_of([cpp_extension.get_cxx_compiler(), "-shared", "-fopenmp", "-o", str(library), *objects])
     if said:
         print(said)
         return False
@@ -126,17 +156,16 @@ def main() -> int:
     for name in chosen:
         package, folder = PACKAGES[name], options.folder / name
         files = list(sources(folder, package))
-        command = [*command_of(folder, package), "-fsyntax-only"]
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            said = list(pool.map(lambda f, first=command: words_of(compilation(first, f)), files))
-        for file, words in zip(files, said, strict=True):
-            if words:
-                print(f"{file.relative_to(folder)}\n{words}")
-        passed = said.count("")
+        command = command_of(folder, package)
+        build = folder / "tl-build" if options.results else None
+        if build is not None:
+            build.mkdir(exist_ok=True)
+            command += ["-O1", "-fPIC", "-fvisibility=hidden"]
+        passed = outcomes(command, folder, files, build).count("")
         print(f"{name:16}{passed:4} of {len(files)}", flush=True)
         is_whole = 0 < len(files) == passed
-        if options.results and is_whole:
-            is_whole = results(folder, name, files)
+        if build is not None and is_whole:
+            is_whole = agrees(folder, name, files, build)
         total, good, whole = total + len(files), good + passed, whole + is_whole
     print(f"{good} of {total} files, {whole} of {len(chosen)} packages")
     return 0 if total and good >= FILES * total and (whole >= WHOLE or options.names) else 1
