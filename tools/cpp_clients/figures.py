@@ -1,12 +1,14 @@
 """`python -m tools.cpp_clients.figures --peer-python PYTHON`: what C++ costs on tl, relative to PyTorch.
 
 It compiles one extension for both, in turn: seconds of CPU for the include of `torch/extension.h` and for the build,
-the size of the stripped binary, and the time of calls in C++. PYTHON has torch.
+the size of the stripped binary, and the time of calls in C++. PYTHON has torch. If tvm-ffi is installed, a call of it
+with three tensors is measured as well.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import resource
@@ -99,6 +101,22 @@ x = torch.ones(4, 4)
 n = 200_000
 print(json.dumps([min(f(x, n) for _ in range(5)) for f in (module.time_of_add, module.time_of_geometry)]))
 """
+# A call of a function of tvm-ffi with three tensors, which come through DLPack's table of functions.
+FOREIGN = """
+import importlib, sys, time
+torch = importlib.import_module(sys.argv[1])
+import tvm_ffi
+nop = tvm_ffi.get_global_func("testing.nop")
+x, y, z = (torch.ones(4) for _ in range(3))
+best, n = float("inf"), 5_000
+for _ in range(60):
+    start = time.perf_counter_ns()
+    for _ in range(n):
+        nop(x, y, z)
+    best = min(best, (time.perf_counter_ns() - start) / n)
+print(best)
+"""
+MOST_FOREIGN = 400  # nanoseconds
 BOUNDS = {
     "include": 0.2,
     "build": 0.25,
@@ -195,6 +213,14 @@ def main() -> int:
         wrong += ratio > bound
         detail = "" if name in ratios else f"  ({pair['tl']:.4g} and {pair['torch']:.4g})"
         print(f"{name:22}{ratio:.3f}  at most {bound}{'' if ratio <= bound else ' MISSED'}{detail}")
+    if importlib.util.find_spec("tvm_ffi") is None:
+        print("tvm-ffi is not installed")
+        return 1 if wrong else 0
+    found = subprocess.run(
+        [sys.executable, "-c", FOREIGN, "tl"], capture_output=True, text=True, check=True
+    ).stdout
+    wrong += float(found) > MOST_FOREIGN
+    print(f"a call of tvm-ffi     {float(found):.0f} ns  at most {MOST_FOREIGN}")
     return 1 if wrong else 0
 
 
