@@ -43,6 +43,15 @@ def test_attributes_need_no_import(execute, name, real):
     execute(f"import tl\nfound = tl.{name}\nimport {real}\nassert found is {real}")
 
 
+def test_a_name_with_modules_below_it_and_objects_of_another_package(execute):
+    execute(
+        "from tl.distributed._composable.fsdp import fully_shard\n"
+        "from tl.distributed._composable import replicate\n"
+        "import tl.distributed.fsdp, tl_distributed.parallel.replicate as module\n"
+        "assert fully_shard is tl.distributed.fsdp.fully_shard and replicate is module.replicate"
+    )
+
+
 def test_the_forms_of_an_import():
     import tl.nn.functional as first
     import tl_nn

@@ -45,8 +45,8 @@ _RANKS = (  # modules below `distributed.`, and theirs below tl_distributed
     "collective_utils:collectives.collective_utils constants:base.constants device_mesh:groups.device_mesh "
     "flight_recorder:backends.flight_recorder logging_handlers:groups.logging_handlers "
     "remote_device:base.remote_device rendezvous:stores.rendezvous utils:collectives.utils "
-    "_composable:parallel.replicate _functional_collectives:nn.functional_collectives "
-    "tensor._dtensor_spec:tensor.dtensor_spec tensor._utils:tensor.layout "
+    "_functional_collectives:nn.functional_collectives tensor._dtensor_spec:tensor.dtensor_spec "
+    "tensor._utils:tensor.layout "
     "tensor.experimental._attention:tensor.experimental.attention"
 )  # fmt: skip
 MODULES = {
@@ -259,6 +259,7 @@ OBJECTS = {
     "_C._jit_pass_inline": "tl_compiler.script.handle_functions:inline_calls",
     "_C._check_onnx_proto": "tl_compiler.compat.onnx_names:check_onnx_proto",
     "_C._freeze_module": "tl_compiler.script.handle_functions:freeze_handle",
+    "distributed._composable.replicate": "tl_distributed.parallel.replicate:replicate",
     "distributed._all_gather_base": "tl_distributed.collectives.tensor_collectives:all_gather_into_tensor",
     "distributed.tensor.placement_types.DTensorSpec": "tl_distributed.tensor.dtensor_spec:DTensorSpec",
     "distributed.tensor.placement_types.DeviceMesh": "tl_distributed.groups.device_mesh:DeviceMesh",

@@ -1,5 +1,4 @@
 # Written by `python -m tools.facade_stubs --write`.
-from tl_distributed.parallel.replicate import *
-from tl_distributed.parallel.replicate import _ReplicateState as _ReplicateState
+from tl_distributed.parallel.replicate import replicate as replicate
 
 from . import fsdp as fsdp
