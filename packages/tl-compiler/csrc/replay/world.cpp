@@ -95,6 +95,25 @@ bool getter_fits(PyObject* function, PyObject* pair) {
   return equal == 1;
 }
 
+// The value in the context of the thread, not the default of the variable.
+bool context_fits(PyObject* variable, PyObject* expected) {
+  static PyObject* const unset = PyList_New(0);
+  PyObject* found = nullptr;
+  checked(PyContextVar_Get(variable, unset, &found));
+  const PyRef value(found);
+  return value.get() == unset ? expected == kAbsent : expected != kAbsent && is_same(found, expected);
+}
+
+// An attribute of an object of `threading.local`: a pair of its name and the value in this thread.
+bool local_fits(PyObject* local, PyObject* pair) {
+  const PyRef value(PyObject_GetAttr(local, PyTuple_GET_ITEM(pair, 0)));
+  if (!value) {
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw PythonError();
+    PyErr_Clear();
+  }
+  return has(value.get(), PyTuple_GET_ITEM(pair, 1));
+}
+
 bool has_version(PyObject* type) {
   return PyType_HasFeature(reinterpret_cast<PyTypeObject*>(type), Py_TPFLAGS_VALID_VERSION_TAG);
 }
@@ -213,8 +232,10 @@ void World::add(PyObject* entry) {
                          : kind == SetItems            ? PyAnySet_Check(object)
                          : kind == CellValue           ? PyCell_Check(object)
                          : kind == FunctionParts       ? PyFunction_Check(object)
-                         : kind == TypeVersion ? PyType_Check(object)
-                                               : kind == TypeOf || kind == Attribute || kind == Getter;
+                         : kind == TypeVersion
+                             ? PyType_Check(object)
+                             : kind == TypeOf || kind == Attribute || kind == Getter || kind == Local ||
+                                   kind == Context && PyContextVar_CheckExact(object);
   if (!fits_type) {
     PyErr_Format(PyExc_TypeError, "what a call has read: kind %d of a %s", kind, Py_TYPE(object)->tp_name);
     throw PythonError();
@@ -299,6 +320,10 @@ bool World::fits(const Read& read) {
       return type_fits(read.object, read.expected);
     case Attribute:
       return attribute_fits(read.object, read.expected);
+    case Local:
+      return local_fits(read.object, read.expected);
+    case Context:
+      return context_fits(read.object, read.expected);
     default:
       return getter_fits(read.object, read.expected);
   }

@@ -54,7 +54,9 @@ class World {
     TypeVersion,
     TypeOf,
     Attribute,
-    Getter
+    Getter,
+    Context,
+    Local
   };
 
   struct Dict {

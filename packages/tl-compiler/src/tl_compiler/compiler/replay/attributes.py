@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import abc
 import collections
+import contextvars
 import enum
+import threading
 import types
 from typing import Any
 
@@ -15,7 +17,7 @@ from .observer import Observer
 from .recorder import Effect
 from .refusal import Refusal
 from .tensor_rules import METADATA, TENSORS, VIEW_ATTRIBUTES
-from .world import ABSENT, OVERRIDABLE, is_plain, is_result
+from .world import ABSENT, OVERRIDABLE, is_result
 
 __all__ = ["load_attribute", "load_from_object", "look_up", "read_instance", "store_attribute"]
 
@@ -28,6 +30,7 @@ _METACLASSES = (type, abc.ABCMeta, enum.EnumMeta)
 _PLAIN_OWNERS = (
     bool, int, float, complex, str, bytes, type(None), tuple, range, slice, list, dict, set, frozenset,
     tl_core.Size, tl_core.dtype, type(tl_core.device("cpu")), type(tl_core.strided), types.CodeType,
+    contextvars.ContextVar,
 )  # fmt: skip
 _SAFE_DESCRIPTORS = (
     types.FunctionType, property, staticmethod, classmethod, OVERRIDABLE, types.MethodDescriptorType,
@@ -96,6 +99,8 @@ def load_attribute(observer: Observer, activation: Any, x: Any, name: str) -> No
         _load_from_function(observer, x, name)
     elif kind is super:
         observer.world.read_type(super.__self_class__.__get__(x))  # type: ignore[attr-defined]
+    elif kind is threading.local and not name.startswith("__"):
+        observer.world.read_local(x, name)
     elif is_python_class(kind):
         _load_from_instance(observer, x, name)
     elif kind in (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType):
@@ -126,7 +131,8 @@ def _load_from_tensor(observer: Observer, activation: Any, x: Any, name: str) ->
             observer.operator(activation, getattr, (x, name), {}, effect=Effect.GRAD_READ, is_known=True)
             return
         raise Refusal(f"the attribute {name} of a tensor is read")
-    if isinstance(value, _SAFE_DESCRIPTORS):
+    is_absent = value is ABSENT and look_up(type(x), "__getattr__") is ABSENT
+    if is_absent or isinstance(value, _SAFE_DESCRIPTORS):
         if x.__dict__:
             if not recorder.touch(x):
                 raise Refusal("a tensor has attributes of its own, which may hide methods")
@@ -268,12 +274,9 @@ def store_in_instance(observer: Observer, x: Any, name: str, value: Any) -> None
     if world.is_fresh(x):
         return
     members = getattr(x, "__dict__", None)
-    is_data = value is not ABSENT and descriptor is ABSENT and is_plain(value)
-    if (
-        isinstance(members, dict) and is_data and members.get(name, ABSENT) is value
-    ):  # the write changes nothing
-        world.read_key(members, name)
-        return
+    is_data = value is not ABSENT and descriptor is ABSENT
+    if isinstance(members, dict) and is_data and world.change_key(members, name):
+        return  # the former value must be there again when the call ends
     raise Refusal(
         f"the attribute {name} of an object is written that was there before: {kind.__name__}.{name}"
     )

@@ -52,10 +52,10 @@ _READ = {
     collections.defaultdict: "copy",
 }
 _WRITE = {
-    dict: "update pop setdefault clear popitem __setitem__ __delitem__",
+    dict: "__init__ update pop setdefault clear popitem __setitem__ __delitem__",
     list: "append extend insert pop clear remove reverse sort __setitem__ __delitem__ __iadd__",
     set: "add remove discard pop clear update",
-    collections.OrderedDict: "update pop setdefault clear popitem move_to_end __setitem__ __delitem__",
+    collections.OrderedDict: "__init__ update pop setdefault clear popitem move_to_end __setitem__ __delitem__",
     collections.defaultdict: "__missing__",
 }
 
@@ -71,7 +71,7 @@ def _methods(table: dict[Any, str]) -> frozenset[Any]:
 
 READERS = _methods(_READ)
 MUTATORS = _methods(_WRITE)
-_PURE_OWNERS = (str, bytes, int, float, bool, complex, tuple, range, slice, type(None))
+_PURE_OWNERS = (str, bytes, int, float, bool, complex, tuple, range, slice, type(None), tl_core.dtype)
 
 
 def is_pure_method(function: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _abc  # type: ignore[import-not-found]  # typeshed lacks it
 import abc
+import contextvars
 import functools
 import math
 import operator
@@ -12,6 +13,7 @@ from typing import Any
 
 import tl_core
 
+from ..._C import in_region
 from ..object_parts import is_python_class
 from .attributes import (
     load_attribute,
@@ -52,6 +54,9 @@ __all__ = ["call"]
 
 Tensor = tl_core.Tensor
 _CONTAINERS = (tuple, list, dict)
+_CREATE = type.__dict__["__call__"]
+_RESET = contextvars.ContextVar.__dict__["reset"]
+_CONTEXT = frozenset([contextvars.ContextVar.__dict__["get"], contextvars.ContextVar.__dict__["set"], _RESET])
 
 
 def call(
@@ -123,7 +128,10 @@ def _call_native(
     elif id(function) in GETTERS:
         if not all(map(is_plain, values)) or kwargs:
             raise Refusal(f"{_name(function)} is called with arguments of other types")
-        observer.world.read_setting(function, args, function(*args))
+        value = function(*args)
+        if type(value) is list and value:
+            raise Refusal("modes see the operators")
+        observer.world.read_setting(function, args, value)
         activation.pending = Pending("pure", None, function)
     elif id(function) in GRAD_MODE:
         activation.pending = Pending("pure", None, function)
@@ -159,6 +167,13 @@ def _call_python(
         activation.pending = None
         store_attribute(observer, activation, *args)
         return
+    if function in _CONTEXT and args:
+        _use_context(observer, function, args)
+        activation.pending = Pending("pure", None, function)
+        return
+    if function is in_region and observer.is_compiled:
+        activation.pending = Pending("pure", None, function)
+        return
     if function is object.__getattribute__ and len(args) == 2 and is_python_class(type(args[0])):
         load_from_object(observer, *args)
         return
@@ -192,6 +207,13 @@ def _call_python(
     else:
         raise Refusal(f"{_name(function)} is called, whose effect no rule knows")
     activation.pending = Pending("fresh" if _is_maker(function, args) else "pure", None, function)
+
+
+def _use_context(observer: Observer, function: Any, args: tuple[Any, ...]) -> None:
+    """A context variable is read, or set for a time: a write is one that `World.description` finds undone."""
+    observer.world.read_context(args[0])
+    if function is _RESET and not all(map(observer.world.is_fresh, args[1:])):
+        raise Refusal("a context variable is reset to what it was before the call")
 
 
 def _is_maker(function: Any, args: tuple[Any, ...]) -> bool:
@@ -315,8 +337,9 @@ def _call_class(
         for value in values:
             _read(observer, value)
         activation.pending = Pending("fresh", None, cls)
-    elif is_python_class(cls) and type(cls) in (type, abc.ABCMeta):
+    elif is_python_class(cls) and look_up(type(cls), "__call__") is _CREATE:
         observer.world.read_type(cls)
+        observer.world.read_type(type(cls))
         activation.pending = Pending("pure", None, cls)
     else:
         raise Refusal(f"an object of the type {cls.__module__}.{cls.__qualname__} is made")

@@ -81,13 +81,14 @@ def _growth(before: dict[str, int]) -> dict[str, int]:
 
 
 def record(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, defers: bool = True
 ) -> tuple[Any, Any, Any, bool]:
     """Calls a function in a region and records the call.
 
     Args:
         function: the function.
         args, kwargs: its arguments.
+        defers: whether calls that aren't recorded run in a region, too.
 
     Returns:
         The result, the tape or None, the refusal or None, and whether operators waited.
@@ -108,7 +109,7 @@ def record(
     from .opcodes import RULES
 
     try:
-        observer = Observer(args, kwargs, RULES)
+        observer = Observer(args, kwargs, RULES, is_compiled=defers)
     except Refusal as refusal:
         return run_in_region(function, args, kwargs), None, refusal, False
     try:
@@ -190,7 +191,7 @@ class ReplayedFunction:
         if not (self._calls > _WARM if self.at_once else self.repetition.is_due):
             return self._run_unrecorded(args, kwargs)
         self.repetition.begin_again()
-        result, tape, refusal, waits = record(self.function, args, kwargs)
+        result, tape, refusal, waits = record(self.function, args, kwargs, defers=self.defers)
         if tape is None:
             self._refusals += 1
             self.refusal = refusal
@@ -229,5 +230,5 @@ class ReplayedFunction:
         differences = [tape.difference_of(args, kwargs) for tape, _ in self.tapes]
         run_in_region(self.function, args, kwargs)
         before = counters()
-        _, tape, refusal, _ = record(self.function, args, kwargs)
+        _, tape, refusal, _ = record(self.function, args, kwargs, defers=self.defers)
         return Report(name, tape, refusal, _growth(before), differences)

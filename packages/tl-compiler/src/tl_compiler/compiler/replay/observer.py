@@ -79,6 +79,7 @@ class Observer:
     Args:
         args, kwargs: the arguments of the call.
         rules: for the name of each activation instruction, its rule.
+        is_compiled: whether each call of the function counts as compiled code, recorded or not.
     """
 
     def __init__(
@@ -86,7 +87,10 @@ class Observer:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         rules: dict[str, Callable[[Observer, Any, Any], None]],
+        *,
+        is_compiled: bool = True,
     ) -> None:
+        self.is_compiled = is_compiled
         self.refusal: Refusal | None = None
         self._rules = rules
         self._frames: dict[int, _Frame] = {}

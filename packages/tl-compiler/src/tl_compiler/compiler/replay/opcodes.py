@@ -80,6 +80,10 @@ def _load_global(observer: Observer, activation: Any, instruction: Any) -> None:
 
 @_rule("STORE_GLOBAL", "DELETE_GLOBAL")
 def _store_global(observer: Observer, activation: Any, instruction: Any) -> None:
+    variables = activation.frame.f_globals
+    is_stored = instruction.opname == "STORE_GLOBAL" and type(variables) is dict
+    if is_stored and observer.world.change_key(variables, instruction.argval):
+        return
     raise Refusal(f"the global variable {instruction.argval} is written")
 
 
@@ -192,6 +196,8 @@ def _store_item(observer: Observer, activation: Any, instruction: Any) -> None:
     value, x, key = observer.top(activation, 3)
     if isinstance(x, Tensor):
         observer.operator(activation, operator.setitem, (x, key, value), {}, what="store")
+        return
+    if type(x) is dict and type(key) is str and observer.world.change_key(x, key):
         return
     _check_written(observer, x, "an item")
     activation.pending = Pending("none", None, operator.setitem)

@@ -16,7 +16,11 @@ from .world import IMMUTABLE, is_plain, is_result
 __all__ = ["makes_iterator", "read_deep", "read_key", "read_operand"]
 
 Tensor = tl_core.Tensor
-_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+_ORDERED: collections.OrderedDict[Any, Any] = collections.OrderedDict()
+_VIEWS: tuple[type, ...] = (
+    type({}.keys()), type({}.values()), type({}.items()),
+    type(_ORDERED.keys()), type(_ORDERED.values()), type(_ORDERED.items()),
+)  # fmt: skip
 
 
 def read_key(observer: Observer, x: Any, key: Any) -> None:

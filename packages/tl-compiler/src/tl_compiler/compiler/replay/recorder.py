@@ -240,6 +240,8 @@ class Recorder:
         """
         record = take_call()
         self._note_effect(step)
+        if self.has_written and self.world.has_changes():
+            raise Refusal("a tensor is written while an attribute or a variable has another value for a time")
         restarts = not self.has_written  # an operator that has begun to write can't begin again
         if may_carry and type(result) is float and not step.is_known and id(result) not in self.numbers:
             what = (self._slot(result),)
@@ -296,6 +298,8 @@ class Recorder:
                     f"{step.function.__name__} returns a tensor of the class {type(result).__name__}"
                 )
             self.largest = max(self.largest, result.numel())
+            if step.effect is Effect.GRAD_READ and any(result is t for t in self.examples):
+                raise Refusal("a gradient is read that is an argument too")
             if id(result) in self._held:  # an operator that returns its argument
                 return _DROP, None
             return _KEEP, (self._slot(result), tuple(result.shape), result.dtype)
@@ -384,7 +388,7 @@ class Recorder:
         self._note_last_uses(output)
         return (
             len(self._slots) + writer.n_slots,
-            self.world.description(),
+            self.world.description(self.examples),
             self.args,
             self.kwargs,
             tuple(self.examples),

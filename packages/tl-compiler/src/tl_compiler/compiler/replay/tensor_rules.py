@@ -84,7 +84,7 @@ METADATA_FUNCTIONS = _functions(_METADATA_METHODS)
 VALUES = _functions(_VALUE_METHODS)
 GETTERS = _of_core(
     "_is_recording", "_any_autocast_is_on", "get_default_dtype", "_inference_mode", "_get_default_device",
-    "_autocast_is_on", "_autocast_dtype", "get_num_threads", "_is_layer_excluded",
+    "_autocast_is_on", "_autocast_dtype", "get_num_threads", "_is_layer_excluded", "_mode_stack",
 )  # fmt: skip
 # What operators read beside their arguments, and who looks on.
 SETTINGS: tuple[Any, ...] = (
@@ -127,9 +127,19 @@ def is_operator(function: Any) -> bool:
         return function.__objclass__ is Tensor and name in _SPECIAL
     if kind is not types.BuiltinFunctionType or name in _DENIED:
         return False
-    module = function.__module__ or ""
-    return module.startswith("tl_core") and (
+    return _is_native(function) and (
         _is_row(name) or name in _FACTORIES or name in _EXTRA or name.startswith(("_foreach_", "_fused_"))
+    )
+
+
+_NAMESPACES = tuple(map(native_function, ("_nn", "_linalg", "_fft", "_special")))
+
+
+def _is_native(function: Any) -> bool:
+    """Whether a function is tl-core's. Its `__module__` is another one in programs that import torch."""
+    name = function.__name__
+    return native_function(name) is function or any(
+        getattr(space, name, None) is function for space in _NAMESPACES
     )
 
 

@@ -7,8 +7,11 @@ write to such an object is refused by the rules of `opcodes` and `callables`.
 from __future__ import annotations
 
 import collections
+import contextvars
 import enum
+import functools
 import gc
+import threading
 import types
 from typing import Any
 
@@ -38,6 +41,8 @@ class Read(enum.IntEnum):
     TYPE_OF = 7
     ATTRIBUTE = 8
     GETTER = 9
+    CONTEXT = 10
+    LOCAL = 11
 
 
 _ATOMS = (bool, int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), range)
@@ -46,13 +51,14 @@ _CODE = (
     types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, types.MethodDescriptorType,
     types.WrapperDescriptorType, types.MethodWrapperType, types.GetSetDescriptorType, types.MemberDescriptorType,
     types.ClassMethodDescriptorType, types.CodeType, OVERRIDABLE, property, staticmethod, classmethod,
-    super,
+    super, contextvars.ContextVar,
 )  # fmt: skip
 IMMUTABLE = frozenset((*_ATOMS, *_OPAQUE, *_CODE))
 _KEYS = (str, int, bool, float, type(None), bytes, type, types.FunctionType, tl_core.dtype)
 # The garbage collector sees objects of these types as long as they exist; plain dictionaries only where they need it.
 _TRACKED = (
     list, set, types.CellType, types.GeneratorType, collections.OrderedDict, collections.defaultdict,
+    contextvars.Token,
 )  # fmt: skip
 
 
@@ -99,6 +105,7 @@ class World:
         self._fresh: dict[int, Any] = {}
         self._keys: dict[int, tuple[dict[Any, Any], dict[Any, Any]]] = {}
         self._reads: dict[tuple[Any, ...], tuple[Read, Any, Any]] = {}
+        self._changed: dict[tuple[int, Any], tuple[dict[Any, Any], Any]] = {}  # items that the call writes
         for cls in (tl_core.Tensor, tl_nn.Parameter):
             self.read_type(cls)
 
@@ -163,6 +170,55 @@ class World:
         _, keys = self._keys.setdefault(id(members), (members, {}))
         if key not in keys:
             keys[key] = dict.get(members, key, ABSENT)
+
+    def change_key(self, members: dict[Any, Any], key: Any) -> bool:
+        """Notes that an item of a dictionary gets a value, which the call must replace by the former one again.
+
+        The former value is compared by later calls, so that these replace theirs too.
+
+        Args:
+            members: the dictionary.
+            key: the key.
+
+        Returns:
+            Whether the dictionary has the key. A new key would be another change of it.
+        """
+        if key not in members or self._contains(members):
+            return False
+        self.read_key(members, key)
+        self._changed[id(members), key] = members, key
+        return True
+
+    def has_changes(self) -> bool:
+        """Whether a dictionary or a context holds a value of the call in place of the former one."""
+        return any(
+            dict.get(members, key, ABSENT) is not self._keys[id(members)][1][key]
+            for members, key in self._changed.values()
+        ) or any(
+            x.get(ABSENT) is not expected
+            for kind, x, expected in self._reads.values()
+            if kind == Read.CONTEXT
+        )
+
+    def read_context(self, variable: contextvars.ContextVar[Any]) -> None:
+        """Notes that a context variable is read, or set for a time.
+
+        Args:
+            variable: the variable.
+        """
+        value = variable.get(_UNSET)
+        if value is ABSENT:
+            raise Refusal("the value of a context variable is NotImplemented")
+        self._note(Read.CONTEXT, variable, ABSENT if value is _UNSET else value)
+
+    def read_local(self, x: threading.local, name: str) -> None:
+        """Notes that an attribute is read that each thread has its own value of.
+
+        Args:
+            x: the object.
+            name: the attribute.
+        """
+        self._note(Read.LOCAL, x, (name, getattr(x, name, ABSENT)), name)
 
     def read_all(self, x: Any) -> None:
         """Notes that the content of a container is read.
@@ -253,24 +309,28 @@ class World:
         """The values that the call has read: of variables, attributes, items and settings."""
         values = [value for _, keys in self._keys.values() for value in keys.values()]
         for kind, _, expected in self._reads.values():
-            if kind in (*_CONTENT, Read.GETTER, Read.ATTRIBUTE):
+            if kind in (*_CONTENT, Read.GETTER, Read.ATTRIBUTE, Read.LOCAL):
                 values += expected
-            elif kind == Read.CELL:
+            elif kind in (Read.CELL, Read.CONTEXT, Read.FUNCTION):
                 values.append(expected)
         return values
 
-    def _check_arguments(self) -> None:
-        """Raises where a container is an argument, and is reached in another way too."""
-        if any(id(value) in self._own for value in self.values()):
-            raise Refusal("a container is an argument, and is reached in another way too")
+    def _check_arguments(self, tensors: list[Any]) -> None:
+        """Raises where an argument is reached in another way too: later calls have other arguments."""
+        own = {*self._own, *map(id, tensors)}
+        if any(id(value) in own for value in _parts(self.values())):
+            raise Refusal("a tensor or a container is an argument, and is reached in another way too")
 
-    def description(self) -> tuple[Any, ...]:
+    def description(self, tensors: list[Any]) -> tuple[Any, ...]:
         """The reads as a tape takes them.
+
+        Args:
+            tensors: those among the arguments.
 
         Raises:
             Refusal: the call has changed what it reads.
         """
-        self._check_arguments()
+        self._check_arguments(tensors)
         whole = {id(x) for kind, x, _ in self._reads.values() if kind == Read.ITEMS}
         entries: list[tuple[Any, ...]] = []
         for members, keys in self._keys.values():
@@ -283,13 +343,34 @@ class World:
         for kind, x, expected in self._reads.values():
             if kind in _CONTENT and not _holds(x, expected):
                 raise Refusal("the call changes a container that it reads")
+            if kind == Read.CONTEXT and x.get(ABSENT) is not expected:
+                raise Refusal(f"the call sets the context variable {x.name}, which it reads")
             entries.append((int(kind), x, expected))
         return tuple(entries)
 
 
+_UNSET = object()
 _CONTENT = (Read.ITEMS, Read.LIST, Read.SET)
 
 
 def _holds(x: Any, expected: tuple[Any, ...]) -> bool:
     now = tuple(p for item in dict.items(x) for p in item) if isinstance(x, dict) else tuple(x)
     return len(now) == len(expected) and all(a is b for a, b in zip(now, expected, strict=True))
+
+
+def _parts(values: Any) -> list[Any]:
+    """Values, and what they hold that can't be replaced: items of tuples, owners of methods, parts of partial calls."""
+    result, rest = [], list(values)
+    while rest:
+        x = rest.pop()
+        result.append(x)
+        if isinstance(x, tuple):
+            rest += x
+        elif isinstance(x, functools.partial):
+            rest += (x.func, *x.args, *x.keywords.values())
+        elif isinstance(x, _METHODS) and not isinstance(x.__self__, types.ModuleType):
+            rest.append(x.__self__)
+    return result
+
+
+_METHODS = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)
