@@ -122,6 +122,8 @@ def main() -> int:
     parser.add_argument("--json", help="where to write what became of each test")
     parser.add_argument("--stacks", action="store_true", help="show the stacks of what failed")
     parser.add_argument("--at-least", type=float, default=0, help="fail below so many per cent")
+    parser.add_argument("--resume", action="store_true", help="keep what the file of --json has, and run the rest")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no test after so many")
     given = parser.parse_args()
     ranks = Ranks(given.world, given.file, given.module, given.wheel)
     names = [name for name in ranks.start() if re.search(given.k, name)]
@@ -131,7 +133,13 @@ def main() -> int:
         }
         names = [name for name in names if name in passed]
     found: dict[str, dict[str, Any]] = {}
-    for name in names:
+    if given.resume and Path(given.json).exists():
+        found = json.loads(Path(given.json).read_text())
+    end = time.monotonic() + given.seconds
+    for name in [name for name in names if name not in found]:
+        if time.monotonic() > end:
+            print("the time is over; --resume runs the rest")
+            break
         found[name] = outcome_of(ranks.run(name, LONG.get(name, given.limit)))
         if given.json:  # after each test, so that a run that is ended leaves its results
             Path(given.json).write_text(json.dumps(found, indent=1))

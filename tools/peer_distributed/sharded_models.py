@@ -10,6 +10,7 @@ import contextlib
 import functools
 import gc
 import itertools
+import os
 import sys
 import time
 import traceback
@@ -21,7 +22,7 @@ from typing import Any
 from tools.peer_distributed import stand_in
 from tools.peer_distributed.stand_in import MultiProcessTestCase, Test
 
-RANKS = 4
+RANKS = int(os.environ.get("WORLD_SIZE", "4"))
 _FOLDERS = ("_tensor", "tensor", "test_device_mesh.py")
 _OTHER_NEEDS = {  # a compiler for GPUs, XLA, or PyTorch's list of all operators with samples
     "test_attention",

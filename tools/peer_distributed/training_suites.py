@@ -30,7 +30,7 @@ from typing import Any
 from tools.peer_distributed import sharded_models, stand_in
 from tools.peer_distributed.stand_in import MultiProcessTestCase, Test
 
-RANKS = 4
+RANKS = int(os.environ.get("WORLD_SIZE", "4"))
 _FOLDERS = ("_composable", "fsdp", "checkpoint", "pipelining", "test_functional_api.py")
 _OTHER_NEEDS = {"test_fully_shard_compile", "test_fsdp_fx"}  # a compiler for GPUs, a tracer of FSDP's own
 _LIMIT = 60  # seconds for an operation

@@ -206,7 +206,8 @@ def main() -> None:
     else:
         return
     step = None
-    gc.collect()  # the modules of a model refer to each other
+    while gc.collect():  # a graph whose backward pass did not end holds its model in turn
+        pass
     dist.destroy_process_group()  # not before the error, whose stack holds the group, is gone
     say(f"{open_files() - before} descriptors left")
 
