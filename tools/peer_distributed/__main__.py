@@ -122,7 +122,9 @@ def main() -> int:
     parser.add_argument("--json", help="where to write what became of each test")
     parser.add_argument("--stacks", action="store_true", help="show the stacks of what failed")
     parser.add_argument("--at-least", type=float, default=0, help="fail below so many per cent")
-    parser.add_argument("--resume", action="store_true", help="keep what the file of --json has, and run the rest")
+    parser.add_argument(
+        "--resume", action="store_true", help="keep what the file of --json has, and run the rest"
+    )
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no test after so many")
     given = parser.parse_args()
     ranks = Ranks(given.world, given.file, given.module, given.wheel)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -102,7 +103,38 @@ def at_a_moment(operation: str, moment: str) -> None:
         OPERATIONS[operation](tensor)
 
 
+def common_memory() -> int:
+    """The bytes of memory that sharded parameters have, this rank's part of what several ranks have."""
+    total, is_theirs = 0, False
+    with open("/proc/self/smaps") as file:
+        for line in file:
+            if re.match("[0-9a-f]+-[0-9a-f]+ ", line):
+                is_theirs = "memfd:tl-fsdp" in line
+            elif is_theirs and line.startswith("Pss:"):
+                total += 1024 * int(line.split()[1])
+    return total
+
+
+def count_copies() -> None:
+    """Says how many copies of the parameters this rank has while all of them are whole."""
+    import tl_nn
+    from tl_core.memory import usage
+    from tl_distributed.fsdp import fully_shard
+
+    before = usage.memory_allocated()
+    model = tl_nn.Sequential(*(tl_nn.Linear(768, 768) for _ in range(3)))
+    total = sum(4 * p.numel() for p in model.parameters())
+    fully_shard(model)
+    with tl.no_grad():
+        model(tl.ones(1, 768))  # which leaves the outermost parameters whole
+    dist.barrier()
+    own = usage.memory_allocated() - before
+    say(f"{(common_memory() + own) / total:.3f} copies, {own / total:.0f} of them its own")
+    dist.barrier()
+
+
 ACTIONS = {
+    "copies": count_copies,
     "once": once,
     "small": lambda: again_and_again(tl.ones(10)),
     "large": lambda: again_and_again(tl.ones(4_000_000)),

@@ -195,6 +195,19 @@ class FlatUnit:
         return True
 
     @property
+    def is_shared(self) -> bool:
+        """Its pieces have memory of their own."""
+        return False
+
+    @property
+    def version(self) -> int:
+        """There is no piece in common memory."""
+        return 0
+
+    def restore_piece(self) -> None:
+        """No effect: the piece has memory of its own."""
+
+    @property
     def is_replica(self) -> bool:
         """Whether this rank's piece is the whole."""
         return self.count == 1

@@ -78,8 +78,15 @@ class FSDPModule:
                 yield state
 
     def reshard(self) -> None:
-        """Frees the whole parameters of this module, not of those in it; the pieces are its parameters then."""
-        self._state().group.reshard()
+        """Frees the whole parameters of this module, not of those in it; the pieces are its parameters then.
+
+        After `unshard`, ranks with common memory wait for each other, so that each may change its pieces.
+        """
+        state = self._state()
+        has_asked = state.group.is_asked_for
+        state.group.reshard()
+        if has_asked and state.job is not None:
+            state.job.release()
 
     def unshard(self, async_op: bool = False) -> UnshardHandle | None:
         """Gathers the parameters of this module, not of those in it.
@@ -88,6 +95,7 @@ class FSDPModule:
             async_op: whether to return a handle before they are there; the forward pass waits for them, too.
         """
         group = self._state().group
+        group.is_asked_for = not group.is_whole
         if not async_op:
             group.unshard()
             return None

@@ -13,8 +13,11 @@ from tl_core import Tensor
 from tl_core.pytree import tree_flatten, tree_map
 from tl_nn import Module
 
+from ..collectives import tensor_collectives as collectives
 from .api import MixedPrecisionPolicy
+from .machine_memory import share_parameters
 from .parameter_group import ParameterGroup
+from .sharded_parameter import ShardedParameter
 
 __all__ = ["ModuleState", "state_of"]
 
@@ -57,9 +60,26 @@ class Job:
             state.group.finish_reduction()
             state.group.end_gathering()
             state.phase = Phase.IDLE
+        self.release()
         self.following = {id(first): second for first, second in itertools.pairwise(self.begun)}
         self.order.clear()
         self.has_callback = self.is_finishing = False
+
+    def share(self) -> None:
+        """Puts the parameters into memory that the ranks of a machine have in common, where this is possible."""
+        groups = [state.group for state in self.states if state.group.smaller is None]
+        for shard_group in {g.layout.shard_group: None for g in groups if g.layout.shard_size > 1}:
+            own = [g for g in groups if g.layout.shard_size > 1 and g.layout.shard_group is shard_group]
+            members = [p for g in own for p in g.parameters if isinstance(p, ShardedParameter)]
+            share_parameters(members, shard_group)
+
+    def release(self) -> None:
+        """Waits until no rank reads the common memory, so that programs may change their pieces."""
+        readers = [state.group for state in self.states if state.group.reads]
+        for shard_group in {group.layout.shard_group: None for group in readers}:
+            collectives.barrier(shard_group)
+        for group in readers:
+            group.reads = False
 
 
 class ModuleState:
@@ -112,6 +132,7 @@ class ModuleState:
             if self.is_automatic:
                 self.reshards_after_forward = False  # the backward pass begins with it
             self._check_memory()
+            self.job.share()
         return self.job
 
     def _check_memory(self) -> None:
@@ -176,6 +197,8 @@ class ModuleState:
             if self.reshards_after_forward:
                 self.group.reshard_after_forward()
             self.phase = Phase.IDLE
+            if self.is_root:
+                job.release()
         return output if self.policy.output_dtype is None else _cast(output, self.policy.output_dtype)
 
     # ---- backward

@@ -41,11 +41,22 @@ class GroupMember(Protocol):
         """Whether its pieces are gathered into its memory and reduced from its gradient, without a copy."""
 
     @property
+    def is_shared(self) -> bool:
+        """Whether its pieces lie in memory that the ranks have in common: then nothing is gathered."""
+
+    @property
     def leaves(self) -> Sequence[Tensor]:
         """The whole parameters, whose gradients a backward pass accumulates."""
 
     def adopt(self) -> None:
         """Takes over the pieces that the modules have."""
+
+    @property
+    def version(self) -> int:
+        """The number of changes of the piece in the common memory."""
+
+    def restore_piece(self) -> None:
+        """Puts the piece back into the common memory, if a program has given it another one."""
 
     def padded_piece(self) -> Tensor:
         """The piece in the type in which it is gathered, flat."""
@@ -104,10 +115,13 @@ class ParameterGroup:
         self.parameters, self.layout = list(parameters), layout
         self.is_whole = False
         self._is_hidden = False  # whole, while the modules have the pieces
+        self.is_asked_for = False  # by a program, outside of the passes
+        self.reads = False  # common memory, since the other ranks last waited for this one
+        self._versions: list[int] = []  # of the pieces in it, when they were last awaited
         self.reduces, self.all_reduces, self.reshards_after_backward = True, True, True
         self.divide_factor: float | None = None
         self.all_reduce_hook: Callable[[Tensor], None] | None = None
-        self._gathers: list[tuple[Work | None, Tensor, int, list[GroupMember]]] = []
+        self._gathers: list[tuple[Work | None, Tensor | None, int, list[GroupMember]]] = []
         self._reductions: list[tuple[Work | None, Tensor, list[GroupMember]]] = []
         self._partial_sums: dict[int, Tensor] = {}  # of reductions that wait for the copies
         self._gradients: dict[int, Tensor] = {}  # whole, of backward passes that reduced none
@@ -129,7 +143,10 @@ class ParameterGroup:
         for parameter in self.parameters:
             parameter.adopt()
         count = self.layout.shard_size
-        for part in _parts(self.parameters, lambda p: str(p.param_dtype)):
+        if shared := [p for p in self.parameters if p.is_shared]:
+            self._await_pieces(shared)
+        apart = [p for p in self.parameters if not p.is_shared]
+        for part in _parts(apart, lambda p: str(p.param_dtype)):
             with tl_core.no_grad():
                 pieces = [p.padded_piece() for p in part]
                 own = pieces[0] if len(pieces) == 1 else tl_core.cat(pieces)
@@ -139,6 +156,22 @@ class ParameterGroup:
                 version = block._version
                 work = collectives.all_gather_into_tensor(block, own, self.layout.shard_group, async_op=True)
             self._gathers.append((work, block, version, part))
+
+    def _await_pieces(self, parameters: list[GroupMember]) -> None:
+        """Starts to wait until the other ranks have written their pieces into the common memory."""
+        for parameter in parameters:
+            parameter.restore_piece()
+        self._versions = [parameter.version for parameter in parameters]
+        self.reads = True
+        work = collectives.barrier(self.layout.shard_group, async_op=True)
+        self._gathers.append((work, None, 0, parameters))
+
+    def _await_changes(self) -> None:
+        """Waits for the other ranks' pieces if an optimizer has changed those of parameters that are still whole."""
+        shared = [parameter for parameter in self.parameters if parameter.is_shared]
+        if self._versions != [parameter.version for parameter in shared]:
+            self._versions = [parameter.version for parameter in shared]
+            collectives.barrier(self.layout.shard_group)
 
     def _gather_larger_pieces(self) -> None:
         assert self.smaller is not None
@@ -154,12 +187,15 @@ class ParameterGroup:
                 self._is_hidden = False
                 for parameter in self.parameters:
                     parameter.show_again()
+            self._await_changes()
             return
         self.start_unshard()
         gathers, self._gathers = self._gathers, []
         for work, block, version, part in gathers:
             if work is not None:
                 work.wait()
+            if block is None:  # the common memory
+                continue
             if self._larger_pieces:
                 part[0].write(block)
                 continue
@@ -219,7 +255,8 @@ class ParameterGroup:
         self._larger_pieces.clear()
         if not self.is_whole:
             return
-        self.is_whole = False
+        self.is_whole = self.is_asked_for = False
+        self.reads = self.is_shared
         for parameter in self.parameters:
             if not self._is_hidden:
                 parameter.show_piece()
@@ -231,6 +268,11 @@ class ParameterGroup:
         self._arrivals.add(key)
         if self._arrivals >= self._awaited and self.after_gradient is not None:
             self.after_gradient()
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether a parameter lies in memory that the ranks have in common."""
+        return any(parameter.is_shared for parameter in self.parameters)
 
     @property
     def is_frozen(self) -> bool:

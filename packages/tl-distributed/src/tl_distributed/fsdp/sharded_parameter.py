@@ -11,6 +11,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
+from tl_core.memory.mapped_memory import tensor_on_buffer
 from tl_core.tensors.version_counters import unsafe_preserve_version_counter
 from tl_nn import Module, Parameter
 
@@ -64,6 +65,7 @@ class ShardedParameter:
         parameter._fsdp_piece = self.sharded._fsdp_piece = True  # type: ignore[attr-defined]  # a flag
         self.whole: Any = None
         self._memory: Tensor | None = None  # of the whole parameter
+        self._own_memory: Tensor | None = None  # of the piece, in memory that the ranks have in common
         self.register(self.sharded)
 
     def register(self, parameter: Parameter) -> None:
@@ -100,6 +102,51 @@ class ShardedParameter:
         is_even = self.placement.dim == 0 and self.chunk * self.layout.shard_size == self.size[0]
         return is_even and self.padded_numel >= _LARGE
 
+    # ---- memory of the machine
+
+    @property
+    def can_share(self) -> bool:
+        """Whether its pieces can lie one after the other in memory that the ranks have in common."""
+        return self.is_large and self.whole is None and self.param_dtype == self.dtype
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether its pieces lie in memory that the ranks have in common."""
+        return self._own_memory is not None
+
+    @property
+    def version(self) -> int:
+        """The number of changes of the piece in the common memory."""
+        assert self._own_memory is not None
+        return self._own_memory._version
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the whole parameter."""
+        return self.padded_numel * self.layout.shard_size * self.dtype.itemsize
+
+    def share(self, block: memoryview) -> None:
+        """Puts the piece into memory that the ranks have in common, in which the whole parameter lies.
+
+        Args:
+            block: the memory of the whole parameter.
+        """
+        count = self.nbytes // self.layout.shard_size
+        own = block[self.layout.shard_rank * count :][:count]
+        self._own_memory = tensor_on_buffer(own, self.dtype).view(self.padded_size)
+        self._memory = tensor_on_buffer(block.toreadonly(), self.dtype).view(self.size)
+
+    def restore_piece(self) -> None:
+        """Puts the piece back into the common memory, if a program has given it another one."""
+        own, local = self._own_memory, self.sharded._local_tensor
+        assert own is not None
+        if local.data_ptr() == own.data_ptr():
+            return
+        with tl_core.no_grad():
+            own.copy_(local)
+        if local.dtype == own.dtype:
+            self.sharded._local_tensor = own
+
     # ---- the whole parameter
 
     @property
@@ -109,6 +156,8 @@ class ShardedParameter:
 
     def show_whole(self) -> None:
         """Makes the whole parameter that of the modules."""
+        if self.is_shared:
+            self._allocate()
         self.register(self.whole)
 
     def show_piece(self) -> None:
@@ -150,7 +199,9 @@ class ShardedParameter:
 
     def _allocate(self) -> Tensor:
         if self._memory is None or self.whole is None:
-            self._memory = tl_core.empty(self.size, dtype=self.param_dtype)
+            if not self.is_shared:
+                self._memory = tl_core.empty(self.size, dtype=self.param_dtype)
+            assert self._memory is not None
             value: Tensor = self._memory
             if self.tensor_spec is not None:
                 meta = self.tensor_spec.tensor_meta._replace(dtype=self.param_dtype)
@@ -188,8 +239,8 @@ class ShardedParameter:
             memory.view(-1).copy_(elements[: memory.numel()])
 
     def free(self) -> None:
-        """Frees the memory of the whole parameter."""
-        if self._memory is not None:
+        """Frees the memory of the whole parameter, unless it is that of the pieces."""
+        if self._memory is not None and not self.is_shared:
             self._memory.untyped_storage().resize_(0)
 
     # ---- gradients
