@@ -23,7 +23,7 @@ def test_seeds_decide_the_draw() -> None:
     assert any(draw_call("add", ADD, f"7 add {number}") != first for number in range(4, 9))
 
 
-def test_draws_without_special_numbers_are_finite() -> None:
+def test_calls_without_special_numbers_are_finite() -> None:
     for number in range(200):
         call = draw_call("add", ADD, f"1 add {number}", special=False)
         for tensor in tensors_of(call.args):

@@ -43,11 +43,11 @@ def test_derivatives_are_zero(name, function, x):
 def test_gradients_beside_a_number(function, number):
     x = tl.tensor([0.0, 1.0, 2.0], dtype=tl.float64, requires_grad=True)
     function(x, number).sum().backward()
-    slope = math.log(number) if function is tl.xlogy else math.log1p(number)
-    assert x.grad.tolist() == pytest.approx([slope] * 3)
+    derivative = math.log(number) if function is tl.xlogy else math.log1p(number)
+    assert x.grad.tolist() == pytest.approx([derivative] * 3)
     with forward_ad.dual_level():
         result = function(forward_ad.make_dual(x.detach(), tl.ones_like(x)), number)
-        assert forward_ad.unpack_dual(result).tangent.tolist() == pytest.approx([slope] * 3)
+        assert forward_ad.unpack_dual(result).tangent.tolist() == pytest.approx([derivative] * 3)
 
 
 INTEGERS = tl.tensor([7, 8], dtype=tl.int8)

@@ -6,6 +6,7 @@ import re
 
 from opgen.argument_docs import argument_text
 from opgen.operators import Form
+from opgen.python_names import standard_keyword
 from opgen.row import INTS, Elementwise
 
 KINDS = {"bool": "bool", "int64": "integer", "float32": "floating-point", "complex64": "complex"}
@@ -41,14 +42,17 @@ def arguments(overloads: list[Form], signatures: list[str], spelled: dict[str, s
     """The `Args:` of a public function with three or more arguments."""
     base = overloads[0].schema.base
     names = list(dict.fromkeys(name for s in signatures for name in parameter_names(s)))
-    if base.startswith("_") or len(names) < FEWEST:
+    public = signatures[0].partition("(")[0].rpartition(".")[2]
+    standard = [(keyword, name) for name in names if (keyword := standard_keyword(public, name))]
+    if base.startswith("_") or len(names) + len(standard) < FEWEST:
         return []
     own = {name: said for o in overloads for name, said in o.row.about.items()}
     schema_names = {shown: name for name, shown in spelled.items()}
-    said = [
+    entries = [
         (name, argument_text(name, own) or argument_text(schema_names.get(name, name), own)) for name in names
     ]
-    return ["Args:\n" + "\n".join(f"    {name}: {text}." for name, text in said if text)]
+    entries += [(keyword, f"the array API standard's name of {name}") for keyword, name in standard]
+    return ["Args:\n" + "\n".join(f"    {name}: {text}." for name, text in entries if text)]
 
 
 def parameter_names(signature: str) -> list[str]:

@@ -37,7 +37,7 @@ ROWS = [
             "tensors": (
                 "[p if t.ndim == g.ndim else p.reshape(t.shape) for p, t in zip(unsafe_split_with_sizes(g, "
                 "[t.shape[dim] if t.ndim == g.ndim else 0 for t in tensors], dim), tensors)]"
-            )
+            ),
         },
         jvp="linear", batch="dims",
         doc="Tensors one after another along a dimension.",

@@ -141,8 +141,8 @@ def matrix_norm(
     tensor(3.)
     """
     names = _overload("linalg_matrix_norm", "str_ord", ord)
-    kept = keepdim if keepdims is None else keepdims
-    result = _C._call_operator(names, A, ord, [dim] if isinstance(dim, int) else dim, kept, dtype=dtype)
+    keeps = keepdim if keepdims is None else keepdims
+    result = _C._call_operator(names, A, ord, [dim] if isinstance(dim, int) else dim, keeps, dtype=dtype)
     return _into(result, out)
 
 

@@ -27,6 +27,7 @@ from tl_backends.compat.native_names import _get_cudnn_deterministic as _get_cud
 from tl_backends.compat.native_names import _get_cudnn_enabled as _get_cudnn_enabled
 from tl_checkpoint.archive_files import PyTorchFileReader as PyTorchFileReader
 from tl_checkpoint.archive_files import PyTorchFileWriter as PyTorchFileWriter
+from tl_compiler.compat.onnx_names import check_onnx_proto as __check_onnx_proto_
 from tl_compiler.jit import ScriptFunction as ScriptFunction
 from tl_compiler.jit import ScriptModule as ScriptModule
 from tl_compiler.script.containers import ScriptDict as ScriptDict
@@ -832,6 +833,7 @@ _TensorMeta = __TensorMeta_
 _TorchDispatchModeKey = __TorchDispatchModeKey_
 _after_autograd_keyset = __after_autograd_keyset_
 _are_functorch_transforms_active = __are_functorch_transforms_active_
+_check_onnx_proto = __check_onnx_proto_
 _disabled_torch_function_impl = __disabled_torch_function_impl_
 _dispatch_isTensorSubclassLike = __dispatch_isTensorSubclassLike_
 _dispatch_key_set = __dispatch_key_set_

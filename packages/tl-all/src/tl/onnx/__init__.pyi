@@ -1,6 +1,7 @@
 # Written by `python -m tools.facade_stubs --write`.
 from tl_compiler.onnx import *
 
+from . import _internal as _internal
 from . import errors as errors
 from . import operators as operators
 from . import symbolic_helper as symbolic_helper

@@ -315,6 +315,13 @@ def run_frozen_optimizations(
 
     Raises:
         RuntimeError: the module is no compiled one.
+
+    Example:
+        >>> import tl as torch
+        >>> frozen = torch.jit.freeze(torch.jit.script(torch.nn.ReLU().eval()))
+        >>> torch.jit.run_frozen_optimizations(frozen)
+        >>> frozen(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
     """
     _check_compiled("run_frozen_optimizations expects a ScriptModule as mod", mod)
 

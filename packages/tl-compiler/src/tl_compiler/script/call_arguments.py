@@ -55,7 +55,7 @@ def _number(kind: type, method: str) -> Convert:
     return convert
 
 
-def _whole(value: Any) -> Any:
+def _as_int(value: Any) -> Any:
     """A whole number. Element types, layouts and memory formats are numbers of programs."""
     return code_of(value) if isinstance(value, _CODED) else _index(value)
 
@@ -83,7 +83,7 @@ def _complex(value: Any) -> Any:
 
 _index = _number(int, "__index__")
 _PLAIN: dict[str, Convert] = {
-    "Tensor": _instance(Tensor), "int": _whole, "float": _number(float, "__float__"),
+    "Tensor": _instance(Tensor), "int": _as_int, "float": _number(float, "__float__"),
     "bool": _boolean, "complex": _complex, "str": _instance(str), "NoneType": _instance(type(None)),
 }  # fmt: skip
 

@@ -122,10 +122,10 @@ def functional_source(
     operands = [*zip(range(len(arguments)), parameters, strict=False)]
     first = arguments[0] if arguments else keywords.get("input")
     for index, parameter in operands:
-        arguments[index] = _fitted(session, arguments[index], parameter, name, first)
+        arguments[index] = _fit(session, arguments[index], parameter, name, first)
     for parameter in parameters:
         if parameter.arg in keywords:
-            keywords[parameter.arg] = _fitted(session, keywords[parameter.arg], parameter, name, first)
+            keywords[parameter.arg] = _fit(session, keywords[parameter.arg], parameter, name, first)
     source = _functions()[name]
     return source, lambda: source, f"__torch__.torch.nn.functional.{name}"
 
@@ -177,7 +177,7 @@ def _constant(session: Any, operand: Operand | None) -> Operand | None:
     return operand
 
 
-def _fitted(session: Any, operand: Operand, parameter: ast.arg, name: str, first: Operand | None) -> Operand:
+def _fit(session: Any, operand: Operand, parameter: ast.arg, name: str, first: Operand | None) -> Operand:
     """A whole number as a real one, or a number as the list that stands for it, where a parameter is that.
 
     A list has an element for each dimension where an operator needs that.

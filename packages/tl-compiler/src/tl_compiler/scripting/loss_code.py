@@ -38,7 +38,7 @@ def _reduce(losses: Tensor, reduction: int) -> Tensor:
         return losses.sum()
     return losses
 
-def _reduce_weighted(losses: Tensor, weight: Tensor, reduction: int) -> Tensor:
+def _reduce_by_weight(losses: Tensor, weight: Tensor, reduction: int) -> Tensor:
     if weight.size() != losses.size():
         raise ValueError("Inputs and weight must have the same size.")
     if reduction == 1:
@@ -51,14 +51,14 @@ def mse_loss(input: Tensor, target: Tensor, {last}, weight: Optional[Tensor] = N
     code = _reduction(size_average, reduce, reduction)
     pair = _broadcast(input, target)
     if weight is not None:
-        return _reduce_weighted(aten.mse_loss(pair[0], pair[1], 0), weight, code)
+        return _reduce_by_weight(aten.mse_loss(pair[0], pair[1], 0), weight, code)
     return aten.mse_loss(pair[0], pair[1], code)
 
 def l1_loss(input: Tensor, target: Tensor, {last}, weight: Optional[Tensor] = None) -> Tensor:
     code = _reduction(size_average, reduce, reduction)
     pair = _broadcast(input, target)
     if weight is not None:
-        return _reduce_weighted(aten.l1_loss(pair[0], pair[1], 0), weight, code)
+        return _reduce_by_weight(aten.l1_loss(pair[0], pair[1], 0), weight, code)
     return aten.l1_loss(pair[0], pair[1], code)
 
 def smooth_l1_loss(input: Tensor, target: Tensor, {last}, beta: float = 1.0) -> Tensor:
@@ -69,7 +69,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     code = _reduction(None, None, reduction)
     pair = _broadcast(input, target)
     if weight is not None:
-        return _reduce_weighted(aten.huber_loss(pair[0], pair[1], 0, delta), weight, code)
+        return _reduce_by_weight(aten.huber_loss(pair[0], pair[1], 0, delta), weight, code)
     return aten.huber_loss(pair[0], pair[1], code, delta)
 
 def kl_div(input: Tensor, target: Tensor, {last}, log_target: bool = False) -> Tensor:

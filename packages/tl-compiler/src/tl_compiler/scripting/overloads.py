@@ -100,7 +100,7 @@ class Overloads:
     ) -> tuple[str, Signature] | None:
         """The same for a method of a module."""
         kind = self._module_classes.get(owner.name)
-        if kind is not None and name == "forward" and self._takes_packed(kind.module, arguments, keywords):
+        if kind is not None and name == "forward" and self._takes_packing(kind.module, arguments, keywords):
             return "forward_packed", self.compile_method(kind, "forward_packed")
         function = None if kind is None else getattr(type(kind.module), name, None)
         choice = self.choose_overload(function, compiler, arguments, keywords, node, skip=1)
@@ -109,7 +109,7 @@ class Overloads:
         index, signature = choice
         return f"{name}__{index}", self.compile_method(kind, f"{name}__{index}", function, signature)
 
-    def _takes_packed(self: Any, module: Any, arguments: list[Operand], keywords: dict[str, Operand]) -> bool:
+    def _takes_packing(self: Any, module: Any, arguments: list[Operand], keywords: dict[str, Operand]) -> bool:
         """Whether a call runs a recurrent layer on packed sequences."""
         operand = arguments[0] if arguments else keywords.get("input")
         if not isinstance(module, tl_nn.RNNBase) or not isinstance(operand, Value):

@@ -68,7 +68,7 @@ def forward_packed(self, input: PackedSequence, hx: Optional[{state}] = None) ->
     result = aten.{function}(own, sizes, {hidden}, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
     return PackedSequence(result[0], sizes, order, back), {last}
 
-def _permuted(self, x: Tensor, order: Optional[Tensor]) -> Tensor:
+def _permute(self, x: Tensor, order: Optional[Tensor]) -> Tensor:
     return x if order is None else x.index_select(1, order)
 """
 _LSTM_STATES = """    if hx is None:
@@ -76,17 +76,17 @@ _LSTM_STATES = """    if hx is None:
         first = aten.zeros([rows, count, real], dtype=own.dtype, device=own.device)
         second = aten.zeros([rows, count, self.hidden_size], dtype=own.dtype, device=own.device)
     else:
-        first, second = self._permuted(hx[0], order), self._permuted(hx[1], order)"""
+        first, second = self._permute(hx[0], order), self._permute(hx[1], order)"""
 _STATE = """    if hx is None:
         first = aten.zeros([rows, count, self.hidden_size], dtype=own.dtype, device=own.device)
     else:
-        first = self._permuted(hx, order)"""
+        first = self._permute(hx, order)"""
 
 PACKED_LAYERS = {
     "LSTM": _PACKED.format(
         state="Tuple[Tensor, Tensor]", states=_LSTM_STATES, function="lstm", hidden="[first, second]",
-        last="(self._permuted(result[1], back), self._permuted(result[2], back))"),
+        last="(self._permute(result[1], back), self._permute(result[2], back))"),
     **{name: _PACKED.format(
-        state="Tensor", states=_STATE, function=function, hidden="first", last="self._permuted(result[1], back)")
+        state="Tensor", states=_STATE, function=function, hidden="first", last="self._permute(result[1], back)")
        for name, function in (("GRU", "gru"), ("RNN_TANH", "rnn_tanh"), ("RNN_RELU", "rnn_relu"))},
 }  # fmt: skip

@@ -100,11 +100,27 @@ class SparseSemiStructuredTensor(Tensor):
 
 
 class SparseSemiStructuredTensorCUTLASS(SparseSemiStructuredTensor):
-    """The form that CUTLASS multiplies on a GPU. No tensor on the CPU has this class."""
+    """The form that CUTLASS multiplies on a GPU. No tensor on the CPU has this class.
+
+    Example:
+        >>> import tl as torch
+        >>> matrix = torch.tensor([[0, 1.0]] * 64).repeat(1, 32).half()
+        >>> sparse = torch.sparse.to_sparse_semi_structured(matrix)
+        >>> isinstance(sparse, torch.sparse.SparseSemiStructuredTensorCUTLASS)
+        False
+    """
 
 
 class SparseSemiStructuredTensorCUSPARSELT(SparseSemiStructuredTensor):
-    """The form that cuSPARSELt multiplies on a GPU. No tensor on the CPU has this class."""
+    """The form that cuSPARSELt multiplies on a GPU. No tensor on the CPU has this class.
+
+    Example:
+        >>> import tl as torch
+        >>> matrix = torch.tensor([[0, 1.0]] * 64).repeat(1, 32).half()
+        >>> sparse = torch.sparse.to_sparse_semi_structured(matrix)
+        >>> isinstance(sparse, torch.sparse.SparseSemiStructuredTensorCUSPARSELT)
+        False
+    """
 
 
 def to_sparse_semi_structured(
