@@ -524,3 +524,30 @@ def test_a_function_that_saves_an_output_has_second_gradients():
         same(func.grad(func.grad(first))(x), 0 * x + 6),
     )
     same(func.vmap(func.grad(first))(tl.stack([x, 2 * x])), tl.stack([6 * x, 12 * x]))
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda x, out: tl.logsumexp(x, [0], out=out), (3,)),
+        (lambda x, out: tl.linalg.vector_norm(x, out=out), ()),
+        (lambda x, out: tl.sum(x, 0, out=out), (3,)),
+        (lambda x, out: tl.matmul(x, x, out=out), (3, 3)),
+        (lambda x, out: tl.add(x, 1, out=out), (3, 3)),
+        (lambda x, out: tl.cummax(x, 0, out=(out, tl.zeros_like(out, dtype=tl.int64)))[0], (3, 3)),
+    ],
+)
+def test_vmap_writes_outputs(function, shape):
+    x = tl.arange(18.0, dtype=tl.float64).reshape(2, 3, 3)
+    outputs = tl.zeros(2, *shape, dtype=tl.float64)
+    results = func.vmap(function)(x, outputs)
+    for i in range(2):
+        expected = function(x[i], tl.zeros(shape, dtype=tl.float64))
+        assert tl.equal(outputs[i], expected) and tl.equal(results[i], expected)
+
+
+def test_vmap_refuses_outputs_that_are_no_batch():
+    with pytest.raises(RuntimeError, match="not being vmapped over"):
+        func.vmap(lambda x: tl.logsumexp(x, [0], out=tl.zeros(3)))(tl.ones(2, 3, 3))
+    with pytest.raises(RuntimeError, match="another shape"):
+        func.vmap(lambda x, out: tl.sum(x, 0, out=out))(tl.ones(2, 3, 3), tl.zeros(2, 5))

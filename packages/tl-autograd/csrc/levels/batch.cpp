@@ -156,6 +156,33 @@ TlTensor* first_written(const BatchCall& c) {
   return v.tag == TL_TENSOR ? v.u.t : nullptr;
 }
 
+// By the functional form, which takes no outputs, and a copy. The outputs have the shapes of its results.
+void write_functional(BatchCall& c, int kind) {
+  const TlOperator* op = c.rule.functional;
+  const TlOperatorInfo& info = *api->op_info(op);
+  BatchCall call(rule_for(op), c.level, c.args, std::min(c.n_args, info.n_args));
+  Results made(info.n_rets);
+  if (call.any())
+    run_kind(call, op, kind, made);
+  else
+    tl::autograd::call(op, c.args, info.n_args, made.data(), info.n_rets);
+  int next = 0;
+  for (int i = 0; i < c.n_args; ++i) {
+    if (!argument_info(*c.rule.info, i).written) continue;
+    const Tensor out = c.moved(c.args[i].u.t);
+    TlTensor* result = made[next++].u.t;
+    const int extra = api->tensor_ndim(out.get()) - api->tensor_ndim(result);
+    const int64_t* sizes = api->tensor_sizes(out.get());
+    if (extra != (call.any() ? 0 : 1) ||
+        !std::equal(api->tensor_sizes(result), api->tensor_sizes(result) + api->tensor_ndim(result),
+                    sizes + extra))
+      fail(TL_ERROR_RUNTIME, "vmap: " + name_of(c.rule) +
+                                 "(): the output has another shape than the result, and "
+                                 "cannot be resized inside of vmap");
+    copy_into(out.get(), result);
+  }
+}
+
 // In place on the values, or by the functional form and a copy.
 void write(BatchCall& c, TlValue* rets, int n_rets) {
   const Rule& r = c.rule;
@@ -173,11 +200,7 @@ void write(BatchCall& c, TlValue* rets, int n_rets) {
     if (kind == TL_BATCH_LOOP && !r.functional) return c.loop_writing(rets, n_rets);
     run_kind(c, r.op, kind, made);
   } else {
-    Results made(api->op_info(r.functional)->n_rets);
-    run_kind(c, r.functional, kind, made);
-    int next = 0;
-    for (int i = 0; i < c.n_args; ++i)
-      if (argument_info(*r.info, i).written) copy_into(c.moved(c.args[i].u.t).get(), made[next++].u.t);
+    write_functional(c, kind);
   }
   give_written(*r.info, c.args, rets, n_rets);
 }

@@ -109,7 +109,9 @@ class Overloads:
         index, signature = choice
         return f"{name}__{index}", self.compile_method(kind, f"{name}__{index}", function, signature)
 
-    def _takes_packing(self: Any, module: Any, arguments: list[Operand], keywords: dict[str, Operand]) -> bool:
+    def _takes_packing(
+        self: Any, module: Any, arguments: list[Operand], keywords: dict[str, Operand]
+    ) -> bool:
         """Whether a call runs a recurrent layer on packed sequences."""
         operand = arguments[0] if arguments else keywords.get("input")
         if not isinstance(module, tl_nn.RNNBase) or not isinstance(operand, Value):
