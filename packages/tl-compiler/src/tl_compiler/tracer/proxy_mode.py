@@ -30,7 +30,7 @@ from .size_nodes import SizeNodes
 from .symbolic_fakes import SymbolicFakes, unbacked_number
 from .value_nodes import ValueNodes, attribute_node
 
-__all__ = ["ProxyTorchDispatchMode", "PythonKeyTracer", "current_mode"]
+__all__ = ["ProxyTorchDispatchMode", "PythonKeyTracer", "current_mode", "is_whole"]
 
 Tensor = tl_core.Tensor
 _SYMBOLIC = (SymInt, SymFloat, SymBool)
@@ -68,8 +68,19 @@ def current_mode() -> ProxyTorchDispatchMode | None:
     return _handling[-1] if _handling else None
 
 
-# What functions in Python call, so that graphs above autograd meet them, too.
+# Calls of functions in Python, which graphs above autograd meet too. A formula replaces them in each recording.
 _WHOLE = frozenset({"squared_error", "smooth_l1_error", "huber_error"})
+
+
+def is_whole(func: Any) -> bool:
+    """Returns whether a formula takes the place of an operator in each recording.
+
+    Args:
+        func: the operator.
+    """
+    return func._native_name in _WHOLE
+
+
 _handling: list[ProxyTorchDispatchMode] = []  # those whose handlers run, which are off meanwhile
 
 

@@ -33,6 +33,7 @@ from ..symbolic.shape_env import ShapeEnv
 from ..tracer.graphs import eliminate_dead
 from ..tracer.method_hook import MODULE_CALLS
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
+from .repetition import CallList
 
 __all__ = ["Call", "Recording", "record"]
 
@@ -74,6 +75,7 @@ class _Mode(ProxyTorchDispatchMode):
     silent = False
     warned = True
     exports = False
+    calls: CallList
 
     def record(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Records an operator, or runs it where the mode is silent."""
@@ -81,7 +83,11 @@ class _Mode(ProxyTorchDispatchMode):
         if reads and (self.silent or isinstance(args[0], FakeTensor)):
             return self._scalar(func, args, kwargs)
         if not self.silent:
-            return super().record(func, args, kwargs)
+            if not reads:
+                self.calls.add(func, args, kwargs)
+            out = super().record(func, args, kwargs)
+            self.calls.add_results(out)
+            return out
         return self.run_on_fakes(func, *args, **kwargs)
 
     def _scalar(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -156,6 +162,12 @@ class Recording:
             module_stack=lambda: self.call,  # type: ignore[arg-type, return-value]  # a call, not a stack
         )
         self.mode.warned = warns
+        self.calls = self.mode.calls = CallList()
+
+    def value_of(self, number: Any) -> Any:
+        """The number that a symbolic number stands for in the examples."""
+        value = self.env.size_hint(number.node.expr)
+        return number.node.pytype(value)
 
     # ---- the run
     def run(self, function: Callable[..., Any], inputs: Any) -> None:
@@ -275,6 +287,7 @@ class Recording:
         """
         if self.mode.silent:
             return function(*args, **kwargs)
+        self.calls.is_comparable = False
         path = self._path_in_call(target)
         if isinstance(target, ScriptModule) and path is None:
             raise RuntimeError(

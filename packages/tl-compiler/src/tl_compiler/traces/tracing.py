@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from ..script.tracing_state import current_trace
 from .building import TracedProgram, argument_names
 from .code import check_examples
 from .recording import Recording, record
+from .repetition import repeat
 
 __all__ = ["check_program", "trace", "trace_function", "trace_methods", "trace_module"]
 
@@ -103,8 +105,10 @@ def trace_function(
     return result
 
 
-def trace_methods(module: Any, inputs: dict[str, Any], strict: bool, warns: bool = True) -> Any:
-    """Returns the traced module of runs of methods.
+def trace_methods(
+    module: Any, inputs: dict[str, Any], strict: bool, warns: bool = True
+) -> tuple[Any, dict[str, Recording]]:
+    """Returns the traced module of runs of methods, and the recordings by method.
 
     Args:
         module: the module.
@@ -125,7 +129,7 @@ def trace_methods(module: Any, inputs: dict[str, Any], strict: bool, warns: bool
     for name, recording in recordings.items():
         names = argument_names(getattr(module, name), len(inputs[name][0]))
         traced.add_method(recording, name, names, inputs[name])
-    return traced.build()
+    return traced.build(), recordings
 
 
 # ---- checks
@@ -162,27 +166,54 @@ def _differences(expected: Any, actual: Any, tolerance: float) -> str | None:
     return None
 
 
-def check_program(function: Any, traced: Any, again: Any, name: str, inputs: Any, tolerance: float) -> None:
+def check_program(
+    function: Any,
+    traced: Any,
+    again: Callable[[], Any],
+    name: str,
+    inputs: Any,
+    tolerance: float,
+    recording: Recording | None = None,
+) -> None:
     """Compares a program with the function that it was traced of.
 
     Args:
         function: the function.
         traced: the program's function or module.
-        again: a second trace.
+        again: returns a second trace.
         name: the name of the method.
         inputs: arguments by position and by name.
         tolerance: how far values may differ.
+        recording: the trace, if the inputs are those of the trace. A second run is then compared with it.
 
     Raises:
         TracingCheckError: two traces differ.
     """
+    own = tree_map(_detach, inputs[0]), tree_map(_detach, inputs[1])
+    if recording is not None:
+        repeats, expected = repeat(recording.calls, recording.value_of, function, own)
+    else:
+        repeats, expected = False, None
+    if not repeats:
+        with _second_run():
+            _check_code(traced, again(), name)
+        if recording is None:
+            expected = function(*own[0], **own[1])
+    _check_results(traced, expected, name, inputs, tolerance)
+
+
+def _check_code(traced: Any, again: Any, name: str) -> None:
+    """Raises TracingCheckError where the code of two traces differs."""
     first = traced.code if isinstance(traced, ScriptFunction) else traced._code_of(name)
     second = again.code if isinstance(again, ScriptFunction) else again._code_of(name)
     if not isinstance(traced, ScriptFunction) or first.partition("(")[2] != second.partition("(")[2]:
         graph_difference = _text_difference(first, second)
         if graph_difference:
             raise TracingCheckError(graph_difference, None)
-    expected = function(*tree_map(_detach, inputs[0]), **tree_map(_detach, inputs[1]))
+
+
+def _check_results(traced: Any, expected: Any, name: str, inputs: Any, tolerance: float) -> None:
+    """Warns where a program computes something else than its function."""
     method = traced if isinstance(traced, ScriptFunction) or name == "forward" else getattr(traced, name)
     actual = method(*tree_map(_detach, inputs[0]), **tree_map(_detach, inputs[1]))
     results = (
@@ -275,10 +306,11 @@ def trace(
         )
     result = trace_function(function, inputs, strict)
     if check:
-        for more in [inputs, *(_inputs(i, None) for i in check_inputs or ())]:
-            with _second_run():
-                again = trace_function(function, more, strict, warns=False)
-            check_program(function, result, again, result.name, more, tolerance)
+        recordings = [result._recording, *[None] * len(check_inputs or ())]  # type: ignore[attr-defined]
+        examples = [inputs, *(_inputs(i, None) for i in check_inputs or ())]
+        for more, recording in zip(examples, recordings, strict=True):
+            again = functools.partial(trace_function, function, more, strict, warns=False)
+            check_program(function, result, again, result.name, more, tolerance, recording)
     return result
 
 
@@ -295,13 +327,13 @@ def trace_module(
         tolerance: the difference that results may have.
         strict: whether lists and dictionaries as results are errors.
     """
-    result = trace_methods(module, inputs, strict)
+    result, recordings = trace_methods(module, inputs, strict)
     if check:
         with tl_core.no_grad():
             for more in [inputs, *(check_inputs or ())]:
-                with _second_run():
-                    again = trace_methods(module, more, strict, warns=False)
+                again = functools.cache(lambda more=more: trace_methods(module, more, strict, warns=False)[0])
                 for name, examples in more.items():
                     function = module if name == "forward" else getattr(module, name)
-                    check_program(function, result, again, name, examples, tolerance)
+                    recording = recordings[name] if more is inputs else None
+                    check_program(function, result, again, name, examples, tolerance, recording)
     return result
