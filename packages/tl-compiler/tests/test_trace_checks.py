@@ -17,7 +17,9 @@ def count_traces(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The recordings that the calls below make."""
     recordings: list[Any] = []
     record = tracing.record
-    monkeypatch.setattr(tracing, "record", lambda *a, **k: recordings.append(record(*a, **k)) or recordings[-1])
+    monkeypatch.setattr(
+        tracing, "record", lambda *a, **k: recordings.append(record(*a, **k)) or recordings[-1]
+    )
     return recordings
 
 

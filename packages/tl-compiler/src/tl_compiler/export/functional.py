@@ -342,6 +342,13 @@ for _name in ("transpose", "t"):
     WRITTEN_BACK.rule(_name)(_by_itself(_name))
 
 
+# The operators that draw what others write, where the names differ.
+_DRAWS = {
+    ("normal_", "default"): ("normal_functional", "default"),
+    ("bernoulli_", "float"): ("bernoulli", "p"),
+}
+
+
 def _functional_of(target: OpOverload) -> Any:
     """The operator that returns what another writes."""
     packet, overload = target.overloadpacket.__name__, target._overloadname
@@ -349,6 +356,8 @@ def _functional_of(target: OpOverload) -> Any:
     base = "zeros_like" if packet == "zero_" else packet.removesuffix("_")
     if packet == "copy_":
         return getattr(space, "copy", None) or target
+    if (packet, overload) in _DRAWS:
+        base, overload = _DRAWS[packet, overload]
     if isinstance(target, OutOperator):
         return target.base
     if overload == "out" or overload.endswith("_out"):
