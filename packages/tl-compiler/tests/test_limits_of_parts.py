@@ -163,3 +163,40 @@ def test_paddings_of_each_dimension(kind, axes):
     modes = {"Reflection": "reflect", "Replication": "edge", "Circular": "wrap"}
     expected = numpy.pad(x.numpy(), [(0, 0)] * 2 + [(1, 1)] * axes, modes.get(kind, "constant"))
     assert (jit.script(layer)(x).numpy() == expected).all()
+
+
+# ---- replayed calls
+@pytest.mark.parametrize(
+    ("function", "arguments", "text"),
+    [
+        (tl.nonzero, (tl.ones(2),), "the shape of the result of nonzero depends on values"),
+        (
+            tl.masked_select,
+            (tl.ones(2), tl.tensor([True, False])),
+            "the shape of the result of masked_select",
+        ),
+        (tl.where, (tl.tensor([True]),), "where(condition) has a shape that depends on values"),
+        (tl.where, (tl.tensor([True]), tl.ones(1), tl.zeros(1)), None),
+        (tl.add, (tl.ones(2), 1), None),
+        (Tensor.__getitem__, (tl.ones(2), tl.tensor([True, False])), "a mask selects elements"),
+        (
+            Tensor.__getitem__,
+            (tl.ones(2), (slice(None), tl.tensor([1, 0], dtype=tl.uint8))),
+            "a mask selects elements",
+        ),
+        (Tensor.__getitem__, (tl.tensor([True]), 0), None),  # only the index may be no mask
+        (Tensor.__getitem__, (tl.ones(2), tl.tensor([1, 0])), None),
+        (Tensor.__setitem__, (tl.ones(2), tl.tensor([True, False]), 0.0), "a mask selects elements"),
+        (
+            Tensor.index_put_,
+            (tl.ones(2), (tl.tensor([True, False]),), tl.tensor(0.0)),
+            "a mask selects elements",
+        ),
+        (Tensor.index_put_, (tl.ones(2), [tl.tensor([0])], tl.tensor(0.0)), None),
+    ],
+)
+def test_calls_whose_shapes_depend_on_values_are_not_replayed(function, arguments, text):
+    from tl_compiler.compiler.replay.tensor_rules import refusal_of
+
+    result = refusal_of(function, arguments, {})
+    assert result is None if text is None else text in result

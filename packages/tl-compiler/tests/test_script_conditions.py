@@ -254,3 +254,65 @@ def bare_list(x: Any) -> bool:
 def test_refused_conditions(function, text):
     with pytest.raises(RuntimeError, match=text):
         jit.script(function)
+
+
+# ---- annotated expressions and questions about attributes
+def annotated(n: int) -> Tuple[Optional[int], List[int], Dict[str, List[int]], Optional[Tensor]]:
+    a = jit.annotate(Optional[int], 3)
+    b = jit.annotate(List[int], [])
+    c = jit.annotate(Dict[str, List[int]], {})
+    d = jit.annotate(Optional[Tensor], None)
+    for i in range(n):
+        b.append(i)
+    c["b"] = b
+    if n > 1:
+        a = None
+    return a, b, c, d
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_annotated_expressions(count):
+    assert jit.script(annotated)(count) == annotated(count)
+
+
+def wrong_annotation(x: str):
+    return jit.annotate(int, x)
+
+
+@jit.script
+class Pair:
+    def __init__(self, first: int, second: int):
+        self.first = first
+        self.second = second
+
+    def total(self) -> int:
+        return self.first + self.second
+
+
+def of_attributes(x: int) -> Tuple[bool, bool, bool]:
+    pair = Pair(x, 2)
+    return hasattr(pair, "first"), hasattr(pair, "total"), hasattr(pair, "third")
+
+
+class Attributes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2, bias=False)
+
+    def forward(self, x: Tensor) -> Tuple[bool, bool, bool, bool]:
+        return (
+            hasattr(self.layer, "weight"),
+            hasattr(self.layer, "absent"),
+            hasattr(self, "forward"),
+            hasattr(self.layer, "forward"),
+        )
+
+
+def test_attributes_of_objects():
+    assert jit.script(of_attributes)(1) == (True, True, False)
+    model = Attributes()
+    assert jit.script(model)(tl.ones(2)) == model(tl.ones(2)) == (True, False, True, True)
+    with pytest.raises(
+        RuntimeError, match="expected an expression of type int but found str"
+    ):
+        jit.script(wrong_annotation)

@@ -147,7 +147,7 @@ class AttributeReader:
                 else None
             )
             if declaration is not None:
-                return name in declaration.attributes or name in declaration.methods
+                return name in declaration.attributes or self.method_signature(owner.type, name) is not None
             try:
                 return self._of_value(compiler, owner, name, ast.Pass()) is not None
             except RuntimeError:

@@ -314,6 +314,10 @@ def _isinstance(
     return compiler.instance_question(node)[0]
 
 
+def _hasattr(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
+    return compiler.type_question(node)[0]
+
+
 def _getattr(compiler: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST) -> Operand:
     owner, name = arguments[0], compiler.as_value(arguments[1], node)
     if not name.is_known:
@@ -350,7 +354,7 @@ BUILTINS: dict[Any, Handler] = {
     all: _fold("all"), sorted: _operator("sorted"), round: _operator("round"), ord: _operator("ord"),
     chr: _operator("chr"), hex: _operator("hex"), oct: _operator("oct"), bin: _operator("bin"), hash: _operator("hash"),
     divmod: _operator("divmod"), pow: _operator("pow"), tl_core.device: _device, isinstance: _isinstance,
-    collections.OrderedDict: _dict, _unwrap_optional: _unwrap,
-    getattr: _getattr, type: _type, slice: _slice, tl_core.Size: _list, math.floor: _operator("floor"),
+    hasattr: _hasattr, collections.OrderedDict: _dict, _unwrap_optional: _unwrap, getattr: _getattr,
+    type: _type, slice: _slice, tl_core.Size: _list, math.floor: _operator("floor"),
     math.ceil: _operator("ceil"), tl_core.tensordot: _tensordot, **TENSOR_FUNCTIONS,
 }  # fmt: skip
