@@ -70,7 +70,8 @@ PyObject* set_handle_factory_function(PyObject*, PyObject* factory) {
 }
 
 PyMethodDef kFunctions[] = {
-    {"run_backward", method(run_backward), METH_FASTCALL, nullptr},
+    {"run_backward", method(run_backward), METH_FASTCALL,
+     "Runs the backward pass from roots, and returns the gradients of inputs."},
     {"finish_function", method(finish_function), METH_FASTCALL, nullptr},
     {"delayed_error", method(delayed_error), METH_FASTCALL, nullptr},
     {"run_number", run_number, METH_NOARGS, nullptr},
@@ -85,7 +86,8 @@ PyMethodDef kFunctions[] = {
     {"set_anomaly", method(set_anomaly), METH_FASTCALL, nullptr},
     {"push_saved_hooks", method(push_saved_hooks), METH_FASTCALL, nullptr},
     {"pop_saved_hooks", pop_saved_hooks, METH_NOARGS, nullptr},
-    {"has_saved_hooks", has_saved_hooks, METH_NOARGS, nullptr},
+    {"has_saved_hooks", has_saved_hooks, METH_NOARGS,
+     "Returns whether hooks for saved tensors are active in this thread."},
     {"disable_saved_hooks", disable_saved_hooks, METH_O, nullptr},
     {"set_handle_factory", set_handle_factory_function, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},

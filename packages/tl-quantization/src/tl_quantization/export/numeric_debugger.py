@@ -114,10 +114,11 @@ class OutputLogger(Module):
         self.stats.append(copy.deepcopy(_detach(x)))
         return x
 
-    def __extra_repr__(self) -> str:
+    def extra_repr(self) -> str:
+        """The number and the name of the node, and the count of recorded values."""
         return f"debug_handle={self.debug_handle}, node_name={self.node_name}, num_stats={len(self.stats)}"
 
-    extra_repr = __extra_repr__
+    __extra_repr__ = extra_repr
 
 
 def prepare_for_propagation_comparison(model: GraphModule) -> GraphModule:

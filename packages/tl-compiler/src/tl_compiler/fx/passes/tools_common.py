@@ -110,25 +110,6 @@ def is_node_output_tensor(node: Node) -> bool:
     return kind is not None and issubclass(kind, tl_core.Tensor)
 
 
-@dataclass
-class _FusionGroup:
-    top_node_idx: int
-    nodes: NodeSet
-    inputs: NodeSet
-    nodes_need_process: NodeSet = field(default_factory=set)
-
-    def add_node(self, node: Node) -> None:
-        """Adds a node, and its inputs and outputs that the group lacks."""
-        if node in self.nodes:
-            return
-        self.nodes_need_process.add(node)
-        self.nodes.add(node)
-        self.inputs.discard(node)
-        self.inputs.update(
-            n for n in node.all_input_nodes if n.op in CALLABLE_NODE_OPS and n not in self.nodes
-        )
-
-
 class FxNetAccFusionsFinder:
     """Finds nodes that have to stay together, because what is passed between them is no tensor.
 
@@ -137,7 +118,32 @@ class FxNetAccFusionsFinder:
         acc_nodes: the nodes that the accelerator runs; those that can't stay together are taken out.
     """
 
-    FusionGroup = _FusionGroup
+    @dataclass
+    class FusionGroup:
+        """Nodes that have to stay together.
+
+        Args:
+            top_node_idx: the position of the first node in the graph.
+            nodes: the nodes.
+            inputs: the nodes outside of the group that it reads.
+            nodes_need_process: the nodes whose neighbours were not looked at.
+        """
+
+        top_node_idx: int
+        nodes: NodeSet
+        inputs: NodeSet
+        nodes_need_process: NodeSet = field(default_factory=set)
+
+        def add_node(self, node: Node) -> None:
+            """Adds a node, and its inputs and outputs that the group lacks."""
+            if node in self.nodes:
+                return
+            self.nodes_need_process.add(node)
+            self.nodes.add(node)
+            self.inputs.discard(node)
+            self.inputs.update(
+                n for n in node.all_input_nodes if n.op in CALLABLE_NODE_OPS and n not in self.nodes
+            )
 
     def __init__(self, module: GraphModule, acc_nodes: NodeSet) -> None:
         self.module = module
@@ -145,7 +151,7 @@ class FxNetAccFusionsFinder:
         self.acc_nodes = acc_nodes
 
     def recursive_add_node(
-        self, fusion_group: _FusionGroup, inputs: NodeSet | NodeList, visited: NodeSet | None = None
+        self, fusion_group: FusionGroup, inputs: NodeSet | NodeList, visited: NodeSet | None = None
     ) -> bool:
         """Adds what lies on ways from a group back to itself.
 
@@ -182,7 +188,7 @@ class FxNetAccFusionsFinder:
                 continue
             if node not in self.acc_nodes:
                 continue
-            group = _FusionGroup(self.nodes.index(node), {node}, set(node.all_input_nodes), {node})
+            group = self.FusionGroup(self.nodes.index(node), {node}, set(node.all_input_nodes), {node})
             while group.nodes_need_process:
                 current = group.nodes_need_process.pop()
                 self.recursive_add_node(group, group.inputs, visited=set())
