@@ -211,6 +211,8 @@ def broken(old: dict[str, str], new: dict[str, str]) -> Iterator[str]:
 def meeting(package: str, record: list[str]) -> Iterator[str]:
     """The calls between an installed package and the other installed packages that fail.
 
+    Names of a module whose library of another project is not installed, an extra, are left out.
+
     Args:
         package: the import name of the package.
         record: the lines of the present record.
@@ -219,16 +221,24 @@ def meeting(package: str, record: list[str]) -> Iterator[str]:
     for dotted in sorted(dotted_names(source, _family())):
         try:
             resolve(dotted)
-        except (AttributeError, ImportError):
-            yield f"{package} uses {dotted}, which is not there"
+        except (AttributeError, ImportError) as error:
+            if not _lacks_library(error):
+                yield f"{package} uses {dotted}, which is not there"
     old = {name: text for name, text in by_name(record).items() if name.split(".")[0] == package}
     new = {}
     for name in old:
         try:
             new[name] = signature(resolve(name)[1])
-        except (AttributeError, ImportError):
-            yield f"{package} lacks {name}"
+        except (AttributeError, ImportError) as error:
+            if not _lacks_library(error):
+                yield f"{package} lacks {name}"
     yield from broken(old, new)
+
+
+def _lacks_library(error: Exception) -> bool:
+    """Whether a module could not be loaded because a library of another project is not installed."""
+    library = (error.name or "").split(".")[0] if isinstance(error, ImportError) else ""
+    return bool(library) and library not in _family()
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -74,3 +74,22 @@ def test_only_broken_calls_fail(capsys):
     assert interfaces.compare(["f(a) <- tl_nn"], ["f(a) <- tl_nn", "g(a) <- tl_nn"]) == 0
     assert "1 lines of interfaces.txt differ" in capsys.readouterr().out
     assert interfaces.compare(["f(a) <- tl_nn"], ["f(b) <- tl_nn"]) == 1
+
+
+def test_a_module_of_an_extra_needs_its_library(sources, repository, monkeypatch):
+    monkeypatch.setattr(interfaces, "_family", lambda: frozenset({"tla_core", "tla_nn"}))
+    loader = repository.root / "packages" / "tla-core" / "src" / "tla_core"
+    (loader / "board.py").write_text('raise ImportError("needs a library", name="tensorboard")\n')
+    (loader / "old.py").write_text("from tla_core import gone\n")
+    text = "from tla_core.board import Writer\nfrom tla_core.old import Box\nfrom tla_core.math import add, absent\n"
+    repository.write("tla-nn/src/tla_nn/layer.py", text)
+    record = [
+        "tla_core.board.Writer(folder) <- tla_nn",
+        "tla_core.math.add(a) <- tla_nn",
+        "tla_core.math.sub(a) <- tla_nn",
+    ]
+    assert list(interfaces.meeting("tla_nn", record)) == [
+        "tla_nn uses tla_core.math.absent, which is not there",
+        "tla_nn uses tla_core.old.Box, which is not there",
+    ]
+    assert list(interfaces.meeting("tla_core", record)) == ["tla_core lacks tla_core.math.sub"]
