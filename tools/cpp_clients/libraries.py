@@ -5,15 +5,17 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import torch
-import torchao.quantization as quantization
-import xformers.ops as attention
-from torchao.quantization import quant_primitives
+
+quantization: Any = importlib.import_module("torchao.quantization")
+quant_primitives: Any = importlib.import_module("torchao.quantization.quant_primitives")
+attention: Any = importlib.import_module("xformers.ops")
 
 # Sums, sums of magnitudes and single elements, recorded from PyTorch 2.13 on a CPU.
 RECORDED: dict[str, list[float]] = {
@@ -73,7 +75,7 @@ def results() -> Iterator[tuple[str, list[float]]]:
     layer = attention.SwiGLU(8, 16, bias=False)
     with torch.no_grad():
         for i, weight in enumerate(layer.parameters()):
-            weight.copy_(steps(*weight.shape, 7, 5 + i))
+            weight.copy_(steps(weight.shape[0], weight.shape[1], 7, 5 + i))
     y = layer(x[:, :8])
     yield "SwiGLU", [y.sum().item(), y.abs().sum().item()]
 

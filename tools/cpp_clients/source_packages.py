@@ -83,5 +83,25 @@ PACKAGES = {
         "src/torchcodec/_core/giflib",
         flags="-std=c++20 -DTORCHCODEC_ENABLE_GIF=1",
     ),
+    "maskrcnn-benchmark": Package(  # written for PyTorch 1.0
+        "https://github.com/facebookresearch/maskrcnn-benchmark",
+        "maskrcnn_benchmark/csrc/*.cpp maskrcnn_benchmark/csrc/cpu/*.cpp",
+        "maskrcnn_benchmark/csrc",
+        "_C",
+    ),
+    "torchsearchsorted": Package(
+        "https://github.com/aliutkus/torchsearchsorted", "src/cpu/*.cpp", "src/cpu", "cpu"
+    ),
+    "fast-transformers": Package(
+        "https://github.com/idiap/fast-transformers",
+        "fast_transformers/causal_product/causal_product_cpu.cpp",
+        module="causal_product_cpu",
+    ),
+    "monai": Package(
+        "https://github.com/Project-MONAI/MONAI",
+        "monai/csrc/*.cpp monai/csrc/*/*.cpp monai/csrc/*/*/*.cpp",
+        "monai/csrc",
+        "_C",
+    ),
     "fairseq": Package("fairseq==0.12.2", "fairseq/clib/*/*.cpp", "fairseq/clib"),
 }

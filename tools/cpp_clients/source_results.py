@@ -267,12 +267,81 @@ def of_mmcv(module: Any, check: Check) -> None:
     check("nms", module.nms(tensor(boxes), tensor(scores), 0.3, 0), np.array(kept))
 
 
+def of_maskrcnn(module: Any, check: Check) -> None:
+    """Boxes whose last element counts, and regions of a linear picture."""
+    low = np.round(random.random((7, 2)) * 6)
+    boxes = np.c_[low, low + np.round(random.random((7, 2)) * 6)].astype("float32")
+    scores = random.random(7).astype("float32")
+    area = (boxes[:, 2:] - boxes[:, :2] + 1).prod(1)
+    kept: list[int] = []
+    for i in np.argsort(-scores):
+        size = np.minimum(boxes[i, 2:], boxes[:, 2:]) - np.maximum(boxes[i, :2], boxes[:, :2]) + 1
+        shared = np.clip(size, 0, None).prod(1)
+        if all(shared[j] / (area[i] + area[j] - shared[j]) < 0.4 for j in kept):
+            kept.append(int(i))
+    check("nms", np.sort(module.nms(tensor(boxes), tensor(scores), 0.4).numpy()), np.sort(kept))
+    rows, columns = np.mgrid[0:8, 0:8].astype("float32")
+    region = np.array([[0, 1, 2, 5, 6]], "float32")
+    picture = tensor((3 * rows + columns)[None, None])
+    got = module.roi_align_forward(picture, tensor(region), 1.0, 2, 2, 2)
+    centers = np.array([2.0, 4.0]) + 1, np.array([1.0, 3.0]) + 1
+    check("roi_align_forward", got[0, 0], 3 * centers[0][:, None] + centers[1][None])
+
+
+def of_searchsorted(module: Any, check: Check) -> None:
+    """The places of numbers in sorted rows."""
+    rows, numbers = np.sort(normal(4, 9), 1), normal(4, 5)
+    for side in ("left", "right"):
+        out = tl.empty(4, 5, dtype=tl.int64)
+        module.searchsorted_cpu_wrapper(tensor(rows), tensor(numbers), out, side == "left")
+        wanted = np.stack([np.searchsorted(a, v, side) for a, v in zip(rows, numbers, strict=True)])
+        check(f"searchsorted, {side}", out, wanted)
+
+
+def of_fast_transformers(module: Any, check: Check) -> None:
+    """A product of queries, keys and values of the places before, and its gradients."""
+    q, k, v = normal(2, 3, 7, 4), normal(2, 3, 7, 4), normal(2, 3, 7, 5)
+    product = tl.zeros(2, 3, 7, 5)
+    module.causal_dot_product(tensor(q), tensor(k), tensor(v), product)
+    scores = np.tril(np.einsum("nhle,nhse->nhls", q, k))
+    check("causal_dot_product", product, scores @ v)
+    g = normal(2, 3, 7, 5)
+    parts = tl.zeros(2, 3, 7, 4), tl.zeros(2, 3, 7, 4), tl.zeros(2, 3, 7, 5)
+    module.causal_dot_backward(tensor(q), tensor(k), tensor(v), tensor(g), *parts)
+    slope = np.tril(g @ v.transpose(0, 1, 3, 2))
+    wanted = slope @ k, slope.transpose(0, 1, 3, 2) @ q, scores.transpose(0, 1, 3, 2) @ g
+    for name, part, number in zip("qkv", parts, wanted, strict=True):
+        check(f"causal_dot_backward, {name}", part, number)
+
+
+def of_monai(module: Any, check: Check) -> None:
+    """A cell, and elements that a grid picks."""
+    parts = [normal(*shape) for shape in ((3, 4), (15, 9), (1, 15), (3, 5), (3, 5))]
+    x, weight, bias, h, cell = parts
+    gates = np.split(bias + np.c_[h, x] @ weight.T, 3, 1)
+    into, out = (1 / (1 + np.exp(-g)) for g in gates[:2])
+    new = cell + np.where(gates[2] > 0, gates[2], np.expm1(gates[2])) * into
+    got = module.lltm_forward(*map(tensor, parts))
+    check("lltm_forward, h", got[0], np.tanh(new) * out)
+    check("lltm_forward, cell", got[1], new)
+    picture = normal(1, 2, 5, 6)
+    places = np.stack([random.integers(0, 5, (4, 4)), random.integers(0, 6, (4, 4))], -1)
+    grid = tensor(places[None].astype("float32"))
+    modes = [module.BoundType.zero], [module.InterpolationType.linear]
+    got = module.grid_pull(tensor(picture), grid, *modes, True)
+    check("grid_pull", got[0], picture[0][:, places[..., 0], places[..., 1]])
+
+
 # The check of a package; a module of Python is passed, or `torch.ops` for a library.
 MODULES: dict[str, Callable[[Any, Check], None]] = {
     "points-kernels": of_points_kernels,
     "torchsparse": of_torchsparse,
     "pytorch3d": of_pytorch3d,
     "mmcv": of_mmcv,
+    "maskrcnn-benchmark": of_maskrcnn,
+    "torchsearchsorted": of_searchsorted,
+    "fast-transformers": of_fast_transformers,
+    "monai": of_monai,
 }
 LIBRARIES: dict[str, Callable[[Any, Check], None]] = {
     "extension-cpp": of_extension_cpp,

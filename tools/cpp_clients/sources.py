@@ -48,7 +48,8 @@ def command_of(folder: Path, package: Package) -> list[str]:
     """
     system = [*cpp_extension.include_paths(), sysconfig.get_path("include"), *cpp_extension._pybind_include()]
     command = [cpp_extension.get_cxx_compiler(), "-std=c++17", "-w", "-fopenmp", "-fmax-errors=5"]
-    command += [f"-DTORCH_EXTENSION_NAME={package.module or 'module'}", *package.flags.split()]
+    command += ["-DTORCH_API_INCLUDE_EXTENSION_H", *package.flags.split()]
+    command.append(f"-DTORCH_EXTENSION_NAME={package.module or 'module'}")
     return [
         *command,
         *(f"-isystem{f}" for f in system),

@@ -47,7 +47,7 @@ FORWARDED = {
         "OpMathType.h "
         "Context.h CPUGeneratorImpl.h "
         "Generator.h WrapDimUtils.h autocast_mode.h ExpandUtils.h TensorIndexing.h Utils.h "
-        "TensorGeometry.h MemoryOverlap.h InitialTensorOptions.h core/grad_mode.h record_function.h",
+        "ScalarOps.h TensorGeometry.h MemoryOverlap.h InitialTensorOptions.h core/grad_mode.h record_function.h",
         "ATen/core": "Tensor.h TensorBase.h TensorBody.h grad_mode.h Generator.h Reduction.h Formatting.h",
         "ATen/native": "Resize.h TensorIterator.h IndexingUtils.h",
         "torch/csrc/autograd": "grad_mode.h",

@@ -134,6 +134,29 @@ at::ScalarType with_default(at::ScalarType t) {
   return found;
 }
 void to_recorded(at::Tensor x) { x.to(at::TensorOptions().requires_grad(true)); }
+std::string dictionaries(at::Tensor x, at::Tensor y) {
+  c10::Dict<std::string, int64_t> d;
+  d.insert("one", 1), d.insert("two", 2);
+  const c10::Dict<std::string, int64_t> moved = std::move(d), apart = d.copy();
+  apart.erase(apart.find("one"));
+  c10::List<int64_t> list{1, 2};
+  const c10::List<int64_t> rest = std::move(list);
+  c10::Dict<at::Tensor, int64_t> by_tensor;
+  by_tensor.insert(x, 1), by_tensor.insert(y, 2);
+  return c10::str(d.size(), moved == d, apart != d, apart.size(), list == rest, by_tensor.at(x),
+                  by_tensor.contains(x + 0));
+}
+int64_t absent_key() { return c10::Dict<int64_t, int64_t>().at(3); }
+std::string older_names(at::Tensor x) {
+  at::DeprecatedTypeProperties& type = at::CPU(at::kDouble);
+  const at::Tensor zeros = at::zeros({2}, type);
+  at::Generator generator = at::detail::createCPUGenerator(3);
+  const std::lock_guard<std::mutex> hold(generator.mutex());
+  const at::Tensor wide = c10::scalar_to_tensor(2.5);
+  return c10::str(zeros.scalar_type(), type.scalarType(), &type == &at::CPU(at::kDouble), wide.dtype(),
+                  at::Scalar(c10::complex<double>(1, 2)).equal(c10::complex<double>(1, 2)), at::Scalar(1).equal(true),
+                  x.m([](const at::Tensor& t, int64_t n) { return t.dim() + n; }, 5));
+}
 std::deque<int> transitive() { return {int(std::bitset<8>(7).count()), std::queue<int>().empty(), CHAR_BIT}; }
 at::Tensor refused_by_python(at::Tensor x) { return at::linalg_norm(x, "no norm"); }
 bool same_types(at::Tensor x) {
@@ -189,7 +212,7 @@ wave pick pick_by put typed only_double three plain thrown size_of undefined add
 in_chunks made
 blob halves top like zeros_of shown by_name by_wrong_name losses of_python refused_by_python same_types joined checked
 numbers ragged two_types lost_part listed by_masks index_text beyond of_scalar no_index spreads with_default to_recorded
-transitive
+transitive dictionaries absent_key older_names
 """
 
 
@@ -266,6 +289,14 @@ def test_tensors_of_numbers(face: Any) -> None:
             call()
     assert face.with_default(tl.float64) is tl.float64 and tl.get_default_dtype() is tl.float32
     assert face.transitive() == [3, 1, 8]
+
+
+@compiles
+def test_containers_and_older_names(face: Any) -> None:
+    assert face.dictionaries(tl.ones(2), tl.ones(2)) == "2111110"
+    with pytest.raises(IndexError, match="the key is absent"):
+        face.absent_key()
+    assert face.older_names(tl.ones(2, 2)) == "DoubleDouble1Double107"
 
 
 @compiles

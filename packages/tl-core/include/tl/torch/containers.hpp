@@ -2,17 +2,39 @@
 #ifndef TL_TORCH_CONTAINERS_HPP
 #define TL_TORCH_CONTAINERS_HPP
 
+#include <algorithm>
+#include <stdexcept>
 #include <tl/torch/tensor_methods.hpp>
 #include <unordered_map>
 #include <variant>
 
 namespace c10 {
 TL_FACE {
-  // A list that its copies share.
+  // Tensors are equal as keys and items if they are one.
+  struct SameItem {
+    template <class T>
+    bool operator()(const T& a, const T& b) const {
+      if constexpr (std::is_same_v<T, at::Tensor>)
+        return a.is_same(b);
+      else
+        return a == b;
+    }
+    template <class T>
+    size_t operator()(const T& key) const {
+      if constexpr (std::is_same_v<T, at::Tensor>)
+        return std::hash<const void*>()(key.handle());
+      else
+        return std::hash<T>()(key);
+    }
+  };
+
+  // A list that its copies share. A list that was moved from still has the items.
   template <class T>
   class List {
    public:
     using value_type = T;
+    List(const List&) = default;
+    List& operator=(const List&) = default;
     List() : items_(std::make_shared<std::vector<T>>()) {}
     List(std::initializer_list<T> l) : items_(std::make_shared<std::vector<T>>(l)) {}
     explicit List(std::vector<T> v) : items_(std::make_shared<std::vector<T>>(std::move(v))) {}
@@ -43,7 +65,11 @@ TL_FACE {
     std::vector<T> vec() const { return *items_; }
     List copy() const { return List(*items_); }
     bool is(const List& o) const { return items_ == o.items_; }
-    friend bool operator==(const List& a, const List& b) { return *a.items_ == *b.items_; }
+    friend bool operator==(const List& a, const List& b) {
+      return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                        [](const T& x, const T& y) { return SameItem()(x, y); });
+    }
+    friend bool operator!=(const List& a, const List& b) { return !(a == b); }
 
    private:
     std::shared_ptr<std::vector<T>> items_;
@@ -53,7 +79,8 @@ TL_FACE {
     return v;
   }
 
-  // A dictionary in the order of insertion, which its copies share.
+  // A dictionary in the order of insertion, which its copies share. One that was moved from still has the
+  // entries.
   template <class K, class V>
   class Dict {
    public:
@@ -67,6 +94,8 @@ TL_FACE {
         second = std::forward<U>(v);
       }
     };
+    Dict(const Dict&) = default;
+    Dict& operator=(const Dict&) = default;
     Dict() : state_(std::make_shared<State>()) {}
     using iterator = typename std::vector<Entry>::iterator;
     std::pair<iterator, bool> insert(K key, V value) const {
@@ -82,7 +111,7 @@ TL_FACE {
     }
     const V& at(const K& key) const {
       auto it = find(key);
-      if (it == end()) face::fail<IndexError>("", "Dict::at: the key is absent");
+      if (it == end()) throw std::out_of_range("Dict::at: the key is absent");
       return it->second;
     }
     iterator find(const K& key) const {
@@ -93,11 +122,19 @@ TL_FACE {
     size_t erase(const K& key) const {
       auto it = find(key);
       if (it == end()) return 0;
+      erase(it);
+      return 1;
+    }
+    void erase(iterator it) const {
       state_->entries.erase(it);
       state_->indices.clear();
       for (size_t i = 0; i < state_->entries.size(); ++i)
         state_->indices.emplace(state_->entries[i].first, i);
-      return 1;
+    }
+    Dict copy() const {
+      Dict d;
+      *d.state_ = *state_;
+      return d;
     }
     void clear() const { state_->entries.clear(), state_->indices.clear(); }
     void reserve(size_t n) const { state_->entries.reserve(n); }
@@ -106,11 +143,18 @@ TL_FACE {
     iterator begin() const { return state_->entries.begin(); }
     iterator end() const { return state_->entries.end(); }
     bool is(const Dict& o) const { return state_ == o.state_; }
+    friend bool operator==(const Dict& a, const Dict& b) {
+      return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const Entry& e) {
+               const auto it = b.find(e.first);
+               return it != b.end() && SameItem()(e.second, it->second);
+             });
+    }
+    friend bool operator!=(const Dict& a, const Dict& b) { return !(a == b); }
 
    private:
     struct State {
       std::vector<Entry> entries;
-      std::unordered_map<K, size_t> indices;
+      std::unordered_map<K, size_t, SameItem, SameItem> indices;
     };
     iterator put(K key, V value) const {
       state_->indices.emplace(key, state_->entries.size());

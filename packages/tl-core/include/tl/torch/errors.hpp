@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <sstream>
@@ -34,10 +35,12 @@ TL_FACE {
   using string_view = std::string_view;
   template <class T>
   using optional = std::optional<T>;
+  using std::call_once;
   using std::in_place;
   using std::make_optional;
   using std::nullopt;
   using std::nullopt_t;
+  using std::once_flag;
 
   namespace face {
   inline const TlApi* table = nullptr;

@@ -33,6 +33,22 @@ TL_FACE {
   inline ScalarType result_type(const Scalar& a, const Tensor& b) { return face::common_type(a, b); }
   inline ScalarType result_type(const Scalar& a, const Scalar& b) { return face::common_type(a, b); }
 
+  // PyTorch's older objects for types.
+  using DeprecatedTypeProperties = Tensor::Type;
+  inline DeprecatedTypeProperties& getDeprecatedTypeProperties(Backend b, ScalarType t) {
+    static std::map<std::pair<Backend, ScalarType>, DeprecatedTypeProperties> all;
+    static std::mutex lock;
+    const std::lock_guard<std::mutex> hold(lock);
+    const bool cuda = b == Backend::CUDA || b == Backend::SparseCUDA;
+    const bool sparse = b == Backend::SparseCPU || b == Backend::SparseCUDA;
+    const auto options = TensorOptions(t).device(Device(cuda ? kCUDA : b == Backend::Meta ? kMeta : kCPU));
+    return all.try_emplace({b, t}, options.layout(sparse ? kSparse : kStrided)).first->second;
+  }
+  inline DeprecatedTypeProperties& CPU(ScalarType t) { return getDeprecatedTypeProperties(Backend::CPU, t); }
+  inline DeprecatedTypeProperties& CUDA(ScalarType t) {
+    return getDeprecatedTypeProperties(Backend::CUDA, t);
+  }
+
   // ---- facts ------------------------------------------------------------------------------------------------------
   inline bool is_nonzero(const Tensor& t) {
     const int64_t n = t.numel();
@@ -52,6 +68,15 @@ TL_FACE {
   inline int64_t stride(const Tensor& t, int64_t dim) { return t.stride(dim); }
 
   inline bool is_nested(const Tensor& t) { return t.is_nested(); }
+
+  // A tensor without dimensions, of the widest type of the number's kind.
+  inline Tensor scalar_to_tensor(const Scalar& s, Device device = Device(kCPU)) {
+    const ScalarType t = s.isFloatingPoint() ? kDouble
+                         : s.isComplex()     ? kComplexDouble
+                         : s.isBoolean()     ? kBool
+                                             : kLong;
+    return at::scalar_tensor(s, TensorOptions(t).device(device));
+  }
 
   // ---- views ------------------------------------------------------------------------------------------------------
   inline Tensor linalg_diagonal(const Tensor& A, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1) {
@@ -83,5 +108,8 @@ TL_FACE {
   }
 }
 }  // namespace at
+namespace c10 {
+TL_FACE { using at::scalar_to_tensor; }
+}  // namespace c10
 
 #endif  // TL_TORCH_FACTS_HPP

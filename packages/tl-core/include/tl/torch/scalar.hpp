@@ -101,6 +101,12 @@ TL_FACE {
              : tag_ == TL_FLOAT ? u_.f[0] == double(v)
                                 : u_.i == int64_t(v);
     }
+    template <class T, std::enable_if_t<!std::is_arithmetic_v<T>, int> = 0>
+    bool equal(T v) const {
+      return real() == double(v.real()) && (isComplex() ? u_.f[1] : 0) == double(v.imag());
+    }
+    bool equal(bool v) const { return isBoolean() && (u_.i != 0) == v; }
+    int64_t toSymInt() const { return toLong(); }
     friend std::ostream& operator<<(std::ostream& out, const Scalar& s) {
       if (s.isComplex()) return out << s.to<std::complex<double>>();
       if (s.isBoolean()) return out << (s.u_.i ? "true" : "false");

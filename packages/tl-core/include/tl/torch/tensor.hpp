@@ -3,6 +3,8 @@
 #define TL_TORCH_TENSOR_HPP
 
 #include <functional>
+#include <map>
+#include <mutex>
 #include <tl/torch/accessor.hpp>
 #include <tl/torch/array_ref.hpp>
 #include <tl/torch/scalar.hpp>
@@ -56,6 +58,11 @@ TL_FACE {
       return bits;
     }
     uint32_t random() { return uint32_t(random64()); }
+    // A draw takes the generator's own lock. This one is for several draws of an extension.
+    std::mutex& mutex() const {
+      static std::mutex all;
+      return all;
+    }
 
    private:
     TlGenerator* handle_ = nullptr;
@@ -298,6 +305,7 @@ TL_FACE {
     struct Type : TensorOptions {
       Type(TensorOptions o) : TensorOptions(o) {}
       ScalarType scalarType() const { return dtype().toScalarType(); }
+      const TensorOptions& options() const { return *this; }
       operator ScalarType() const { return scalarType(); }
       bool is_cuda() const { return device().is_cuda(); }
       bool is_sparse() const { return TensorOptions::is_sparse(); }
@@ -472,6 +480,11 @@ TL_FACE {
     Tensor variable_data() const { return data(); }
     void set_data(const Tensor& t) const;
     std::string name() const { return {}; }
+    // A function with this tensor as its first argument.
+    template <class F, class... A>
+    auto m(F function, A&&... a) const {
+      return function(*this, std::forward<A>(a)...);
+    }
     void print() const;
 
     // operators of C++
