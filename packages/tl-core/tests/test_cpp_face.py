@@ -42,7 +42,14 @@ void three(at::Tensor x) { TORCH_CHECK_VALUE(x.dim() == 3, "x has ", x.dim(), " 
 void plain(at::Tensor x) { TORCH_CHECK(x.dim() == 3); }
 void thrown() { throw std::runtime_error("thrown by the extension"); }
 int64_t size_of(at::Tensor x, int64_t d) { return x.size(d); }
-int64_t undefined() { return at::Tensor().dim(); }
+int64_t undefined() { return at::Tensor().strides()[0]; }
+std::string facts_of_undefined() {
+  const at::Tensor none;
+  return c10::str(none.dim(), none.numel(), none.sizes(), none.size(0), none.defined(), none.toString());
+}
+int64_t beyond_undefined() { return at::Tensor().size(1); }
+bool views(at::Tensor x) { return x.select(0, 0).is_view() && x.t()._base().is_same(x) && !(x + 1).is_view(); }
+void base_of_none(at::Tensor x) { (x + 1)._base(); }
 at::Tensor add_undefined(at::Tensor x) { return x + at::Tensor(); }
 at::Tensor none() { return {}; }
 bool is_none(std::optional<at::Tensor> x) { return !x; }
@@ -212,7 +219,7 @@ wave pick pick_by put typed only_double three plain thrown size_of undefined add
 in_chunks made
 blob halves top like zeros_of shown by_name by_wrong_name losses of_python refused_by_python same_types joined checked
 numbers ragged two_types lost_part listed by_masks index_text beyond of_scalar no_index spreads with_default to_recorded
-transitive dictionaries absent_key older_names
+transitive dictionaries absent_key older_names facts_of_undefined beyond_undefined views base_of_none
 """
 
 
@@ -297,6 +304,12 @@ def test_containers_and_older_names(face: Any) -> None:
     with pytest.raises(IndexError, match="the key is absent"):
         face.absent_key()
     assert face.older_names(tl.ones(2, 2)) == "DoubleDouble1Double107"
+    assert face.facts_of_undefined() == "10[0]00UndefinedType"
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        face.beyond_undefined()
+    assert face.views(tl.ones(2, 2))
+    with pytest.raises(RuntimeError, match="base of non-view"):
+        face.base_of_none(tl.ones(2, 2))
 
 
 @compiles

@@ -263,11 +263,14 @@ TL_FACE {
     bool is_same(const Tensor& o) const { return handle_ == o.handle_; }
     int64_t use_count() const { return handle_ ? face::api().tensor_refcount(handle_) : 0; }
 
-    int64_t dim() const { return tl_ndim(&face::extension(), at("dim")); }
+    // An undefined tensor has one dimension, of size 0.
+    int64_t dim() const { return handle_ ? tl_ndim(&face::extension(), handle_) : 1; }
     int64_t ndimension() const { return dim(); }
-    int64_t numel() const { return tl_numel(&face::extension(), at("numel")); }
+    int64_t numel() const { return handle_ ? tl_numel(&face::extension(), handle_) : 0; }
     IntArrayRef sizes() const {
-      const TlTensor* t = at("sizes");
+      static constexpr int64_t none = 0;
+      const TlTensor* t = handle_;
+      if (!t) return {&none, 1};
       return {tl_sizes(&face::extension(), t), size_t(tl_ndim(&face::extension(), t))};
     }
     IntArrayRef strides() const {
@@ -278,7 +281,8 @@ TL_FACE {
     SymIntArrayRef sym_sizes() const { return sizes(); }
     SymIntArrayRef sym_strides() const { return strides(); }
     int64_t size(int64_t d) const {
-      const TlTensor* t = at("size");
+      const TlTensor* t = handle_;
+      if (__builtin_expect(t == nullptr, 0)) return wrapped(d, 1) * 0;
       return tl_sizes(&face::extension(), t)[wrapped(d, tl_ndim(&face::extension(), t))];
     }
     int64_t stride(int64_t d) const {
@@ -318,7 +322,7 @@ TL_FACE {
       friend bool operator!=(const Type& a, const Type& b) { return !(a == b); }
     };
     Type type() const { return options(); }
-    std::string toString() const { return type().toString(); }
+    std::string toString() const { return handle_ ? type().toString() : "UndefinedType"; }
     bool is_cpu() const { return device().is_cpu(); }
     bool is_cuda() const { return device().is_cuda(); }
     bool is_meta() const { return device().is_meta(); }
@@ -479,7 +483,9 @@ TL_FACE {
     Tensor tensor_data() const { return data(); }
     Tensor variable_data() const { return data(); }
     void set_data(const Tensor& t) const;
-    std::string name() const { return {}; }
+    std::string name() const { return at("name"), std::string(); }
+    bool is_view() const;
+    Tensor _base() const;
     // A function with this tensor as its first argument.
     template <class F, class... A>
     auto m(F function, A&&... a) const {

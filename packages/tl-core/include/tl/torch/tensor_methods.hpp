@@ -244,6 +244,19 @@ TL_FACE {
   inline void Tensor::GradField::reset() { of.set_grad_({}); }
   inline bool Tensor::is_leaf() const { return at("is_leaf"), face::truth(*this, "is_leaf"); }
   inline bool Tensor::retains_grad() const { return at("retains_grad"), face::truth(*this, "retains_grad"); }
+  inline bool Tensor::is_view() const {
+    ::tl::WithGil gil;
+    at("is_view");
+    return face::checked(PyObject_CallMethod(face::object(*this).get(), "_is_view", nullptr)).get() ==
+           Py_True;
+  }
+  inline Tensor Tensor::_base() const {
+    ::tl::WithGil gil;
+    at("_base");
+    const Tensor base = face::tensor_of(face::attribute(*this, "_base").get());
+    TORCH_CHECK(base.defined(), "Can't get base of non-view Variable");
+    return base;
+  }
   inline void Tensor::retain_grad() const {
     ::tl::WithGil gil;
     at("retain_grad");
