@@ -117,6 +117,8 @@ class _Renaming(ast.NodeTransformer):
             owner, _, last = owner.rpartition(".")
             rest = f".{last}{rest}"
         if not owner:
+            if name.startswith("__torch__.torch.classes."):  # of a registered class
+                return ast.parse(name, mode="eval").body
             raise RuntimeError(f"the archive has no {name}")
         text = absorb(self._target, self._program, owner) + rest
         return ast.parse(text, mode="eval").body

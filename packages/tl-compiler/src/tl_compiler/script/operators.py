@@ -49,6 +49,8 @@ def bind(name: str, count: int, keywords: tuple[str, ...]) -> Function:
     Returns:
         The function. If there is no such operator, the function raises RuntimeError with its name.
     """
+    if name == "to":
+        return _to
     of_values = FUNCTIONS.get(name)
     packet = None if name in _OWN else getattr(_ops.aten, name, None)
     of_tensors = None if packet is None else _of_tensors(packet, count, keywords)
@@ -98,6 +100,28 @@ def _either(of_tensors: Function, of_values: Function) -> Function:
 
 
 # ---- operators of tensors
+_OF_TYPE = ("dtype", "non_blocking", "copy", "memory_format")
+_OF_LAYOUT = ("dtype", "layout", "device", "pin_memory", "non_blocking", "copy", "memory_format")
+
+
+def _to(x: Tensor, *arguments: Any, **keywords: Any) -> Any:
+    """`to`: the arguments behind the tensor decide which overload names them."""
+    first, second = (*arguments, None, None)[:2]
+    if isinstance(first, Tensor):
+        names: tuple[str, ...] = ("other", *_OF_TYPE[1:])
+    elif not isinstance(first, int):  # a device, its name or None
+        names = ("device", *_OF_TYPE)
+    elif isinstance(second, int) and not isinstance(second, bool):  # a layout, in older archives
+        names = _OF_LAYOUT
+    else:
+        names = _OF_TYPE
+    values = {**dict(zip(names, arguments, strict=False)), **keywords}
+    for name, reader in (("dtype", dtype_of), ("layout", layout_of), ("memory_format", memory_format_of)):
+        if values.get(name) is not None:
+            values[name] = reader(values[name])
+    return _ops.aten.to(x, **values)
+
+
 def _of_tensors(packet: Any, count: int, keywords: tuple[str, ...]) -> Function | None:
     overloads = [getattr(packet, overload) for overload in packet.overloads()]
     overloads = [o for o in overloads if _writes_out(o._schema) == ("out" in keywords)]

@@ -13,8 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
+from tl_checkpoint import quantized
 from tl_checkpoint.class_names import storage_name
 from tl_core import Tensor
+from tl_core.extensions.custom_classes import ScriptObject
 from tl_core.storage import bytes_of, memory_of
 
 from .classes import Declaration
@@ -94,6 +96,8 @@ class ObjectPickler:
             self._device(value)
         elif isinstance(value, (tuple, list, dict)):
             self._container(value, owner, kind)
+        elif isinstance(value, ScriptObject):
+            self._script_object(value, owner)
         else:
             self._object(value, owner)
 
@@ -149,6 +153,15 @@ class ObjectPickler:
         self._out += pickle.REDUCE
 
     # ---- objects
+    def _script_object(self, value: ScriptObject, owner: Any) -> None:
+        """An object of a class that is registered, such as a packed weight, and its state."""
+        if self._refer(value):
+            return
+        self._class(value._qualified_name)
+        self._out += pickle.EMPTY_TUPLE + pickle.NEWOBJ + self._put(value)
+        self._write(value._state(), owner, Type("Any"))
+        self._out += pickle.BUILD
+
     def _object(self, value: Any, owner: Any) -> None:
         if self._refer(value):
             return
@@ -184,6 +197,9 @@ class ObjectPickler:
 
     # ---- tensors
     def _tensor(self, value: Tensor) -> None:
+        if value.is_quantized:
+            self._quantized_tensor(value)
+            return
         self._global("torch._utils", "_rebuild_tensor_v2")
         self._out += pickle.MARK
         self._storage(value)
@@ -194,8 +210,25 @@ class ObjectPickler:
         self._global("collections", "OrderedDict")
         self._out += pickle.EMPTY_TUPLE + pickle.REDUCE + pickle.TUPLE + pickle.REDUCE
 
-    def _storage(self, value: Tensor) -> None:
-        path = storage_name(value.dtype)
+    def _quantized_tensor(self, value: Tensor) -> None:
+        """The integers, and the scheme with its scales and zero points."""
+        integers, path, (offset, size, stride, (scheme, *parameters), *_) = quantized.parts(value)
+        self._global("torch._utils", "_rebuild_qtensor")
+        self._out += pickle.MARK
+        self._storage(integers, path)
+        self._out += _integer(offset)
+        for numbers in (size, stride):
+            self._out += pickle.MARK + b"".join(map(_integer, numbers)) + pickle.TUPLE
+        self._out += pickle.MARK
+        self._global("torch", scheme.name)
+        for parameter in parameters:
+            self._write(parameter, value, Type("Any"))
+        self._out += pickle.TUPLE + pickle.NEWFALSE
+        self._global("collections", "OrderedDict")
+        self._out += pickle.EMPTY_TUPLE + pickle.REDUCE + pickle.TUPLE + pickle.REDUCE
+
+    def _storage(self, value: Tensor, path: str | None = None) -> None:
+        path = path or storage_name(value.dtype)
         if path is None or value.layout is not tl_core.strided:
             raise RuntimeError(f"an archive can't hold a tensor of {value.dtype} and {value.layout}")
         value = value.detach()

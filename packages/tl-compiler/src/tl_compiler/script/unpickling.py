@@ -10,9 +10,11 @@ from typing import Any
 from tl_checkpoint.globals import Global
 from tl_checkpoint.safe_globals import require_global, restore
 from tl_checkpoint.storages import Storages
+from tl_checkpoint.unfinished import Unfinished
 from tl_checkpoint.unpickler import DataUnpickler
 from tl_checkpoint.zip_reader import Record as FileRecord
 from tl_core import Tensor
+from tl_core.extensions import custom_classes
 from tl_nn import Module, Parameter
 
 from .archive import Archive
@@ -80,6 +82,8 @@ class _Reader:
 
     def _class(self, name: str) -> Global:
         declaration = self._program.declaration(name)
+        if declaration is None and name.startswith(_REGISTERED):
+            return Global(name, _registered_class(name))
         if declaration is None or "interface" in declaration.kind:
             raise pickle.UnpicklingError(f"the archive declares no class {name}")
         kind = self._program.class_of(name)
@@ -120,6 +124,26 @@ class _Reader:
             parameter = Parameter(value.detach(), requires_grad=value.requires_grad)
             self._parameters[id(value)] = (value, parameter)
         return self._parameters[id(value)][1]
+
+
+_REGISTERED = "__torch__.torch.classes."
+
+
+def _registered_class(name: str) -> type[Unfinished]:
+    """The placeholder of an object of a class that is registered, such as a packed weight, until it has its state."""
+    try:
+        kind = custom_classes.class_of(name)
+    except RuntimeError as error:
+        raise pickle.UnpicklingError(str(error)) from error
+
+    class Placeholder(Unfinished):
+        def finish(self, state: Any) -> Any:
+            try:
+                return kind._of_state(state)
+            except (AttributeError, RuntimeError, TypeError, ValueError) as error:
+                raise pickle.UnpicklingError(f"an object of the class {name} is damaged: {error}") from error
+
+    return Placeholder
 
 
 def _maker(kind: type, declaration: Declaration, program: Program) -> Callable[[], Any]:

@@ -10,6 +10,7 @@ import warnings
 from typing import Any
 
 import tl_core
+from tl_core.extensions.custom_classes import ScriptObject
 from tl_core.futures import Future
 from tl_core.tensors.tensor_types import TensorType
 
@@ -190,6 +191,8 @@ def type_of_value(value: Any, resolver: ClassResolver) -> Type:
         return list_of(INT)
     if isinstance(value, (list, tuple, dict)):
         return _type_of_container(value, resolver)
+    if isinstance(value, ScriptObject):
+        return Type(value._qualified_name)
     declared = getattr(type(value), "_declaration", None)
     if declared is not None:
         return Type(resolver.class_name(type(value)))

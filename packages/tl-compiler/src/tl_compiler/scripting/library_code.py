@@ -32,7 +32,8 @@ from .window_code import WINDOWS
 __all__ = ["functional_source", "module_source"]
 
 _SCOPE: dict[str, Any] = {
-    "aten": tl_core.operators.packets.aten, "F": functional, "Tensor": tl_core.Tensor, "Optional": Optional,
+    "aten": tl_core.operators.packets.aten, "quantized": tl_core.operators.packets.quantized,
+    "F": functional, "Tensor": tl_core.Tensor, "Optional": Optional,
     "List": list, "Tuple": tuple, "int": int, "float": float, "len": len, "range": range, "list": list, "bool": bool,
     "str": str, "inf": math.inf, "warn": warnings.warn, "ValueError": ValueError, "RuntimeError": RuntimeError,
     "PackedSequence": rnn.PackedSequence, "rnn": rnn, "tensor": tl_core.tensor,
@@ -212,6 +213,13 @@ def module_source(module: Any, name: str) -> FunctionSource | None:
         module: the layer.
         name: the name of the method.
     """
+    for kind in type(module).__mro__:
+        if "_SCRIPT_SOURCE" in vars(kind):
+            source = _own_program(kind).get(name)
+            if source is not None:
+                return source
+        if name in vars(kind):
+            break
     method = getattr(type(module), name, None)
     scope = getattr(method, "__globals__", {})
     if method is not None and not str(scope.get("__name__", "")).startswith("tl_nn"):
@@ -221,6 +229,13 @@ def module_source(module: Any, name: str) -> FunctionSource | None:
         if kind.__module__.startswith(("tl_nn", "torch.nn", "tl.nn")) and key in LAYERS:
             return _layer(key).get(name)
     return None
+
+
+@functools.cache
+def _own_program(kind: Any) -> dict[str, FunctionSource]:
+    """The methods that a class of layers states as a program in `_SCRIPT_SOURCE`."""
+    path = "/".join(kind.__module__.split("."))
+    return source_of_text(kind._SCRIPT_SOURCE, _find, kind.__name__, f"{path}.py")
 
 
 @functools.cache

@@ -97,11 +97,13 @@ def facts_of(module: tl_nn.Module, resolver: Any) -> ModuleFacts:
         n: a for n, a in resolver.annotations_of(type(module)).items() if not hasattr(tl_nn.Module, n)
     }
     constants = {*getattr(module, "__constants__", ()), *(n for n, a in annotations.items() if _is_final(a))}
+    ignored = getattr(module, "__jit_ignored_attributes__", ())
     tables = {*facts.parameters, *facts.buffers, *facts.modules}
     own = [n for n in vars(module) if n not in _OWN]
     for name in (*own, *(n for n in _class_names(type(module)) if n not in own)):
         is_property = name not in own and isinstance(class_attribute(type(module), name), property)
-        if name not in tables and not is_property:
+        is_property = is_property and name not in getattr(module, "_SCRIPT_ATTRIBUTES", ())
+        if name not in tables and not is_property and name not in ignored:
             _add(facts, module, name, annotations, constants, resolver)
     return facts
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import tl_core
 import tl_core.operators.packets
+from tl_core.base.public_names import own_module_of
 
 from .operator_types import operator_exists
 
@@ -22,6 +23,13 @@ _MATH = {"fabs": "fabs", "remainder": "mathremainder"}
 _RENAMED = {"set_grad_enabled": "set_grad_enabled", "tensor": "tensor", "as_tensor": "as_tensor"}
 
 
+# Modules of tl-quantization whose functions are operators of aten.
+_OF_ATEN = frozenset(
+    f"tl_quantization.{name}"
+    for name in (
+        "functions", "fake_quantization", "learnable_fake_quantization", "observed_fake_quantization"
+    )
+)  # fmt: skip
 # Functions that programs registered for operators, by their ids.
 _functions: dict[int, tuple[Any, tuple[str, str]]] = {}
 
@@ -68,7 +76,7 @@ def operator_of(function: Any) -> str | None:
         and operator_exists(name)
     ):
         return str(name)
-    return None
+    return str(name) if own_module_of(function) in _OF_ATEN and operator_exists(name) else None
 
 
 def packet_of(value: Any) -> tuple[str, str] | None:

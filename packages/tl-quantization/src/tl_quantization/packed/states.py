@@ -68,19 +68,8 @@ class _ConvolutionPackedParams(ScriptObject):
 
     @classmethod
     def _of_state(cls, state: Any) -> ScriptObject:
-        kind = f"a packed convolution of {cls.axes} axes"
-        _need(
-            type(state) is tuple and len(state) == 3 and state[0] == "2",
-            kind,
-            'the version "2" and two lists',
-        )
-        tensors, optional = state[1:]
-        lists = type(tensors) is list and type(optional) is list
-        _need(lists and len(tensors) == 2 and len(optional) == 1, kind, "windows, a weight and a bias")
-        windows, weight = tensors
-        _need(isinstance(windows, Tensor) and windows.dtype is tl_core.int16, kind, "windows of int16")
-        numbers = windows.flatten().tolist()
-        n = cls.axes
+        n, kind = cls.axes, f"a packed convolution of {cls.axes} axes"
+        numbers, weight, bias = _parts_of_convolution(state, n, kind)
         _need(len(numbers) == 4 * n + 3 and numbers[0] == n, kind, f"{4 * n + 3} numbers for its windows")
         stride, padding, dilation, ends = (tuple(numbers[1 + n * i : 1 + n * (i + 1)]) for i in range(4))
         groups, is_transposed = numbers[-2:]
@@ -95,7 +84,6 @@ class _ConvolutionPackedParams(ScriptObject):
         )
         channels = weight.shape[1] * groups if is_transposed else weight.shape[0]
         _need(weight.shape[0] % groups == 0, kind, "as many channels in each group")
-        bias = optional[0]
         _need(
             _is_bias(bias) and (bias is None or len(bias) == channels),
             kind,
@@ -104,6 +92,38 @@ class _ConvolutionPackedParams(ScriptObject):
         return ConvolutionWindows(
             weight, bias, stride, padding, dilation, groups, ends if is_transposed else None
         )
+
+
+def _parts_of_convolution(state: Any, axes: int, kind: str) -> tuple[list[int], Any, Any]:
+    """The numbers of the windows, the weight and the bias, of a state of PyTorch's versions 1 to 3."""
+    _need(type(state) is tuple and len(state) in (3, 6), kind, "three parts, or six in the first version")
+    if len(state) == 6:
+        weight, bias, *windows, groups = state
+        lists = [_numbers_of(part, kind) for part in windows]
+        _need(all(len(part) == axes for part in lists), kind, f"{axes} numbers for each of its windows")
+        numbers = [number for part in lists for number in part]
+        return [axes, *numbers, *[0] * axes, *_numbers_of([groups], kind), 0], weight, bias
+    version, first, second = state
+    _need(type(first) is list and type(second) is list, kind, "two lists")
+    if version == 3:
+        _need(_number_list(first) and len(second) == 3, kind, "a list of integers, a weight and a bias")
+        return first, *second[1:]
+    _need(version == "2", kind, 'the version "2" or 3')
+    _need(len(first) == 2 and len(second) == 1, kind, "windows, a weight and a bias")
+    windows, weight = first
+    _need(isinstance(windows, Tensor) and windows.dtype is tl_core.int16, kind, "windows of int16")
+    return windows.flatten().tolist(), weight, second[0]
+
+
+def _numbers_of(tensors: Any, kind: str) -> list[int]:
+    """The integers of tensors of one element."""
+    is_list = type(tensors) is list
+    _need(
+        is_list and all(type(t) is Tensor and t.dtype is tl_core.int64 and t.numel() == 1 for t in tensors),
+        kind,
+        "integers for its windows",
+    )
+    return [int(t) for t in tensors]
 
 
 @register

@@ -22,7 +22,7 @@ class ConvolutionWindows(ScriptObject):
     """A convolution's weight, bias and windows.
 
     Args:
-        weight (QuantizedTensor): Of `qint8`.
+        weight (QuantizedTensor or PackedConvolution): Of `qint8`.
         bias (Tensor, optional): Of floating numbers.
         stride, padding, dilation (sequence of int): Of each axis.
         groups (int): The groups of channels.
@@ -50,7 +50,8 @@ class ConvolutionWindows(ScriptObject):
         self.groups, self.bias = groups, bias
         self.output_padding = None if output_padding is None else tuple(output_padding)
         # A transposed weight has the input's channels first, so it stays a tensor.
-        self.packed: Any = weight if self.is_transposed else PackedConvolution(weight, bias, groups)
+        is_ready = self.is_transposed or isinstance(weight, PackedConvolution)
+        self.packed: Any = weight if is_ready else PackedConvolution(weight, bias, groups)
 
     @property
     def _qualified_name(self) -> str:  # type: ignore[override]  # files tell two axes and three apart

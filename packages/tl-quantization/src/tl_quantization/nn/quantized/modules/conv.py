@@ -14,6 +14,7 @@ from tl_nn.utils.fusion import fuse_conv_bn_weights
 
 from ....dtypes import qint8
 from ....packed.convolution import PackedConvolution
+from ....packed.windows import ConvolutionWindows
 from ....tensor import QuantizedTensor
 from ...qat.modules.conv import settings_of
 from .utils import (
@@ -36,6 +37,23 @@ _STATE = (
 )  # fmt: skip
 
 
+def script_of(operator: str, more: str = "") -> str:
+    """The program of a convolution in TorchScript.
+
+    Args:
+        operator: the operator of `quantized::`.
+        more: the names of further inputs.
+    """
+    inputs = "".join(f", {name}" for name in more.split())
+    typed = "".join(f", {name}: Tensor" for name in more.split())
+    return f"""
+def forward(self, input: Tensor{typed}) -> Tensor:
+    if self.padding_mode != "zeros":
+        input = aten.pad(input, self._reversed_padding, self.padding_mode)
+    return quantized.{operator}(input{inputs}, self._packed_params, self.scale, self.zero_point)
+"""
+
+
 class _ConvNd(WeightedQuantizedModule):
     """The base class of the convolutions: a float convolution stores the sizes and computes with floating numbers.
 
@@ -47,6 +65,8 @@ class _ConvNd(WeightedQuantizedModule):
     """
 
     _FLOAT: Any
+    __jit_ignored_attributes__ = ("_packed", "_weight", "_bias", "_float")
+    _SCRIPT_ATTRIBUTES = ("_packed_params", "_reversed_padding")  # which programs of TorchScript store
 
     def _begin(self, settings: tuple[Any, ...], device: Any, dtype: Any) -> None:
         object.__setattr__(self, "_float", self._FLOAT(*settings, device="meta"))
@@ -76,6 +96,21 @@ class _ConvNd(WeightedQuantizedModule):
         self._begin(self._settings(SimpleNamespace(**dict(zip(_STATE, state)), bias=bias)), None, None)
         self.set_weight_bias(weight, bias)
         self.scale, self.zero_point, self.training = float(scale), int(zero_point), bool(is_training)
+
+    @property
+    def _packed_params(self) -> ConvolutionWindows:
+        """The weight with the windows, as operators take it. Names of paddings have no windows."""
+        if isinstance(self.padding, str):
+            raise AttributeError("_packed_params: the padding must be numbers to be packed")
+        packed = self._packed if isinstance(self, _Conv) else self.weight()
+        ends = self.output_padding if self.transposed else None
+        padding = self.padding if self.padding_mode == "zeros" else [0] * len(self.padding)
+        return ConvolutionWindows(packed, self.bias(), self.stride, padding, self.dilation, self.groups, ends)
+
+    @property
+    def _reversed_padding(self) -> list[int]:
+        """The padding as `pad` takes it."""
+        return [extent for extent in reversed(self.padding) for _ in range(2)]
 
     def __copy__(self) -> Any:
         return with_parts_of(type(self), self)
@@ -202,6 +237,7 @@ class Conv1d(_Conv):
     """
 
     _FLOAT: Any = nn.Conv1d
+    _SCRIPT_SOURCE = script_of("conv1d")
 
 
 class Conv2d(_Conv):
@@ -230,6 +266,7 @@ class Conv2d(_Conv):
     """
 
     _FLOAT: Any = nn.Conv2d
+    _SCRIPT_SOURCE = script_of("conv2d")
 
 
 class Conv3d(_Conv):
@@ -258,6 +295,7 @@ class Conv3d(_Conv):
     """
 
     _FLOAT: Any = nn.Conv3d
+    _SCRIPT_SOURCE = script_of("conv3d")
 
 
 class _Transposed(_ConvNd):
@@ -327,6 +365,7 @@ class ConvTranspose1d(_Transposed):
     """
 
     _FLOAT: Any = nn.ConvTranspose1d
+    _SCRIPT_SOURCE = script_of("conv_transpose1d")
     _function = staticmethod(F.conv_transpose1d)
 
 
@@ -356,6 +395,7 @@ class ConvTranspose2d(_Transposed):
     """
 
     _FLOAT: Any = nn.ConvTranspose2d
+    _SCRIPT_SOURCE = script_of("conv_transpose2d")
     _function = staticmethod(F.conv_transpose2d)
 
 
@@ -385,4 +425,5 @@ class ConvTranspose3d(_Transposed):
     """
 
     _FLOAT: Any = nn.ConvTranspose3d
+    _SCRIPT_SOURCE = script_of("conv_transpose3d")
     _function = staticmethod(F.conv_transpose3d)

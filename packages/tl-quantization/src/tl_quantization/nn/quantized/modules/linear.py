@@ -154,6 +154,11 @@ class Linear(OutputScale):
             bias = tl_core.zeros(out_features) if bias_ else None
             self.set_weight_bias(empty_weight((out_features, in_features), qint8), bias)
 
+    _SCRIPT_SOURCE = (
+        "def forward(self, x: Tensor) -> Tensor:\n"
+        "    return quantized.linear(x, self._packed_params._packed_params, self.scale, self.zero_point)\n"
+    )
+
     def _get_name(self) -> str:
         return "QuantizedLinear"
 

@@ -32,6 +32,11 @@ class Quantize(Module):
     scale: Tensor
     zero_point: Tensor
 
+    _SCRIPT_SOURCE = (
+        "def forward(self, X: Tensor) -> Tensor:\n"
+        "    return aten.quantize_per_tensor(X, float(self.scale), int(self.zero_point), self.dtype)\n"
+    )
+
     def __init__(self, scale: float, zero_point: int, dtype: Any, factory_kwargs: Any = None) -> None:
         super().__init__()
         kwargs = factory_kwargs or {}
@@ -62,6 +67,8 @@ class DeQuantize(Module):
         >>> quantized.DeQuantize()(tq.quantize_per_tensor(tl_core.tensor([0.4, 1.0]), 0.5, 10, tq.quint8))
         tensor([0.5000, 1.0000])
     """
+
+    _SCRIPT_SOURCE = "def forward(self, Xq: Tensor) -> Tensor:\n    return Xq.dequantize()\n"
 
     def forward(self, Xq: Any) -> Tensor:
         """The numbers, as float32."""

@@ -8,10 +8,10 @@ import tl_core
 from tl_core import Tensor
 from tl_nn import Module
 
-from ....dtypes import quantized_dtype, storage_dtype
+from ....dtypes import bounds, quantized_dtype, storage_dtype
 from ....functions import quantize_per_channel, quantize_per_tensor
 from ....operators import quantize_numbers
-from ....tensor import QuantizedTensor, made_of
+from ....tensor import QuantizedTensor, integers_of, made_of
 from ....tensor_quantizer import PerTensor
 
 __all__ = [
@@ -52,8 +52,13 @@ def quantized_weight(weight: Tensor, observer: Any) -> QuantizedTensor:
     scale, zero = observer.calculate_qparams()
     kind = quantized_dtype(observer.dtype)
     if observer.qscheme.name.startswith("per_channel"):
-        return quantize_per_channel(weight.detach(), scale, zero, observer.ch_axis, kind)
-    return quantize_per_tensor(weight.detach(), scale, zero, kind)
+        result = quantize_per_channel(weight.detach(), scale, zero, observer.ch_axis, kind)
+    else:
+        result = quantize_per_tensor(weight.detach(), scale, zero, kind)
+    low, high = (getattr(observer, name, None) for name in ("quant_min", "quant_max"))
+    if low is not None and high is not None and (low, high) != bounds(kind):
+        integers_of(result).clamp_(low, high)  # numbers may lie outside of an averaged range
+    return result
 
 
 def weight_observer(mod: Any, weight: Tensor, qconfig: Any, precomputed: bool) -> Any:
@@ -180,6 +185,9 @@ class WeightedQuantizedModule(OutputScale):
             TypeError: If the weight isn't quantized.
         """
         self._weight, self._bias = numbers_of(w), None if b is None else b.detach()
+
+    def _weight_bias(self) -> tuple[QuantizedTensor, Tensor | None]:
+        return self.weight(), self.bias()
 
     def _misfit(self, weight: Any, bias: Any) -> str | None:
         """Why a weight and a bias of a state do not fit the layer, or None."""

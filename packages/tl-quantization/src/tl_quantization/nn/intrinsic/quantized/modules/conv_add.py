@@ -7,7 +7,7 @@ from typing import Any
 from tl_core import Tensor
 from tl_nn import functional as F
 
-from ....quantized.modules.conv import Conv2d
+from ....quantized.modules.conv import Conv2d, script_of
 from ....quantized.modules.utils import numbers_of, requantize
 
 __all__ = ["ConvAdd2d", "ConvAddReLU2d"]
@@ -36,6 +36,8 @@ class ConvAdd2d(Conv2d):
         >>> quantized.ConvAdd2d(3, 3, 1)(x, x).shape
         torch.Size([1, 3, 4, 4])
     """
+
+    _SCRIPT_SOURCE = script_of("conv2d_add", "extra_input")
 
     def forward(self, input: Any, extra_input: Any) -> Any:  # type: ignore[override]
         """The sum, with the layer's scale and zero point."""
@@ -69,6 +71,8 @@ class ConvAddReLU2d(ConvAdd2d):
         >>> quantized.ConvAddReLU2d(3, 3, 1)(x, x).shape
         torch.Size([1, 3, 4, 4])
     """
+
+    _SCRIPT_SOURCE = script_of("conv2d_add_relu", "extra_input")
 
     def _activate(self, total: Tensor) -> Tensor:
         return F.relu(total)

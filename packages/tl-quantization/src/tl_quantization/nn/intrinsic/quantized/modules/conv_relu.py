@@ -32,6 +32,7 @@ class ConvReLU1d(conv.Conv1d):
     """
 
     _RELU = True
+    _SCRIPT_SOURCE = conv.script_of("conv1d_relu")
 
 
 class ConvReLU2d(conv.Conv2d):
@@ -59,6 +60,7 @@ class ConvReLU2d(conv.Conv2d):
     """
 
     _RELU = True
+    _SCRIPT_SOURCE = conv.script_of("conv2d_relu")
 
 
 class ConvReLU3d(conv.Conv3d):
@@ -86,3 +88,4 @@ class ConvReLU3d(conv.Conv3d):
     """
 
     _RELU = True
+    _SCRIPT_SOURCE = conv.script_of("conv3d_relu")

@@ -44,6 +44,11 @@ class LinearReLU(Linear):
     def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = qint8) -> None:
         super().__init__(in_features, out_features, bias, dtype)
 
+    _SCRIPT_SOURCE = (
+        "def forward(self, x: Tensor) -> Tensor:\n"
+        "    return quantized.linear_relu(x, self._packed_params._packed_params, self.scale, self.zero_point)\n"
+    )
+
     def _get_name(self) -> str:
         return "QuantizedLinearReLU"
 
@@ -79,6 +84,12 @@ class LinearLeakyReLU(Linear):
     ) -> None:
         super().__init__(in_features, out_features, bias, dtype)
         self.negative_slope = negative_slope
+
+    _SCRIPT_SOURCE = (
+        "def forward(self, x: Tensor) -> Tensor:\n"
+        "    packed = self._packed_params._packed_params\n"
+        "    return quantized.linear_leaky_relu(x, packed, self.scale, self.zero_point, self.negative_slope)\n"
+    )
 
     def _get_name(self) -> str:
         return "QuantizedLinearLeakyReLU"
@@ -134,6 +145,11 @@ class LinearTanh(Linear):
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = qint8) -> None:
         super().__init__(in_features, out_features, bias, dtype)
+
+    _SCRIPT_SOURCE = (
+        "def forward(self, x: Tensor) -> Tensor:\n"
+        "    return quantized.linear_tanh(x, self._packed_params._packed_params, self.scale, self.zero_point)\n"
+    )
 
     def _get_name(self) -> str:
         return "QuantizedLinearTanh"

@@ -61,6 +61,10 @@ class Linear(static.Linear):
     """
 
     _version = 4
+    _SCRIPT_SOURCE = (
+        "def forward(self, x: Tensor) -> Tensor:\n"
+        "    return quantized.linear_dynamic(x, self._packed_params._packed_params, True)\n"
+    )
 
     def __init__(self, in_features: int, out_features: int, bias_: bool = True, dtype: Any = qint8) -> None:
         super().__init__(in_features, out_features, bias_, dtype)
@@ -76,7 +80,18 @@ class Linear(static.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """The layer's result, of floating numbers."""
-        return self._packed_params._packed_params.of_floats(x)
+        packed = self._packed_params._packed_params
+        if self.version is not None and self.version >= 4:
+            return packed.of_floats(x)
+        return packed.of_floats(x, reduce_range=False)  # states of before used all 8 bits
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any
+    ) -> None:
+        """Takes over the version of the state, by which inputs are rounded."""
+        if self._version == Linear._version:  # sparse layers count versions of their own
+            self.version = local_metadata.get("version")
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:

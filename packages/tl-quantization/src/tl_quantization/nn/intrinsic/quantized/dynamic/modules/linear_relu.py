@@ -31,6 +31,11 @@ class LinearReLU(Linear):
     def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = qint8) -> None:
         super().__init__(in_features, out_features, bias, dtype)
 
+    _SCRIPT_SOURCE = (
+        "def forward(self, x: Tensor) -> Tensor:\n"
+        "    return quantized.linear_relu_dynamic(x, self._packed_params._packed_params, True)\n"
+    )
+
     def _get_name(self) -> str:
         return "DynamicQuantizedLinearReLU"
 

@@ -1,0 +1,158 @@
+"""Quantized layers as programs of TorchScript, and archives with packed weights."""
+
+import io
+import pickle
+from pathlib import Path
+
+import pytest
+
+import tl_checkpoint
+import tl_core as tl
+import tl_nn as nn
+import tl_quantization as tq
+from tl_compiler import jit
+from tl_quantization.nn import quantized as nnq
+from tl_quantization.nn.intrinsic import quantized as nniq
+from tl_quantization.packed.states import Conv2dPackedParamsBase
+
+DATA = Path(__file__).parent / "data"
+
+
+class Network(nn.Module):
+    """A convolution with ReLU and a linear layer between stubs."""
+
+    def __init__(self):
+        super().__init__()
+        self.quant, self.dequant = tq.QuantStub(), tq.DeQuantStub()
+        self.conv, self.relu, self.fc = nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Linear(4, 5)
+
+    def forward(self, x):
+        x = self.relu(self.conv(self.quant(x)))
+        return self.dequant(self.fc(nn.functional.adaptive_avg_pool2d(x, 1).flatten(1)))
+
+
+@pytest.fixture(scope="module")
+def model():
+    tl.manual_seed(0)
+    model = Network().eval()
+    model.qconfig = tq.get_default_qconfig("x86")
+    observed = tq.prepare(tq.fuse_modules(model, [["conv", "relu"]]))
+    x = tl.randn(2, 3, 8, 8)
+    observed(x)
+    return tq.convert(observed), x
+
+
+def reload(program):
+    buffer = io.BytesIO()
+    jit.save(program, buffer)
+    buffer.seek(0)
+    return jit.load(buffer)
+
+
+def test_a_quantized_model_is_a_program(model):
+    quantized, x = model
+    program = jit.script(quantized)
+    assert "quantized.conv2d_relu" in program.conv.code and "quantized.linear(" in program.fc.code
+    assert tl.equal(program(x), quantized(x))
+    assert tl.equal(reload(program)(x), quantized(x))
+
+
+def test_an_archive_of_pytorch_has_packed_weights():
+    """A model of this architecture, written and run by PyTorch 2.13."""
+    program = jit.load(DATA / "scripted_network.pt")
+    x, expected = tl_checkpoint.load(DATA / "scripted_network_results.pt")
+    assert tl.equal(program(x), expected)
+
+
+def test_dynamic_layers_are_programs():
+    tl.manual_seed(0)
+    model = tq.quantize_dynamic(nn.Sequential(nn.Linear(4, 5), nn.ReLU()), {nn.Linear})
+    x = tl.randn(3, 4)
+    assert tl.equal(reload(jit.script(model))(x), model(x))
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape"),
+    [
+        (lambda: nnq.Conv1d(2, 3, 2, padding=1), (1, 2, 5)),
+        (lambda: nnq.Conv2d(2, 3, 2, padding=1, padding_mode="reflect"), (1, 2, 5, 5)),
+        (lambda: nnq.Conv3d(2, 3, 2), (1, 2, 3, 3, 3)),
+        (lambda: nniq.ConvReLU1d(2, 3, 2), (1, 2, 5)),
+        (lambda: nniq.LinearReLU(4, 3), (2, 4)),
+        (lambda: nniq.LinearTanh(4, 3), (2, 4)),
+        (lambda: nniq.LinearLeakyReLU(4, 3, 0.2), (2, 4)),
+        (lambda: nnq.ConvTranspose2d(2, 3, 2), (1, 2, 4, 4)),
+    ],
+)
+def test_layers_are_programs(layer, shape):
+    tl.manual_seed(1)
+    module = layer()
+    weight = tl.randn(module.weight().shape)
+    module.set_weight_bias(tq.quantize_per_tensor(weight, 0.02, 0, tq.qint8), tl.randn(3))
+    module.scale, module.zero_point = 0.05, 100
+    x = tq.quantize_per_tensor(tl.randn(shape), 0.02, 128, tq.quint8)
+    assert tl.equal(reload(jit.script(module))(x).int_repr(), module(x).int_repr())
+
+
+def test_a_program_keeps_quantized_tensors():
+    class Holder(nn.Module):
+        def __init__(self, x):
+            super().__init__()
+            self.register_buffer("x", x)
+
+        def forward(self):
+            return self.x
+
+    scales, zeros = tl.tensor([0.1, 0.2], dtype=tl.float64), tl.tensor([1, 2])
+    for x in (
+        tq.quantize_per_tensor(tl.randn(2, 3), 0.2, 10, tq.quint8),
+        tq.quantize_per_channel(tl.randn(2, 3), scales, zeros, 0, tq.qint8),
+    ):
+        assert tl.equal(reload(jit.script(Holder(x)))(), x)
+
+
+def weight_and_bias():
+    return tq.quantize_per_tensor(tl.ones(1, 1, 2, 2), 0.5, 0, tq.qint8), tl.zeros(1)
+
+
+def numbers(*values):
+    return [tl.tensor([value]) for value in values]
+
+
+def test_states_of_three_versions_are_read():
+    weight, bias = weight_and_bias()
+    windows = [2, 1, 2, 0, 1, 1, 1, 0, 0, 1, 0]
+    first = (weight, bias, numbers(1, 2), numbers(0, 1), numbers(1, 1), tl.tensor([1]))
+    second = ("2", [tl.tensor(windows, dtype=tl.int16), weight], [bias])
+    third = (3, windows, [None, weight, bias])
+    for state in (first, second, third):
+        packed = Conv2dPackedParamsBase._of_state(state)
+        assert (packed.stride, packed.padding, packed.dilation, packed.groups) == ((1, 2), (0, 1), (1, 1), 1)
+        assert tl.equal(packed.unpack()[0].int_repr(), weight.int_repr())
+
+
+def test_damaged_states_are_refused():
+    weight, bias = weight_and_bias()
+    states = [
+        (weight, bias, numbers(1), numbers(0, 1), numbers(1, 1), tl.tensor([1])),
+        (weight, bias, [1, 1], numbers(0, 1), numbers(1, 1), tl.tensor([1])),
+        (weight, bias, numbers(0, 1), numbers(0, 1), numbers(1, 1), tl.tensor([1])),
+        (3, [2, 1.0], [None, weight, bias]),
+        (4, [2], [None, weight, bias]),
+        (3, "x", [None, weight, bias]),
+        pickle.dumps(None),
+    ]
+    for state in states:
+        with pytest.raises(RuntimeError, match="the state of a packed convolution"):
+            Conv2dPackedParamsBase._of_state(state)
+
+
+def test_a_state_of_before_uses_all_bits():
+    """PyTorch before version 4 of the layer's state left no bit unused."""
+    layer = nnq.dynamic.Linear(3, 1)
+    layer.set_weight_bias(tq.quantize_per_tensor(tl.ones(1, 3), 1.0, 0, tq.qint8), tl.zeros(1))
+    state = layer.state_dict()
+    x = tl.tensor([[0.0, 0.3, 1.0]])
+    state._metadata[""]["version"] = 3
+    layer.load_state_dict(state)
+    assert layer.version == 3 and abs(float(layer(x)) - (round(0.3 * 255) / 255 + 1)) < 1e-6
