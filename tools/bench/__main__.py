@@ -37,6 +37,7 @@ from tools.bench import (
     products,
     profiles,
     programs,
+    quantized,
     reductions,
     report,
     sharded,
@@ -58,7 +59,7 @@ WIDE = {"avx2": "AVX2", "avx512f": "AVX-512", "amx_tile": "AMX"}  # flags of Lin
 FAMILIES = (
     *(cases, elementwise, reductions, indexing, products, sparse, factorizations, training),
     *(distributions, loading, checkpoints, sharded, spectra, transforms, graphs, torchscript, compiled),
-    *(profiles, distributed, sharded_models),
+    *(profiles, distributed, sharded_models, quantized),
 )
 
 
