@@ -338,6 +338,15 @@ from tl_nn.functional.numbered_reductions import margin_ranking_loss as margin_r
 from tl_nn.functional.numbered_reductions import norm_except_dim as norm_except_dim
 from tl_nn.functional.numbered_reductions import poisson_nll_loss as poisson_nll_loss
 from tl_nn.functional.numbered_reductions import triplet_margin_loss as triplet_margin_loss
+from tl_quantization.creation import _choose_qparams_per_tensor as _choose_qparams_per_tensor
+from tl_quantization.creation import _empty_affine_quantized as _empty_affine_quantized
+from tl_quantization.creation import (
+    _empty_per_channel_affine_quantized as _empty_per_channel_affine_quantized,
+)
+from tl_quantization.creation import _make_per_channel_quantized_tensor as _make_per_channel_quantized_tensor
+from tl_quantization.creation import _make_per_tensor_quantized_tensor as _make_per_tensor_quantized_tensor
+from tl_quantization.creation import _saturate_weight_to_fp16 as _saturate_weight_to_fp16
+from tl_quantization.creation import empty_quantized as empty_quantized
 from tl_quantization.dtypes import QScheme as _qscheme_
 from tl_quantization.dtypes import per_channel_affine as per_channel_affine
 from tl_quantization.dtypes import per_channel_affine_float_qparams as per_channel_affine_float_qparams

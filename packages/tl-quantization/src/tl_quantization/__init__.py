@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 
 from tl_core.base import backend_registry
 from tl_core.base.lazy_attributes import attach
+from tl_core.base.operator_hooks import add_python_operators
 from tl_core.dispatch import overridable
 
 from . import operators as operators  # without them, quantized tensors can't be computed with
+from . import writes as writes
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
     from . import nn
+    from .creation import *
     from .dtypes import *
     from .fake_quantization import *
     from .fake_quantize import *
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = attach(
     __name__,
     {
+        "creation": ("empty_quantized",),
         "dtypes": (
             "QScheme",
             "bits_of",
@@ -122,6 +126,7 @@ __getattr__, __dir__, __all__ = attach(
             "UniformQuantizationObserverBase",
             "default_debug_observer",
             "default_dynamic_quant_observer",
+            "default_affine_fixed_qparams_observer",
             "default_fixed_qparams_range_0to1_observer",
             "default_fixed_qparams_range_neg1to1_observer",
             "default_float_qparams_observer",
@@ -221,6 +226,7 @@ def _load_packed_weights() -> None:
     from .packed import states as states
 
 
+add_python_operators("tl_quantization.composite_operators")
 backend_registry.register("quantized operators", _load_operators)
 backend_registry.register("packed weights", _load_packed_weights)
 overridable.add_modules(

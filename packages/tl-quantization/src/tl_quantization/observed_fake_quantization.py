@@ -77,7 +77,7 @@ def fused_moving_avg_obs_fake_quant(
         raise RuntimeError(
             f"fused_moving_avg_obs_fake_quant: ch_axis must be from 0 to {input.dim() - 1}, but got {ch_axis}"
         )
-    if observer_on.item():
+    if observer_on.item() and input.numel():
         slices = input.transpose(0, ch_axis) if per_row_fake_quant else input
         _follow(slices, running_min, running_max, averaging_const, per_row_fake_quant)
         _choose(running_min, running_max, scale, zero_point, (quant_min, quant_max), symmetric_quant)

@@ -47,6 +47,7 @@ __all__ = [
     "UniformQuantizationObserverBase",
     "default_debug_observer",
     "default_dynamic_quant_observer",
+    "default_affine_fixed_qparams_observer",
     "default_fixed_qparams_range_0to1_observer",
     "default_fixed_qparams_range_neg1to1_observer",
     "default_float_qparams_observer",
@@ -140,6 +141,8 @@ default_fixed_qparams_range_neg1to1_observer = FixedQParamsObserver.with_args(
 )
 #: For results between 0 and 1, such as sigmoid.
 default_fixed_qparams_range_0to1_observer = FixedQParamsObserver.with_args(scale=1.0 / 256.0, zero_point=0)
+#: The same, under its older name.
+default_affine_fixed_qparams_observer = default_fixed_qparams_range_0to1_observer
 default_symmetric_fixed_qparams_observer = default_fixed_qparams_range_neg1to1_observer
 #: For operators that keep their input's scale.
 default_reuse_input_observer = ReuseInputObserver

@@ -11,9 +11,10 @@ from tl_core import Tensor
 from tl_core.overrides import DisableTorchFunctionSubclass
 from tl_core.pytree import tree_map
 
+from .channel_views import view_channels
 from .dtypes import bounds, quint8, storage_dtype
 from .tensor import QuantizedTensor, implements, integers_of, made_of
-from .tensor_quantizer import PerTensor, Quantizer
+from .tensor_quantizer import PerChannel, PerTensor, Quantizer
 
 __all__: list[str] = []
 
@@ -37,6 +38,11 @@ _METADATA = [
     "is_complex",
     "is_signed",
     "is_same_size",
+    "is_conj",
+    "is_inference",
+    "is_neg",
+    "is_pinned",
+    "is_shared",
     "__hash__",
     "requires_grad_",
 ]
@@ -85,6 +91,7 @@ _CHOOSERS = [
     "upsample_nearest1d",
     "upsample_nearest2d",
     "upsample_nearest3d",
+    "resize",
 ]
 # Computed with floating numbers, with the scale and the zero point of the input.
 _REQUANTIZED = [
@@ -156,8 +163,14 @@ def metadata(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 @implements(*_COPIES)
 def copies(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Copies the elements, with any quantizer."""
+    """Copies the elements, with any quantizer. A tensor in the right order is returned itself by `contiguous`."""
+    if func.__name__ == "contiguous" and integers_of(args[0]).is_contiguous(**_format_of(args, kwargs)):
+        return args[0]
     return made_of(on_integers(func, args, kwargs), quantizer_of(args))
+
+
+def _format_of(args: Any, kwargs: Any) -> dict[str, Any]:
+    return {**dict(zip(("memory_format",), args[1:], strict=False)), **kwargs}
 
 
 @implements("to")
@@ -173,6 +186,10 @@ def move(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 @implements(*_CHOOSERS)
 def choosers(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Some of the elements, perhaps in another order. Positions are plain tensors."""
+    if isinstance(args[0], QuantizedTensor) and isinstance(args[0].quantizer, PerChannel):
+        view = view_channels(func.__name__, args, kwargs)
+        if view is not NotImplemented:
+            return view
     quantizer = _one_scale(func, args)
     result = on_integers(func, args, kwargs)
     return tree_map(lambda x: _with(quantizer, x), result)
@@ -242,7 +259,7 @@ def copy(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     target, source = args[:2]
     if not isinstance(target, QuantizedTensor):
         raise RuntimeError(
-            "copy_: a quantized tensor can't be copied to a plain one; call dequantize() before"
+            "copy_: a quantized tensor can't be copied to a plain one, please use dequantize: call dequantize() before"
         )
     if isinstance(source, QuantizedTensor):
         if source.dtype is not target.dtype:

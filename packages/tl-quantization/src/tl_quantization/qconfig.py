@@ -141,9 +141,9 @@ default_qat_qconfig = QConfig(default_fake_quant, default_weight_fake_quant)
 #: The same for layers that quantize at each call.
 default_dynamic_qat_qconfig = QConfig(default_dynamic_fake_quant, default_weight_fake_quant)
 #: For training: only weights are rounded.
-default_weight_only_qconfig = QConfig(PlaceholderObserver, default_weight_fake_quant)
+default_weight_only_qconfig = QConfig(nn.Identity, default_weight_fake_quant)
 #: For training: only results are rounded.
-default_activation_only_qconfig = QConfig(default_fake_quant, PlaceholderObserver)
+default_activation_only_qconfig = QConfig(default_fake_quant, nn.Identity)
 #: `default_qat_qconfig` with the classes named after fused kernels.
 default_qat_qconfig_v2 = QConfig(default_fused_act_fake_quant, default_fused_wt_fake_quant)
 #: For operators that keep their input's scale.

@@ -267,7 +267,7 @@ def get_default_compare_output_module_list() -> set[Any]:
         >>> tl_nn.Linear in tq.get_default_compare_output_module_list()
         True
     """
-    return {kind for table in _tables() for pair in table.items() for kind in pair} - {QuantStub, DeQuantStub}
+    return {kind for table in _tables() for pair in table.items() for kind in pair}
 
 
 def _class_of(table: Mapping, more: Mapping | None, kind: Any) -> Any:

@@ -26,6 +26,8 @@ __all__ = ["QuantizedTensor", "implements", "integers_of", "made_of"]
 QUANTIZED: RuleTable[Callable[..., Any]] = RuleTable("quantized")
 #: The callers of operators of a namespace, such as `quantized::linear`: they take the tensors as they are.
 NAMESPACES: dict[str, Callable[..., Any]] = {}
+#: Functions whose operator of aten has another name.
+_OF_ATEN = {"batch_norm": "native_batch_norm"}
 
 
 def implements(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -61,8 +63,10 @@ class QuantizedTensor(Tensor):
             return NAMESPACES[space](func, args, kwargs or {})
         handler = QUANTIZED.get(func.__name__)
         if handler is None:
+            operator = _OF_ATEN.get(func.__name__, func.__name__)
             raise NotImplementedError(
-                f"{func.__name__} doesn't compute with quantized tensors; call dequantize() before"
+                f"Could not run 'aten::{operator}' with arguments from the 'QuantizedCPU' backend: {func.__name__} "
+                "doesn't compute with quantized tensors; call dequantize() before, as a DeQuantStub does in a model"
             )
         return handler(func, args, kwargs or {})
 
@@ -75,6 +79,12 @@ class QuantizedTensor(Tensor):
     def is_quantized(self) -> bool:  # type: ignore[override]
         """True."""
         return True
+
+    def new(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Raises RuntimeError, because the older constructor takes no scale."""
+        raise RuntimeError(
+            "new: the legacy constructor makes no quantized tensors; call torch.empty_quantized"
+        )
 
     def int_repr(self) -> Tensor:
         """The integers, as a plain tensor of its own; those of less than a byte are packed into a vector of bytes."""
@@ -121,7 +131,7 @@ class QuantizedTensor(Tensor):
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         numbers = repr(self.dequantize())
-        body = numbers.removesuffix(")")
+        body = numbers.removesuffix(")").partition(", size=")[0]
         return (
             f"{body}, size={tuple(self.shape)}, dtype={self.dtype},\n"
             f"       quantization_scheme={self.qscheme()}, {self.quantizer.shown()})"

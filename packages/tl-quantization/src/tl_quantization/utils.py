@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import tl_core
@@ -28,13 +29,16 @@ __all__ = [
     "QuantizerCls",
     "activation_dtype",
     "activation_is_dynamically_quantized",
+    "activation_is_int8_quantized",
     "activation_is_statically_quantized",
     "calculate_qmin_qmax",
     "check_min_max_valid",
     "get_combined_dict",
+    "get_fqn_to_example_inputs",
     "get_qconfig_dtypes",
     "get_qparam_dict",
     "get_quant_type",
+    "get_swapped_custom_module_class",
     "getattr_from_fqn",
     "is_per_channel",
     "is_per_tensor",
@@ -42,6 +46,7 @@ __all__ = [
     "validate_qmin_qmax",
     "weight_dtype",
     "weight_is_quantized",
+    "weight_is_statically_quantized",
 ]
 
 # Types of annotations. Pairs nest to any depth, so that checkers take any value.
@@ -50,6 +55,8 @@ Pattern = Any  # a function, a class of modules or a name of a method, or a pair
 QuantizerCls = Any  # the object that quantizes a graph
 
 _INTEGERS = (quint8, qint8, tl_core.qint32, tl_core.uint8, tl_core.int8, tl_core.int16, tl_core.int32)
+
+_BYTES = (quint8, qint8, tl_core.uint8, tl_core.int8)
 
 
 def get_qparam_dict(observer: Any) -> dict[str, Any]:
@@ -217,6 +224,82 @@ def get_quant_type(qconfig: Any) -> QuantType:
             return QuantType.DYNAMIC
         return QuantType.STATIC if kind is tl_core.float16 else QuantType.WEIGHT_ONLY
     raise Exception(f"Unrecognized dtype combination in get_quant_type: activation({kind}),weight({weight})")
+
+
+def activation_is_int8_quantized(qconfig: Any) -> bool:
+    """Whether activations are of 8 bits.
+
+    Args:
+        qconfig: the configuration.
+    """
+    return activation_dtype(qconfig) in _BYTES
+
+
+def weight_is_statically_quantized(qconfig: Any) -> bool:
+    """Whether the weight is of 8 bits.
+
+    Args:
+        qconfig: the configuration.
+    """
+    return weight_dtype(qconfig) in _BYTES
+
+
+def get_swapped_custom_module_class(
+    custom_module: Any, custom_module_class_mapping: dict[QuantType, dict[type, type]], qconfig: Any
+) -> Any:
+    """The class that replaces a class of the program.
+
+    Args:
+        custom_module: the module.
+        custom_module_class_mapping: the tables of classes by kind of quantization.
+        qconfig: the configuration, which has the kind.
+
+    Raises:
+        AssertionError: the table has no entry for the class.
+    """
+    table = custom_module_class_mapping.get(get_quant_type(qconfig), {})
+    kind = type(custom_module)
+    if kind not in table:
+        raise AssertionError(
+            f"did not find corresponding observed module class for {kind} in mapping: {table}"
+        )
+    return table[kind]
+
+
+def get_fqn_to_example_inputs(model: Any, example_inputs: tuple[Any, ...]) -> dict[str, tuple[Any, ...]]:
+    """The arguments that each part of a model is called with.
+
+    Arguments by name and defaults follow the positional ones, in the order of the signature.
+
+    Args:
+        model: the model.
+        example_inputs: its arguments.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> inputs = get_fqn_to_example_inputs(tl_nn.Sequential(tl_nn.Linear(2, 3)), (tl_core.ones(1, 2),))
+        >>> inputs["0"][0].shape
+        torch.Size([1, 2])
+    """
+    inputs: dict[str, tuple[Any, ...]] = {}
+
+    def watch(name: str) -> Any:
+        def hook(module: Any, args: Any, kwargs: Any) -> None:
+            rest = list(inspect.signature(module.forward).parameters.values())[len(args) :]
+            values = [kwargs.get(p.name, p.default) for p in rest]
+            inputs[name] = (*args, *(value for value in values if value is not inspect.Parameter.empty))
+
+        return hook
+
+    handles = [
+        part.register_forward_pre_hook(watch(name), with_kwargs=True) for name, part in model.named_modules()
+    ]
+    try:
+        model(*example_inputs)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return inputs
 
 
 def check_min_max_valid(min_val: Tensor, max_val: Tensor) -> bool:

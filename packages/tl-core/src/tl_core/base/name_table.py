@@ -7,6 +7,9 @@ a line belongs to the core: `linalg` is `tl_core.linalg`. Names are data here; n
 
 from __future__ import annotations
 
+from tl_core.base.quantization_names import GROUPS as QUANTIZATION_GROUPS
+from tl_core.base.quantization_names import MODULES as QUANTIZATION_MODULES
+
 __all__ = [
     "ALIASES", "CORE", "FACADE", "HOMES", "MODULES", "NATIVE_NAMESPACES", "OBJECTS", "ROOMS",
     "facade_of", "first_name_of", "home_of", "module_of", "real_name_of",
@@ -15,30 +18,6 @@ __all__ = [
 CORE = "tl_core"
 
 _OBSERVERS = ("granularity", "histogram_observer", "observer_base", "range_observers", "rangeless_observers")
-_AO = (  # modules below `ao.`, and theirs below tl_quantization
-    "nn:.nn ns:.numeric_suite ns._numeric_suite:.numeric_suite.eager ns._numeric_suite_fx:.numeric_suite.graphs "
-    "ns.fx.graph_matcher:.numeric_suite.subgraphs ns.fx.graph_passes:.numeric_suite.graph_loggers "
-    "ns.fx.mappings:.numeric_suite.related_operators ns.fx.n_shadows_utils:.numeric_suite.n_shadows "
-    "ns.fx.ns_types:.numeric_suite.results ns.fx.pattern_utils:.numeric_suite.fusions "
-    "ns.fx.qconfig_multi_mapping:.numeric_suite.qconfig_multi_mapping ns.fx.utils:.numeric_suite.node_facts "
-    "ns.fx.weight_utils:.numeric_suite.weights pruning:.pruning "
-    "pruning._experimental.activation_sparsifier:.pruning.activation_sparsifier "
-    "pruning._experimental.data_scheduler:.pruning.data_scheduler "
-    "pruning._experimental.data_sparsifier:.pruning.data_sparsifier pruning._experimental.pruner:.pruning.structured "
-    "pruning._experimental.pruner.FPGM_pruner:.pruning.structured.fpgm_pruner quantization: quantization.fx:.graph "
-    "quantization.fx._decomposed:.compat.decomposed_functions quantization.fx._equalize:.compat.equalize "
-    "quantization.fx._model_report:.graph.model_report quantization.fx.fusion_patterns:.compat.fusion_patterns "
-    "quantization.fx.lower_to_fbgemm:.compat.lower_to_fbgemm quantization.fx.lower_to_qnnpack:.compat.lower_to_qnnpack "
-    "quantization.fx._lower_to_native_backend:.compat.lower_to_native_backend "
-    "quantization.fx.lstm_utils:.compat.lstm_parts quantization.fx.pattern_utils:.compat.patterns "
-    "quantization.fx.qconfig_mapping_utils:.compat.qconfigs quantization.fx.quantization_patterns:.compat.handlers "
-    "quantization._equalize:.compat.layer_equalization quantization._correct_bias:.compat.bias_correction "
-    "quantization.fx.quantization_types:.compat.quantization_types quantization.fx.quantize_handler:.compat.handlers "
-    "quantization.fx.utils:.compat.graph_functions quantization.pt2e:.export "
-    "quantization.pt2e.qat_utils:.export.fuse_qat quantization.pt2e.representation:.export.reference "
-    "quantization.pt2e.representation.rewrite:.export.reference quantization.pt2e.utils:.export.graph_facts "
-    "quantization.quantize_jit:.compat.scripts quantization.quantizer.utils:.quantizer.configurations"
-)  # fmt: skip
 _RANKS = (  # modules below `distributed.`, and theirs below tl_distributed
     "_symmetric_memory:compat.symmetric_memory fsdp._common_utils:fsdp.wrapper_names "
     "fsdp._traversal_utils:fsdp.wrapper_states argparse_util:launcher.argparse_util c10d_logger:groups.c10d_logger "
@@ -116,7 +95,7 @@ MODULES = {
     "accelerator": "tl_backends.accelerator",
     "amp": "tl_amp",
     **{"distributed." + n: "tl_distributed." + m for n, m in (row.split(":") for row in _RANKS.split())},
-    **{"ao." + n: "tl_quantization" + m for n, m in (row.split(":") for row in _AO.split())},
+    **{"ao." + n: "tl_quantization" + m for n, m in (row.split(":") for row in QUANTIZATION_MODULES.split())},
     "autograd": "tl_autograd",
     "autograd._functions": "tl_autograd.compat.older_functions",
     "backends": "tl_backends.backends",
@@ -536,33 +515,7 @@ _GROUPS = {
         "feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ hinge_embedding_loss kl_div "
         "margin_ranking_loss norm_except_dim poisson_nll_loss triplet_margin_loss"
     ),
-    ("ao.quantization.", "tl_quantization.export.modes"): (
-        "allow_exported_model_train_eval move_exported_model_to_eval move_exported_model_to_train"
-    ),
-    ("ao.quantization.", "tl_quantization.export.numeric_debugger"): (
-        "CUSTOM_KEY NUMERIC_DEBUG_HANDLE_KEY compare_results extract_results_from_loggers "
-        "generate_numeric_debug_handle prepare_for_propagation_comparison"
-    ),
-    ("", "tl_quantization.functions"): (
-        "int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point "
-        "quantized_max_pool3d"
-    ),
-    ("", "tl_quantization.learnable_fake_quantization"): (
-        "_fake_quantize_learnable_per_channel_affine _fake_quantize_learnable_per_tensor_affine"
-    ),
-    ("", "tl_quantization.observed_fake_quantization"): (
-        "choose_qparams_optimized fused_moving_avg_obs_fake_quant"
-    ),
-    ("", "tl_quantization.recurrent_functions"): (
-        "quantized_gru quantized_gru_cell quantized_lstm quantized_lstm_cell quantized_rnn_relu_cell "
-        "quantized_rnn_tanh_cell"
-    ),
-    ("", "tl_quantization"): (
-        "dequantize fake_quantize_per_channel_affine fake_quantize_per_tensor_affine per_channel_affine "
-        "per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric "
-        "quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm "
-        "quantized_max_pool1d quantized_max_pool2d"
-    ),
+    **QUANTIZATION_GROUPS,
     ("_C.", "tl_autograd.compat.engine_names"): (
         "_WeakTensorRef _current_autograd_node _current_graph_task_id _get_autograd_fallback_mode "
         "_set_autograd_fallback_mode "

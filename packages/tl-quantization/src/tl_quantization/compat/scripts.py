@@ -39,3 +39,16 @@ convert_jit = _missing("convert_jit")
 convert_dynamic_jit = _missing("convert_dynamic_jit")
 quantize_jit = _missing("quantize_jit")
 quantize_dynamic_jit = _missing("quantize_dynamic_jit")
+_prepare_jit = _missing("_prepare_jit")
+_convert_jit = _missing("_convert_jit")
+_quantize_jit = _missing("_quantize_jit")
+
+
+def _check_is_script_module(model: Any) -> None:
+    if not hasattr(model, "_c"):
+        raise ValueError(f"input must be a script module, but got {type(model)}")
+
+
+def _check_forward_method(model: Any) -> None:
+    if not model._c._has_method("forward"):
+        raise ValueError("input script module does not have forward method")

@@ -262,7 +262,6 @@ define(
         f"dequantize_per_channel(Tensor input, {_SOME}, ScalarType dtype, {_OUT}) -> Tensor": _dequantize_channels,
         f"choose_qparams_per_token(Tensor input, ScalarType dtype) {_PAIR}": _choose_token,
         f"choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) {_PAIR}": _choose_token_asymmetric,
-        f"_choose_qparams_per_token_asymmetric_impl(Tensor input, ScalarType dtype) {_PAIR}": _choose_token_asymmetric,
         f"quantize_per_token(Tensor input, {_ROWS}) -> Tensor": _quantize_tokens,
         f"dequantize_per_token(Tensor input, {_ROWS}, ScalarType output_dtype) -> Tensor": _dequantize_tokens,
         f"quantize_per_channel_group(Tensor input, {_ROWS}, int group_size) -> Tensor": _quantize_groups,
@@ -270,4 +269,11 @@ define(
         f"fake_quant_per_channel(Tensor input, {_CHANNELS}) -> Tensor": _fake_quantize_channels,
         "convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor": _convert,
     },
+)
+define(
+    "quantized_decomposed",
+    {
+        f"_choose_qparams_per_token_asymmetric_impl(Tensor input, ScalarType dtype) {_PAIR}": _choose_token_asymmetric
+    },
+    "CompositeImplicitAutograd",
 )

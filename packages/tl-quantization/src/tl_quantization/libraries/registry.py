@@ -65,12 +65,15 @@ def _call(func: Any, args: Any, kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-def define(space: str, schemas: dict[str, Callable[..., Any]]) -> None:
+def define(
+    space: str, schemas: dict[str, Callable[..., Any]], key: str = "CompositeExplicitAutograd"
+) -> None:
     """Defines operators.
 
     Args:
         space: the namespace.
         schemas: the functions by schema. A call without the name of an overload is one of the first.
+        key: the dispatch key. "CompositeImplicitAutograd" lets gradients flow through the parts of a function.
     """
     library = _LIBRARIES.get(space)
     if library is None:
@@ -79,6 +82,6 @@ def define(space: str, schemas: dict[str, Callable[..., Any]]) -> None:
     for text, function in schemas.items():
         name = text.partition("(")[0]
         library.define(schema_of(text))
-        library.impl(name, function, "CompositeExplicitAutograd")
+        library.impl(name, function, key)
         operator, _, overload = name.partition(".")
         _FUNCTIONS.setdefault(f"{space}::{operator}", {})[overload or "default"] = function

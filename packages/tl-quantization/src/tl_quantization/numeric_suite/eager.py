@@ -10,6 +10,7 @@ from tl_nn import Module
 from ..nn.quantized import FloatFunctional, QFunctional
 from ..packed.cell import CellWeights
 from ..quantization_mappings import get_default_compare_output_module_list
+from ..stubs import DeQuantStub
 from .loggers import Logger, OutputLogger, ShadowLogger
 
 __all__ = [
@@ -177,8 +178,13 @@ def prepare_model_with_stubs(
         twin = floats[name]
         if type(twin) not in module_swap_list:
             prepare_model_with_stubs(twin, child, module_swap_list, logger_cls)
-        elif type(twin) is not type(child):
+        elif _kinds(twin) != _kinds(child):
             q_module._modules[name] = Shadow(child, twin, logger_cls)
+
+
+def _kinds(module: Module) -> list[type]:
+    """The classes of a module and of its parts."""
+    return [type(part) for part in module.modules()]
 
 
 def compare_model_stub(
@@ -217,6 +223,8 @@ def get_matching_activations(float_module: Module, q_module: Module) -> dict[str
     """
     floats, result = get_logger_dict(float_module), {}
     for key, stats in get_logger_dict(q_module).items():
+        if not len(stats["tensor_val"]):
+            continue
         stem = _stem(key, "stats")
         match = _last_key(floats, stem or "")
         if match is not None:
@@ -242,7 +250,7 @@ def _add_loggers(module: Module, logger_cls: Any, kinds: set[Any]) -> None:
     for child in list(module.children()):
         if isinstance(child, (FloatFunctional, QFunctional)):
             child.activation_post_process = logger_cls()
-        elif type(child) in kinds:
+        elif type(child) in kinds and type(child) is not DeQuantStub:  # its input is floating, too
             child.activation_post_process = logger_cls()
             child.register_forward_hook(_observe)
         elif not isinstance(child, Logger):

@@ -10,6 +10,7 @@ from tl_quantization import quant_type as quant_type
 from tl_quantization import tensor as tensor
 from tl_quantization import tensor_quantizer as tensor_quantizer
 from tl_quantization import weight_only as weight_only
+from tl_quantization.compat.eager_tables import ObserverOrFakeQuantize as ObserverOrFakeQuantize
 from tl_quantization.dtypes import QScheme as QScheme
 from tl_quantization.dtypes import bits_of as bits_of
 from tl_quantization.dtypes import bounds as bounds
@@ -113,6 +114,9 @@ from tl_quantization.fuser_method_mappings import fuse_linear_bn as fuse_linear_
 from tl_quantization.fuser_method_mappings import get_fuser_method as get_fuser_method
 from tl_quantization.fuser_method_mappings import sequential_fuser as sequential_fuser
 from tl_quantization.histogram_observer import HistogramObserver as HistogramObserver
+from tl_quantization.observer import (
+    default_affine_fixed_qparams_observer as default_affine_fixed_qparams_observer,
+)
 from tl_quantization.observer import default_debug_observer as default_debug_observer
 from tl_quantization.observer import default_dynamic_quant_observer as default_dynamic_quant_observer
 from tl_quantization.observer import (
@@ -263,6 +267,7 @@ from tl_quantization.weight_only import quantize_weights as quantize_weights
 from ...ao import nn as nn
 from . import _correct_bias as _correct_bias
 from . import _equalize as _equalize
+from . import _learnable_fake_quantize as _learnable_fake_quantize
 from . import fake_quantize as fake_quantize
 from . import fuser_method_mappings as fuser_method_mappings
 from . import fx as fx
@@ -271,6 +276,7 @@ from . import pt2e as pt2e
 from . import qconfig as qconfig
 from . import qconfig_mapping as qconfig_mapping
 from . import quantization_mappings as quantization_mappings
+from . import quantize_fx as quantize_fx
 from . import quantize_jit as quantize_jit
 from . import quantizer as quantizer
 from . import stubs as stubs

@@ -1,4 +1,12 @@
 # Written by `python -m tools.facade_stubs --write`.
+from tl_quantization.compat.observer_names import ABC as ABC
+from tl_quantization.compat.observer_names import (
+    _is_per_channel_script_obs_instance as _is_per_channel_script_obs_instance,
+)
+from tl_quantization.compat.observer_names import _ObserverBase as _ObserverBase
+from tl_quantization.compat.observer_names import _PartialWrapper as _PartialWrapper
+from tl_quantization.compat.observer_names import _with_args as _with_args
+from tl_quantization.compat.observer_names import _with_callable_args as _with_callable_args
 from tl_quantization.fake_quantize import _is_activation_post_process as _is_activation_post_process
 from tl_quantization.granularity import AffineQuantizedObserverBase as AffineQuantizedObserverBase
 from tl_quantization.granularity import Granularity as Granularity
