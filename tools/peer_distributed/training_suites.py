@@ -413,6 +413,6 @@ def _utility(name: str) -> Any:
     """A name of `common_utils`: a switch that is off, or a decorator without effect."""
     if name.startswith(("TEST_", "IS_")):
         return False
-    if name.startswith(("skip", "xfail", "requires", "slow", "serial")):
+    if name.startswith(("skip", "xfail", "requires", "slow", "serial", "wrap")):
         return lambda *args, **_: args[0] if args and isinstance(args[0], types.FunctionType) else lambda t: t
     raise AttributeError(name)

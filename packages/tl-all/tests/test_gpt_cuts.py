@@ -14,8 +14,8 @@ from tl.examples._cuts import Cut, Sizes, loss_of_scores, sizes_of
 from tl_distributed.groups.world import world_of_thread
 
 BUILDING = threading.Lock()  # ranks are threads, which share the generator
-SIZES = {"symbols": 12, "width": 16, "heads": 2, "layers": 4, "context": 16}
-STEPS, BATCH = 4, 8
+SIZES = {"symbols": 12, "width": 24, "heads": 12, "layers": 4, "context": 24}  # for 2, 3 and 4 ranks
+STEPS, BATCH = 4, 24
 
 
 def build():
@@ -26,7 +26,7 @@ def build():
 
 def batches():
     drawn = tl.Generator().manual_seed(1)
-    stretches = [tl.randint(0, 12, (BATCH, 17), generator=drawn) for _ in range(STEPS)]
+    stretches = [tl.randint(0, 12, (BATCH, 25), generator=drawn) for _ in range(STEPS)]
     return [(stretch[:, :-1], stretch[:, 1:]) for stretch in stretches]
 
 
@@ -72,7 +72,9 @@ def run_ranks(size, body):
     return results
 
 
-CUTS = [
+CUTS = [  # every mix of up to 4 ranks
+    *(({name: size}, "1f1b") for name in ("ddp", "fsdp", "tp", "pp", "cp") for size in (3, 4)),
+    ({"ddp": 2}, "1f1b"),
     ({"fsdp": 2}, "1f1b"),
     ({"tp": 2}, "1f1b"),
     ({"pp": 2}, "1f1b"),
@@ -89,7 +91,6 @@ CUTS = [
     ({"cp": 2, "fsdp": 2}, "1f1b"),
     ({"cp": 2, "ddp": 2}, "1f1b"),
     ({"pp": 4}, "gpipe"),
-    ({"fsdp": 4}, "1f1b"),
 ]
 
 
