@@ -434,16 +434,9 @@ def engines_ray(session: nox.Session) -> None:
 
 @nox.session(name="peer-distributed")
 def peer_distributed(session: nox.Session) -> None:
-    """torch's own tests of groups, collectives and data-parallel training on several processes."""
+    """torch's own tests on several processes; `-- --source FOLDER` adds those of its source, `-- NAME` names suites."""
     install(session, ["tl-all"], {"tl-all": "numpy"})
-    python = peer_python(session)
-    where = "import torch.testing._internal.distributed as d; print(list(d.__path__)[0])"
-    folder = (session.run(str(python), "-c", where, silent=True, external=True) or "").strip()
-    file = f"{folder}/distributed_test.py"
-    baseline = str(Path(session.create_tmp()).resolve() / "baseline.json")
-    run = ["-m", "tools.peer_distributed", file]
-    session.run(str(python), *run, "--module", "torch", "--json", baseline, external=True)
-    session.run("python", *run, "--baseline", baseline, "--at-least", "95", *session.posargs)
+    _compare_with_peer(session, "tools.peer_distributed.suites")
 
 
 def _compare_with_peer(session: nox.Session, module: str) -> None:

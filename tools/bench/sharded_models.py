@@ -64,7 +64,7 @@ WRAPS = {
     "FSDP2": "for layer in model:\n    F.fully_shard(layer)\nF.fully_shard(model)\n",
     "FSDP1": (
         "policy = F.wrap.ModuleWrapPolicy({torch.nn.Linear})\n"
-        "cpu = torch.device(\"cpu\")\n"
+        'cpu = torch.device("cpu")\n'
         "model = F.FullyShardedDataParallel(model, auto_wrap_policy=policy, device_id=cpu)\n"
     ),
 }

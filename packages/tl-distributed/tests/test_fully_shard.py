@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -15,10 +16,12 @@ from tl_distributed.fsdp import (
     FSDPModule,
     MixedPrecisionPolicy,
     fully_shard,
+    managed_states,
     register_fsdp_forward_method,
     sharded_parameter,
 )
 from tl_distributed.parallel import DistributedDataParallel
+from tl_distributed.parallel.composable import replicate
 from tl_distributed.tensor import DTensor, Replicate, Shard
 from tl_distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from tl_distributed.tensor.placement_types import _StridedShard
@@ -379,9 +382,9 @@ def test_what_cannot_be_sharded(ranks):
             (lambda: fully_shard(model[0]), AssertionError, "can only be applied to a module once"),
             (lambda: fully_shard(nn.ModuleList([nn.Linear(2, 2)])), ValueError, "do not implement forward"),
             (
-                lambda: fully_shard(nn.Linear(2, 2), reshard_after_forward=2),
+                lambda: fully_shard(nn.Linear(2, 2), reshard_after_forward=3),
                 ValueError,
-                "must be a divisor of",
+                "a factor of 2",
             ),
             (
                 lambda: fully_shard(nn.Linear(2, 3), shard_placement_fn=lambda p: Shard(1)),
@@ -461,3 +464,62 @@ def test_larger_pieces_between_the_passes(ranks):
         )
 
     ranks(4, body)
+
+
+def test_managed_modules_and_states(world):
+    model = nn.Sequential(*(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)) for _ in range(3)))
+    model[2][0].weight = model[1][0].weight
+    fully_shard(model[0])
+    replicate(model[1][1])
+    modules = managed_states._get_managed_modules((model,))
+    assert modules == [model[1][0], model[1], model[2][0], model[2][1], model[2], model]
+    parameters, buffers = managed_states._get_managed_states(modules)
+    assert [id(p) for p in parameters] == [
+        id(p) for p in (*model[1][0].parameters(), model[2][0].bias, *model[2][1].parameters())
+    ]
+    assert [id(b) for b in buffers] == [id(b) for b in model[2][1].buffers()]
+    infos = managed_states._get_param_module_infos(parameters[:2], [model])
+    assert infos == [
+        managed_states.ParamModuleInfo(model[1][0], "weight", [model[2][0]], ["weight"]),
+        managed_states.ParamModuleInfo(model[1][0], "bias"),
+    ]
+    with pytest.raises(AssertionError, match="1 of 1 parameters belong to no module"):
+        managed_states._get_param_module_infos([nn.Parameter(tl.ones(1))], model)
+    fully_shard(model)
+    names = {p._param_fqn for p in fully_shard.state(model).group.parameters}
+    assert names == {None}
+    fully_shard.state(model)._lazy_init()
+    group = fully_shard.state(model)._fsdp_param_group
+    assert [p._param_fqn for p in group.fsdp_params] == [
+        "1.0.weight", "1.0.bias", "2.0.bias", "2.1.weight", "2.1.bias",
+    ]  # fmt: skip
+    assert fully_shard.state(model[0])._fsdp_param_group._module_fqn == "0"
+    assert fully_shard.state(model)._is_root and not fully_shard.state(model[0])._is_root
+    assert fully_shard.state(model)._state_ctx.all_states == [model._get_fsdp_state(), model[0]._state()]
+    assert fully_shard.state(nn.Linear(1, 1)) is None
+
+
+def test_what_the_first_module_to_compute_cannot_be(world):
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    fully_shard([model[0], model[1]])
+    with pytest.raises(RuntimeError, match="requires a single root module but got 2"):
+        model(tl.ones(1, 2))
+    outer = nn.Sequential(nn.Sequential(nn.Linear(2, 2)))
+    fully_shard(outer[0][0])
+    fully_shard(outer)
+    outer[0](tl.ones(1, 2))
+    with pytest.raises(RuntimeError, match=r"already been lazily initialized for 0\.0"):
+        outer(tl.ones(1, 2))
+
+
+@pytest.mark.parametrize(("count", "after"), [(1, True), (2, False)])
+def test_numbers_of_ranks_that_mean_true_and_false(ranks, count, after):
+    def body(rank):
+        model = built()
+        with pytest.warns(UserWarning, match="as False does") if count == 1 else nullcontext():
+            fully_shard(model[0], reshard_after_forward=count)
+        fully_shard(model)
+        model(tl.ones(1, 5))
+        assert model[0]._state().group.is_whole == after
+
+    ranks(2, body)

@@ -19,14 +19,14 @@ CORE = "tl_core"
 
 _OBSERVERS = ("granularity", "histogram_observer", "observer_base", "range_observers", "rangeless_observers")
 _RANKS = (  # modules below `distributed.`, and theirs below tl_distributed
-    "_symmetric_memory:compat.symmetric_memory fsdp._common_utils:fsdp.wrapper_names "
-    "fsdp._traversal_utils:fsdp.wrapper_states argparse_util:launcher.argparse_util c10d_logger:groups.c10d_logger "
-    "collective_utils:collectives.collective_utils constants:base.constants device_mesh:groups.device_mesh "
-    "flight_recorder:backends.flight_recorder logging_handlers:groups.logging_handlers "
-    "remote_device:base.remote_device rendezvous:stores.rendezvous utils:collectives.utils "
-    "_functional_collectives:nn.functional_collectives tensor._dtensor_spec:tensor.dtensor_spec "
-    "tensor._utils:tensor.layout "
-    "tensor.experimental._attention:tensor.experimental.attention"
+    "tensor.experimental._attention:tensor.experimental.attention fsdp._fully_shard._fsdp_param:fsdp.managed_states "
+    "fsdp._fully_shard._fsdp_param_group:fsdp.managed_states _functional_collectives:nn.functional_collectives "
+    "fsdp._fully_shard._fsdp_init:fsdp.managed_states collective_utils:collectives.collective_utils "
+    "_symmetric_memory:compat.symmetric_memory fsdp._traversal_utils:fsdp.wrapper_states tensor._utils:tensor.layout "
+    "flight_recorder:backends.flight_recorder logging_handlers:groups.logging_handlers rendezvous:stores.rendezvous "
+    "tensor._dtensor_spec:tensor.dtensor_spec fsdp._common_utils:fsdp.wrapper_names remote_device:base.remote_device "
+    "argparse_util:launcher.argparse_util _composable:parallel.composable c10d_logger:groups.c10d_logger "
+    "device_mesh:groups.device_mesh constants:base.constants utils:collectives.utils"
 )  # fmt: skip
 MODULES = {
     "_C._autograd": "tl_autograd.compat.native_names",
@@ -237,7 +237,6 @@ OBJECTS = {
     "_C._jit_pass_inline": "tl_compiler.script.handle_functions:inline_calls",
     "_C._check_onnx_proto": "tl_compiler.compat.onnx_names:check_onnx_proto",
     "_C._freeze_module": "tl_compiler.script.handle_functions:freeze_handle",
-    "distributed._composable.replicate": "tl_distributed.parallel.replicate:replicate",
     "distributed._all_gather_base": "tl_distributed.collectives.tensor_collectives:all_gather_into_tensor",
     "distributed.tensor.placement_types.DTensorSpec": "tl_distributed.tensor.dtensor_spec:DTensorSpec",
     "distributed.tensor.placement_types.DeviceMesh": "tl_distributed.groups.device_mesh:DeviceMesh",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..groups.device_mesh import DeviceMesh, init_device_mesh
 from ..groups.process_groups import get_world_size, init_process_group, is_initialized
 from ..tensor.placement_types import Shard
 from .api import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
+from .managed_states import is_managed
 from .mesh_layout import MeshLayout
 from .module_state import ModuleState, state_of
 from .parameter_group import ParameterGroup
@@ -66,6 +68,8 @@ class FSDPModule:
         state = state_of(self)  # type: ignore[arg-type]  # a module
         assert state is not None
         return state
+
+    _get_fsdp_state = _state
 
     def _states(self, recurse: bool = True) -> Iterator[ModuleState]:
         if not recurse:
@@ -295,22 +299,26 @@ def fully_shard(
         parameters.append(ShardedParameter(parameter, owners, layout, placement or Shard(0), mp_policy))
     smaller = None
     if reshard_after_forward is not None and not isinstance(reshard_after_forward, bool):
-        smaller, reshard_after_forward = _smaller_layout(layout, reshard_after_forward), True
+        smaller, reshard_after_forward = _smaller_layout(layout, reshard_after_forward)
     ModuleState(modules, ParameterGroup(parameters, layout, smaller), mp_policy, reshard_after_forward)
     for each in modules:
         each.__class__ = _sharded_class(type(each))  # type: ignore[arg-type]  # a class of modules
     return module
 
 
-def _smaller_layout(layout: MeshLayout, ranks: int) -> MeshLayout:
-    """The ranks among which parameters are cut between the forward and the backward pass."""
-    if not 1 < ranks < layout.shard_size or layout.shard_size % ranks:
+def _smaller_layout(layout: MeshLayout, ranks: int) -> tuple[MeshLayout | None, bool]:
+    """The ranks among which parameters are cut between the forward and the backward pass, and whether they are."""
+    if not isinstance(ranks, int) or not 1 <= ranks <= layout.shard_size or layout.shard_size % ranks:
         raise ValueError(
-            f"reshard_after_forward={ranks} must be a divisor of the shard mesh size {layout.shard_size}, neither "
-            "1 nor this size"
+            f"reshard_after_forward should be a bool or a factor of {layout.shard_size}, the number of ranks that have "
+            f"pieces, got {ranks}"
         )
+    if ranks == 1:
+        warnings.warn("reshard_after_forward=1 keeps the parameters whole, as False does", stacklevel=3)
+    if ranks in (1, layout.shard_size):
+        return None, ranks > 1
     mesh = layout.mesh
-    return MeshLayout(DeviceMesh(mesh.device_type, mesh.mesh.reshape(-1, ranks)))
+    return MeshLayout(DeviceMesh(mesh.device_type, mesh.mesh.reshape(-1, ranks))), True
 
 
 def _check_modules(modules: Sequence[Module]) -> None:
@@ -335,7 +343,7 @@ def _owners(
     elsewhere = {id(p) for p in ignored}
 
     def visit(module: Module, is_own: bool) -> None:
-        if id(module) in visited or (state_of(module) is not None and not is_own):
+        if id(module) in visited or (is_managed(module) and not is_own):
             return
         visited.add(id(module))
         for name, parameter in module._parameters.items():
@@ -394,3 +402,6 @@ def register_fsdp_forward_method(module: Any, method_name: str) -> None:
         return state._after_forward(module, args, method(*args, **kwargs))  # type: ignore[arg-type]  # a sharded module
 
     module.__dict__[method_name] = wrapped
+
+
+fully_shard.state = state_of  # type: ignore[attr-defined]  # as PyTorch's functions of this kind have it

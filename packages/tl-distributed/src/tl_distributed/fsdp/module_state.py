@@ -50,6 +50,11 @@ class Job:
         self.is_finishing = False
         self.is_last_backward = True
 
+    @property
+    def all_states(self) -> list[ModuleState]:
+        """The modules' states, the root's first."""
+        return self.states
+
     def finish(self) -> None:
         """Ends a backward pass: what still is whole or unreduced is finished."""
         self.is_finishing = True
@@ -108,6 +113,7 @@ class ModuleState:
         self.unshards_in_backward = True
         self.forward_prefetch: list[ModuleState] = []
         self.backward_prefetch: list[ModuleState] | None = None
+        self._fsdp_param_group = group  # PyTorch's name, as those of the properties below
         self._started: set[int] = set()  # of several modules, those that have begun
         group.after_gradient = self.after_backward
         for module in self.modules:
@@ -122,17 +128,32 @@ class ModuleState:
     def _find_root(self) -> Job:
         """The first module that computes outside of all others is the root of those in it."""
         if self.job is None:
+            if len(self.modules) > 1:
+                raise RuntimeError(
+                    f"FSDP requires a single root module but got {len(self.modules)}: shard the module around them"
+                )
             self.job = Job()
             self.is_root = True
-            for module in self.modules:
-                for part in module.modules():
-                    state = state_of(part)
-                    if state is not None and state not in self.job.states:
-                        state._join(self.job, state is self)
+            for name, part in self.modules[0].named_modules():
+                state = state_of(part)
+                if state is not None and state not in self.job.states:
+                    state._join(self.job, state is self, name)
+            self._name_parameters()
             if self.is_automatic:
                 self.reshards_after_forward = False  # the backward pass begins with it
             self._check_memory()
             self.job.share()
+        return self.job
+
+    def _lazy_init(self) -> None:
+        self._find_root()
+
+    @property
+    def _is_root(self) -> bool | None:
+        return None if self.job is None else self.is_root
+
+    @property
+    def _state_ctx(self) -> Job | None:
         return self.job
 
     def _check_memory(self) -> None:
@@ -150,14 +171,24 @@ class ModuleState:
                     "device and call module.reset_parameters() on each module to initialize values."
                 )
 
-    def _join(self, job: Job, is_own: bool) -> None:
+    def _join(self, job: Job, is_own: bool, name: str) -> None:
         if self.job is not None and not is_own:
             raise RuntimeError(
-                f"FSDP state has already been lazily initialized for {type(self.modules[0]).__name__}: it computed "
-                "before the module around it did; call the outermost module first"
+                f"FSDP state has already been lazily initialized for {name}\n"
+                "FSDP requires running forward through the root module first"
             )
         self.job = job
+        self.group._module_fqn = name
         job.states.append(self)
+
+    def _name_parameters(self) -> None:
+        """Tells the parameters their names in the root."""
+        assert self.job is not None
+        names = {id(p): name for name, p in self.modules[0].named_parameters()}
+        for state in self.job.states:
+            for parameter in state.group.parameters:
+                if isinstance(parameter, ShardedParameter):
+                    parameter._param_fqn = names.get(id(parameter.sharded), parameter._param_fqn)
 
     # ---- forward
 

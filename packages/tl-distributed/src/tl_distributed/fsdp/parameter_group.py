@@ -113,6 +113,7 @@ class ParameterGroup:
         self.smaller = smaller
         self._larger_pieces: list[Tensor] = []  # of the whole parameters, for the backward pass
         self.parameters, self.layout = list(parameters), layout
+        self._module_fqn: str | None = None  # PyTorch's names, as `fsdp_params`
         self.is_whole = False
         self._is_hidden = False  # whole, while the modules have the pieces
         self.is_asked_for = False  # by a program, outside of the passes
@@ -130,6 +131,11 @@ class ParameterGroup:
         self._hooks: set[tuple[int, int]] = set()
         self._awaited: set[tuple[int, int]] = set()  # the leaves that get gradients
         self._arrivals: set[tuple[int, int]] = set()
+
+    @property
+    def fsdp_params(self) -> list[GroupMember]:
+        """The parameters."""
+        return self.parameters
 
     # ---- parameters
 

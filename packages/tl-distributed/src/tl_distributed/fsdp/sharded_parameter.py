@@ -46,6 +46,7 @@ class ShardedParameter:
         policy: MixedPrecisionPolicy,
     ):
         self.owners, self.layout = list(owners), layout
+        self._param_fqn: str | None = None  # PyTorch's name of it, from the first forward pass on
         self.tensor_spec = parameter._spec if isinstance(parameter, DTensor) else None
         local = parameter._local_tensor if isinstance(parameter, DTensor) else parameter.detach()
         self.size, self.dtype = local.shape, local.dtype

@@ -84,7 +84,7 @@ class UnitState(ModuleState):
                     state._convert_buffers()
         return job
 
-    def _join(self, job: Job, is_own: bool) -> None:
+    def _join(self, job: Job, is_own: bool, name: str) -> None:
         if not is_own and self.is_root:
             raise AssertionError(
                 "Non-root FSDP instance's `_is_root` should not have been set yet or should have been set to `False`: "
@@ -92,7 +92,7 @@ class UnitState(ModuleState):
             )
         if not is_own:
             self.job = None  # a wrapper may get another one around it
-        super()._join(job, is_own)
+        super()._join(job, is_own, name)
 
     def _convert_buffers(self) -> None:
         dtype = self.precision.buffer_dtype
