@@ -22,9 +22,9 @@ from tl_distributed.fsdp import (
 )
 from tl_distributed.parallel import DistributedDataParallel
 from tl_distributed.parallel.composable import replicate
-from tl_distributed.tensor import DTensor, Replicate, Shard
+from tl_distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, redistribute
 from tl_distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
-from tl_distributed.tensor.placement_types import _StridedShard
+from tl_distributed.tensor.placement_types import _NormPartial, _StridedShard
 from tl_nn import optim
 
 BUILDING = threading.Lock()  # ranks are threads, which share the generator
@@ -521,5 +521,55 @@ def test_numbers_of_ranks_that_mean_true_and_false(ranks, count, after):
         fully_shard(model)
         model(tl.ones(1, 5))
         assert model[0]._state().group.is_whole == after
+
+    ranks(2, body)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3.5, float("inf")])
+def test_the_norm_of_all_gradients_moves_one_number(ranks, order, monkeypatch):
+    moved = []
+    several = redistribute.collectives.all_reduce
+    monkeypatch.setattr(
+        redistribute.collectives,
+        "all_reduce",
+        lambda x, *a, **k: (moved.append(x.shape), several(x, *a, **k))[1],
+    )
+
+    def body(rank):
+        model, whole = shard_layers(built()), built()
+        x = next(batches(0))[0]
+        for each in (model, whole):
+            each(x).square().sum().backward()
+        dist.barrier()
+        moved.clear()
+        dist.barrier()
+        norm = nn.utils.clip_grad_norm_(model.parameters(), 0.5, norm_type=order)
+        dist.barrier()
+        counted = len(moved)
+        dist.barrier()
+        expected = nn.utils.clip_grad_norm_(whole.parameters(), 0.5, norm_type=order)
+        assert norm.placements == (_NormPartial("sum", float(order)),)
+        assert_close(norm.full_tensor(), expected)
+        assert norm.item() == norm.full_tensor().item()
+        for own, other in zip(model.parameters(), whole.parameters(), strict=True):
+            assert_close(own.grad.full_tensor(), other.grad)
+        return counted
+
+    counts = ranks(2, body)
+    assert counts == [2, 2]  # one of each rank, and both are in one process
+    assert {shape for shape in moved} == {tl.Size([])}
+
+
+def test_gradients_of_a_norm_of_pieces(ranks):
+    def body(rank):
+        values = tl.arange(1.0, 11.0).view(5, 2)
+        x = distribute_tensor(values, dist.init_device_mesh("cpu", (2,)), [Shard(0)]).requires_grad_()
+        y = values.clone().requires_grad_()
+        for one in (x, y):
+            (tl.linalg.vector_norm(one) + tl.linalg.vector_norm(one, 3, dim=0).sum()).backward()
+        assert_close(x.grad.full_tensor(), y.grad)
+        norms = tl.linalg.vector_norm(x, dim=1)
+        assert norms.placements == (Shard(0),)
+        assert_close(norms.full_tensor(), tl.linalg.vector_norm(y, dim=1))
 
     ranks(2, body)

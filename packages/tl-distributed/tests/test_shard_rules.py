@@ -18,6 +18,7 @@ import tl_core as tl
 from tl_core.base.row_facts import facts
 from tl_distributed.groups.device_mesh import init_device_mesh
 from tl_distributed.tensor import DTensor, Partial, Replicate, Shard, dispatch
+from tl_distributed.tensor.placement_types import _NormPartial
 from tl_distributed.tensor.operator_call import OperatorCall, argument_names, call_by_name
 from tl_distributed.tensor.strategies import PLACEMENTS, strategies_of
 
@@ -111,6 +112,9 @@ def fits(whole, parts, placement):
     """Whether parts make a tensor by a placement."""
     if isinstance(placement, Partial):
         is_alike = all(part.shape == whole.shape for part in parts)
+        if isinstance(placement, _NormPartial):
+            norms = placement.root(REDUCTIONS[placement.reduce_op](placement.power(tl.stack(parts))))
+            return is_alike and same(norms.to(whole.dtype), whole)
         return is_alike and same(REDUCTIONS[placement.reduce_op](tl.stack(parts)).to(whole.dtype), whole)
     return all(same(*pair) for pair in zip(parts, cut(whole, placement, len(parts)), strict=True))
 

@@ -26,7 +26,7 @@ from .dtensor_spec import DTensorSpec, meta_of
 from .layout import compute_local_shape
 from .operator_call import OperatorCall, Strategy, argument_names, call_by_name, operator_named
 from .placement_rules import register as register
-from .placement_types import Partial, Placement, Replicate, Shard, _StridedShard
+from .placement_types import Partial, Placement, Replicate, Shard, _NormPartial, _StridedShard
 from .redistribute import redistribute_local_tensor
 from .replication import gathers, is_implicit, missing_rule_error, mixture_error, warn_of_gathering
 from .strategies import has_rule, is_random, strategies_of
@@ -236,7 +236,7 @@ def plan_of(
     choices: list[Strategy] = []
     for mesh_dim in range(mesh.ndim):
         usable = [s for s in strategies if not (s.is_exclusive and any(c.is_exclusive for c in choices))]
-        choices.append(_cheapest(func, usable, specs, mesh_dim, is_write))
+        choices.append(_cheapest(operator_call, usable, specs, mesh_dim, is_write))
     return _plan(operator_call, choices, specs, results, is_write, is_data_dependent)
 
 
@@ -319,11 +319,16 @@ def _is_data_dependent(func: Any) -> bool:
 
 
 def _cheapest(
-    func: Any, strategies: Sequence[Strategy], specs: Sequence[DTensorSpec], mesh_dim: int, is_write: bool
+    operator_call: OperatorCall,
+    strategies: Sequence[Strategy],
+    specs: Sequence[DTensorSpec],
+    mesh_dim: int,
+    is_write: bool,
 ) -> Strategy:
+    func = operator_call.func
     now = [spec.placements[mesh_dim] for spec in specs]
     sizes = [math.prod(spec.shape) for spec in specs]
-    strategies = [*strategies, *_late_cuts(func, strategies, now)]
+    strategies = [*strategies, *_late_cuts(func, strategies, now), *_norms_of_norms(operator_call, now)]
     usable = [
         s
         for s in strategies
@@ -368,6 +373,22 @@ def _late_cuts(func: Any, strategies: Sequence[Strategy], now: Sequence[Placemen
         for s in strategies
         if s.local is None
     ]
+
+
+_MOVING = ("stack", "cat", "view", "detach", "alias", "clone", "unsqueeze", "squeeze")  # norms, as they are
+
+
+def _norms_of_norms(operator_call: OperatorCall, now: Sequence[Placement]) -> list[Strategy]:
+    """The strategies for norms of pieces: an operator moves them, or gives their norm of the same order."""
+    first = now[0] if now else None
+    if not isinstance(first, _NormPartial) or any(placement != first for placement in now):
+        return []
+    is_norm = operator_call.name == "linalg_vector_norm"
+    if is_norm and float(operator_call.arguments["ord"]) != first.norm_type:
+        return []
+    if not is_norm and operator_call.name not in _MOVING:
+        return []
+    return [Strategy((first,) * len(now), (first,) * len(operator_call.results))]
 
 
 # What a change of layout moves, as a share of the tensor; cutting moves nothing, and is next to nothing.

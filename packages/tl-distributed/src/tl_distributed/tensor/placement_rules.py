@@ -10,7 +10,7 @@ import tl_core
 from tl_core import Tensor
 
 from .operator_call import OperatorCall, Strategy
-from .placement_types import Partial, Placement, Replicate, Shard, _StridedShard
+from .placement_types import Partial, Placement, Replicate, Shard, _NormPartial, _StridedShard
 from .strategies import register
 
 __all__: list[str] = []
@@ -305,3 +305,30 @@ def _nll_loss_backward(call: OperatorCall) -> list[Strategy]:
         operands = (grad, Shard(there), *rest, Replicate())
         strategies.append(Strategy(operands, (Shard(dim),)))
     return strategies
+
+
+# ---- norms -----------------------------------------------------------------------------------------------------------
+
+
+@register("linalg_vector_norm")
+def _vector_norm(call: OperatorCall) -> list[Strategy]:
+    """The norms of pieces are terms of the norm."""
+    own, order = call.metas[0], float(call.arguments["ord"])
+    reduced = _reduced_dims(call, own.dim())
+    strategies = []
+    for dim in range(own.dim()):
+        pieces = call.cuts(0, dim)
+        has_all = (pieces - 1) * -(-own.shape[dim] // pieces) < own.shape[dim]  # no piece is empty
+        if dim in reduced and order > 0 and (has_all or order != math.inf):
+            strategies.append(Strategy((Shard(dim),), (_NormPartial("sum", order),)))
+        elif dim not in reduced:
+            then = dim if call.arguments["keepdim"] else dim - sum(d < dim for d in reduced)
+            strategies.append(Strategy((Shard(dim),), (Shard(then),)))
+    return strategies
+
+
+def _reduced_dims(call: OperatorCall, ndim: int) -> set[int]:
+    dims = call.arguments["dim"]
+    if dims is None or dims == []:
+        return set(range(ndim))
+    return {dim % ndim for dim in ([dims] if isinstance(dims, int) else dims)} if ndim else set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 
 import tl_core
@@ -231,3 +232,49 @@ class Partial(Placement):
 
     def __str__(self) -> str:
         return f"P({self.reduce_op})"
+
+
+@dataclass(frozen=True)
+class _NormPartial(Partial):
+    """Each rank holds the norm of its piece of a vector; the norm of these norms is that of the vector.
+
+    Args:
+        norm_type: the order of the norm, positive.
+    """
+
+    norm_type: float = 2.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reduce_op", "max" if self.norm_type == math.inf else "sum")
+
+    def power(self, tensor: Tensor) -> Tensor:
+        """The terms of a sum or of a maximum, from norms.
+
+        Args:
+            tensor: the norms.
+        """
+        return tensor if self.norm_type in (math.inf, 1) else tensor**self.norm_type
+
+    def root(self, tensor: Tensor) -> Tensor:
+        """The norms, from a sum or a maximum of `power`.
+
+        Args:
+            tensor: the sum or the maximum.
+        """
+        return tensor if self.norm_type in (math.inf, 1) else tensor ** (1 / self.norm_type)
+
+    def term(self, tensor: Tensor, size: int, rank: int) -> Tensor:
+        """The norm itself on the first rank, and zero on the others.
+
+        Args:
+            tensor: the norm.
+            size: how many ranks there are.
+            rank: which of them.
+        """
+        return tensor if rank == 0 else tl_core.zeros_like(tensor)
+
+    def __repr__(self) -> str:
+        return f"_NormPartial({self.norm_type:g})"
+
+    def __str__(self) -> str:
+        return f"_NormP({self.norm_type:g})"

@@ -23,7 +23,7 @@ from ..groups.device_mesh import DeviceMesh
 from ..nn.async_collective_tensor import AsyncCollectiveTensor
 from .dtensor_spec import DTensorSpec
 from .layout import compute_local_shape, cut_order, own_cut
-from .placement_types import Partial, Placement, Replicate, Shard
+from .placement_types import Partial, Placement, Replicate, Shard, _NormPartial
 
 __all__ = ["chain_of", "redistribute_local_tensor"]
 
@@ -127,6 +127,8 @@ def _steps(mesh: DeviceMesh, placed: Placements, choices: list[tuple[Placement, 
         for new in choices[mesh_dim]:
             if new == old or (isinstance(new, Partial) and not _may_be_term(old, new)):
                 continue
+            if isinstance(old, _NormPartial) and not isinstance(new, Replicate):
+                continue
             if isinstance(old, Shard) and isinstance(new, Shard) and old.dim == new.dim:
                 continue  # two cuts of one dimension: the way leads over the whole
             then = (*placed[:mesh_dim], new, *placed[mesh_dim + 1 :])
@@ -179,6 +181,8 @@ def _apply(local: Tensor, current: DTensorSpec, step: Step, is_async: bool) -> T
     if isinstance(old, Partial):
         if isinstance(new, Shard):
             return _reduce_scatter(local, mesh, mesh_dim, old, new)
+        if isinstance(old, _NormPartial):
+            return _norm_of_all(local, mesh, mesh_dim, old)
         total = local.contiguous().clone()
         if count == 1:
             return total
@@ -194,6 +198,14 @@ def _apply(local: Tensor, current: DTensorSpec, step: Step, is_async: bool) -> T
         cut.write_piece(term, local, count, mesh.get_local_rank(mesh_dim))
         return term
     return _all_gather(local, mesh, mesh_dim, cut, sizes[cut.dim], is_async)
+
+
+def _norm_of_all(local: Tensor, mesh: DeviceMesh, mesh_dim: int, old: _NormPartial) -> Tensor:
+    """The norm of the vector whose pieces have the ranks' norms."""
+    total = old.power(local.contiguous()).clone()
+    if mesh.size(mesh_dim) > 1:
+        collectives.all_reduce(total, operation_named(old.reduce_op), mesh.get_group(mesh_dim))
+    return old.root(total)
 
 
 def _from_replicas(local: Tensor, mesh: DeviceMesh, mesh_dim: int, placement: Placement) -> Tensor:
