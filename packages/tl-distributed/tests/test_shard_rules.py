@@ -18,8 +18,8 @@ import tl_core as tl
 from tl_core.base.row_facts import facts
 from tl_distributed.groups.device_mesh import init_device_mesh
 from tl_distributed.tensor import DTensor, Partial, Replicate, Shard, dispatch
-from tl_distributed.tensor.placement_types import _NormPartial
 from tl_distributed.tensor.operator_call import OperatorCall, argument_names, call_by_name
+from tl_distributed.tensor.placement_types import _NormPartial
 from tl_distributed.tensor.strategies import PLACEMENTS, strategies_of
 
 TEXTS = facts("shards")
