@@ -25,8 +25,8 @@ _RANKS = (  # modules below `distributed.`, and theirs below tl_distributed
     "_symmetric_memory:compat.symmetric_memory fsdp._traversal_utils:fsdp.wrapper_states tensor._utils:tensor.layout "
     "flight_recorder:backends.flight_recorder logging_handlers:groups.logging_handlers rendezvous:stores.rendezvous "
     "tensor._dtensor_spec:tensor.dtensor_spec fsdp._common_utils:fsdp.wrapper_names remote_device:base.remote_device "
-    "argparse_util:launcher.argparse_util _composable:parallel.composable _composable.replicate:parallel.replicate c10d_logger:groups.c10d_logger "
-    "device_mesh:groups.device_mesh constants:base.constants utils:collectives.utils"
+    "argparse_util:launcher.argparse_util _composable:parallel.composable _composable.replicate:parallel.replicate "
+    "c10d_logger:groups.c10d_logger device_mesh:groups.device_mesh constants:base.constants utils:collectives.utils"
 )  # fmt: skip
 MODULES = {
     "_C._autograd": "tl_autograd.compat.native_names",
