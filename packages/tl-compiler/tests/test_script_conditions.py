@@ -312,7 +312,5 @@ def test_attributes_of_objects():
     assert jit.script(of_attributes)(1) == (True, True, False)
     model = Attributes()
     assert jit.script(model)(tl.ones(2)) == model(tl.ones(2)) == (True, False, True, True)
-    with pytest.raises(
-        RuntimeError, match="expected an expression of type int but found str"
-    ):
+    with pytest.raises(RuntimeError, match="expected an expression of type int but found str"):
         jit.script(wrong_annotation)

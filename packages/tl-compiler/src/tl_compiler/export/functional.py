@@ -343,7 +343,7 @@ for _name in ("transpose", "t"):
 
 
 # The operators that draw what others write, where the names differ.
-_DRAWS = {
+_RANDOM_ROWS = {
     ("normal_", "default"): ("normal_functional", "default"),
     ("bernoulli_", "float"): ("bernoulli", "p"),
 }
@@ -356,8 +356,8 @@ def _functional_of(target: OpOverload) -> Any:
     base = "zeros_like" if packet == "zero_" else packet.removesuffix("_")
     if packet == "copy_":
         return getattr(space, "copy", None) or target
-    if (packet, overload) in _DRAWS:
-        base, overload = _DRAWS[packet, overload]
+    if (packet, overload) in _RANDOM_ROWS:
+        base, overload = _RANDOM_ROWS[packet, overload]
     if isinstance(target, OutOperator):
         return target.base
     if overload == "out" or overload.endswith("_out"):

@@ -48,7 +48,7 @@ def is_managed(module: Module) -> bool:
 
 def _get_managed_modules(root_modules: Sequence[Module]) -> list[Module]:
     """The modules of a call, each after those in it, without what another call has."""
-    found: dict[Module, None] = {}
+    modules: dict[Module, None] = {}
     visited: set[Module] = set()
 
     def visit(module: Module) -> None:
@@ -57,11 +57,11 @@ def _get_managed_modules(root_modules: Sequence[Module]) -> list[Module]:
         visited.add(module)
         for child in module.children():
             visit(child)
-        found[module] = None
+        modules[module] = None
 
     for module in root_modules:
         visit(module)
-    return list(found)
+    return list(modules)
 
 
 def _get_managed_states(modules: Sequence[Module]) -> tuple[list[Parameter], list[Tensor]]:
@@ -81,19 +81,19 @@ def _get_param_module_infos(
         modules: a module, or several.
     """
     infos: dict[int, ParamModuleInfo] = {}
-    wanted = {id(parameter) for parameter in params}
+    identities = {id(parameter) for parameter in params}
     for module in _every_path([modules] if isinstance(modules, Module) else modules):
         for name, parameter in module.named_parameters(recurse=False):
-            if id(parameter) not in wanted:
+            if id(parameter) not in identities:
                 continue
             if info := infos.get(id(parameter)):
                 info.shared_modules.append(module)
                 info.shared_param_names.append(name)
             else:
                 infos[id(parameter)] = ParamModuleInfo(module, name)
-    if missing := len(wanted) - len(infos):
+    if missing := len(identities) - len(infos):
         raise AssertionError(
-            f"{missing} of {len(wanted)} parameters belong to no module below the given ones"
+            f"{missing} of {len(identities)} parameters belong to no module below the given ones"
         )
     return [infos[id(parameter)] for parameter in params]
 

@@ -1,6 +1,7 @@
 # Written by `python -m tools.facade_stubs --write`.
 from typing import Any
 
+from tl_quantization import creation as creation
 from tl_quantization import dtypes as dtypes
 from tl_quantization import fake_quantization as fake_quantization
 from tl_quantization import functions as functions
@@ -11,6 +12,7 @@ from tl_quantization import tensor as tensor
 from tl_quantization import tensor_quantizer as tensor_quantizer
 from tl_quantization import weight_only as weight_only
 from tl_quantization.compat.eager_tables import ObserverOrFakeQuantize as ObserverOrFakeQuantize
+from tl_quantization.creation import empty_quantized as empty_quantized
 from tl_quantization.dtypes import QScheme as QScheme
 from tl_quantization.dtypes import bits_of as bits_of
 from tl_quantization.dtypes import bounds as bounds

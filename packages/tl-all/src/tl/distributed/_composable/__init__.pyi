@@ -1,4 +1,4 @@
 # Written by `python -m tools.facade_stubs --write`.
-from tl_distributed.parallel.replicate import replicate as replicate
+from tl_distributed.parallel.composable import *
 
 from . import fsdp as fsdp

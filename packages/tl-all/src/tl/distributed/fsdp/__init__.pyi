@@ -27,6 +27,7 @@ from tl_distributed.fsdp.fully_sharded_data_parallel import (
 )
 
 from . import _common_utils as _common_utils
+from . import _fully_shard as _fully_shard
 from . import _traversal_utils as _traversal_utils
 from . import api as api
 from . import fully_sharded_data_parallel as fully_sharded_data_parallel

@@ -1,13 +1,13 @@
 """Translations of operators that the function library lacks. Each module registers those of a family."""
 
-from . import complex_numbers, draws, indexing, layers, numbers, recurrent, reductions, sizes
+from . import complex_numbers, indexing, layers, numbers, random_numbers, recurrent, reductions, sizes
 from .registry import COMPLEX, OWN
 
 __all__ = ["COMPLEX", "OWN"]
 
 _FAMILIES = (
     complex_numbers,
-    draws,
+    random_numbers,
     indexing,
     layers,
     numbers,

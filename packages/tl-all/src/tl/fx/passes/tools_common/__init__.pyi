@@ -1,3 +1,2 @@
 # Written by `python -m tools.facade_stubs --write`.
 from tl_compiler.fx.passes.tools_common import *
-from tl_compiler.fx.passes.tools_common import _FusionGroup as _FusionGroup

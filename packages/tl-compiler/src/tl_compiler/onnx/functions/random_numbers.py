@@ -45,12 +45,12 @@ def normal(op: Any, self: Any, mean: float = 0.0, std: float = 1.0, generator: A
 
 
 @translates("aten::random_.from", "aten::random.from")
-def whole(op: Any, self: Any, first: int, to: int, generator: Any = None) -> Any:
+def integers(op: Any, self: Any, first: int, to: int, generator: Any = None) -> Any:
     """Whole numbers from a first one to that before `to`."""
     return op.Floor(_uniform(op, self, first, to))
 
 
 @translates("aten::random_.to", "aten::random.to")
-def whole_below(op: Any, self: Any, to: int, generator: Any = None) -> Any:
+def integers_below(op: Any, self: Any, to: int, generator: Any = None) -> Any:
     """Whole numbers from 0 to that before `to`."""
     return op.Floor(_uniform(op, self, 0, to))

@@ -14,7 +14,7 @@ pytest.importorskip("onnxscript")
 
 SEEDED = {"RandomUniformLike", "RandomNormalLike", "RandomUniform", "RandomNormal"}
 # The draw, its mean and its range for inputs of 0.
-DRAWS: list[tuple[Callable[[tl.Tensor], tl.Tensor], float, float, float]] = [
+SAMPLES: list[tuple[Callable[[tl.Tensor], tl.Tensor], float, float, float]] = [
     (lambda x: tl.empty_like(x).uniform_(2, 4), 3.0, 2.0, 4.0),
     (lambda x: x + x.clone().uniform_(), 0.5, 0.0, 1.0),
     (lambda x: tl.empty_like(x).normal_(1.0, 0.5), 1.0, -3.0, 5.0),
@@ -38,8 +38,10 @@ class Draw(nn.Module):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("draw", "mean", "least", "most"), DRAWS)
-def test_draws(draw: Callable[[tl.Tensor], tl.Tensor], mean: float, least: float, most: float) -> None:
+@pytest.mark.parametrize(("draw", "mean", "least", "most"), SAMPLES)
+def test_random_numbers(
+    draw: Callable[[tl.Tensor], tl.Tensor], mean: float, least: float, most: float
+) -> None:
     program = onnx.export(Draw(draw), (tl.zeros(5, 4),), dynamic_shapes=({0: "rows"},), dynamo=True)
     assert {node.op_type for node in program.model.graph} & SEEDED
     (result,) = program.call_reference(tl.zeros(2000, 4))
