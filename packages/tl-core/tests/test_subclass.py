@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tl_core as tl
+from tl_core.tensors.parameter import Buffer, Parameter
 
 
 class Metres(tl.Tensor):
@@ -98,3 +99,20 @@ def test_of_related_classes_the_derived_one_wins():
     assert type(near + far) is Kilometres
     assert type(far + near) is Kilometres
     assert type(tl.ones(1) + near) is Metres
+
+
+def test_a_parameter_of_another_type_is_no_instance_of_classes_that_extend_parameter():
+    class Pose(tl.Tensor):
+        pass
+
+    class PoseParameter(Pose, Parameter):
+        pass
+
+    pose = Parameter(tl.ones(2).as_subclass(Pose), requires_grad=False)
+    assert type(pose) is Pose
+    assert isinstance(pose, Parameter)
+    assert not isinstance(pose, PoseParameter)
+    assert not isinstance(pose, Buffer)
+    own = PoseParameter(tl.ones(2), requires_grad=False)
+    assert isinstance(own, PoseParameter)
+    assert isinstance(own, Parameter)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tl_autograd import _C
+from tl_autograd.func.duals import dual
 from tl_autograd.func.levels import JVP
 from tl_autograd.function import Function
 from tl_core import Tensor
@@ -161,9 +162,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise RuntimeError(
             "make_dual: the tangent has a forward gradient at the same level, which is not supported"
         )
-    dual = tensor.view_as(tensor)
-    _C.set_tangent(dual, tangent, _levels[-1])
-    return dual
+    return dual(tensor, tangent, _levels[-1])
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:

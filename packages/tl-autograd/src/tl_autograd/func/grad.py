@@ -10,8 +10,10 @@ import tl_core
 from tl_autograd import _C
 from tl_autograd.func.arguments import Argnums, normalize, replace, select
 from tl_autograd.func.levels import GRAD, Level, tensors_mapped
+from tl_autograd.func.substitutes import substitute
 from tl_core import Tensor
 from tl_core.pytree import tree_flatten, tree_unflatten
+from tl_core.tensors.parameter import as_leaf
 
 __all__ = ["grad", "grad_and_value", "vjp"]
 
@@ -32,7 +34,8 @@ def _follow_leaf(x: Any, level: Level, transform: str) -> Tensor:
     if not (x.is_floating_point() or x.is_complex()):
         raise RuntimeError(f"{transform}: only Tensors of floating point and complex dtype can require gradients, "
                            f"got {x.dtype}")  # fmt: skip
-    return _C.follow(x, level.serial)
+    wrap = substitute("_wrap_tensor_for_grad")
+    return _C.follow(x, level.serial) if wrap is None else as_leaf(wrap(x, _C.top_level()[2]))
 
 
 def _pull(
@@ -79,7 +82,8 @@ def grad_and_value(
 
     @functools.wraps(func)
     def both(*args: Any, **kwargs: Any) -> Any:
-        if not has_aux and type(argnums) is int and 0 <= argnums < len(args):
+        is_plain = not has_aux and substitute("_wrap_tensor_for_grad") is None
+        if is_plain and type(argnums) is int and 0 <= argnums < len(args):
             entered = _C.enter_gradient(args[argnums])
             if entered is not None:
                 return _of_one_tensor(func, args, argnums, entered, kwargs)
@@ -243,7 +247,7 @@ def _pull_later(used: list[tuple[Tensor, Any]], inputs: list[Tensor], create: bo
 
 
 def _check_tensors(leaves: list, transform: str) -> None:
-    if not leaves or leaves == [None]:
+    if not leaves or (len(leaves) == 1 and leaves[0] is None):
         raise RuntimeError(
             f"{transform}: Expected f to be a function that has non-empty output (got output = {leaves})"
         )

@@ -7,10 +7,12 @@ from typing import Any
 
 import tl_core
 from tl_autograd import _C
+from tl_autograd.func.duals import alias, dual
 from tl_autograd.func.functionalize import functionalize
 from tl_autograd.func.grad import _check_aux, _check_tensors
 from tl_autograd.func.levels import JVP, Level, tensors_mapped
 from tl_core import Tensor
+from tl_core.overrides import has_torch_function_unary
 from tl_core.pytree import tree_flatten, tree_unflatten
 
 __all__ = ["jvp", "linearize"]
@@ -74,13 +76,8 @@ def _check_primals(flat: list, vectors: list) -> None:
             )
 
 
-def _alias(x: Any) -> Any:
-    """Another object of a tensor. In a trace, an alias names no sizes; sparse tensors have views of whole tensors."""
-    return x[...] if x.layout == tl_core.strided else x.view_as(x)
-
-
 def _push(func: Callable, flat: list, vectors: list, spec: Any, strict: bool, has_aux: bool) -> Any:
-    duals = [_alias(x) for x in flat]
+    duals = [x if has_torch_function_unary(x) else alias(x) for x in flat]
     before = _C.switch_tangents(True)
     try:
         return _push_at_level(func, duals, vectors, spec, strict, has_aux)
@@ -90,8 +87,11 @@ def _push(func: Callable, flat: list, vectors: list, spec: Any, strict: bool, ha
 
 def _push_at_level(func: Callable, duals: list, vectors: list, spec: Any, strict: bool, has_aux: bool) -> Any:
     with Level(JVP) as level:
-        for x, v in zip(duals, vectors, strict=True):
-            _C.set_tangent(x, v, level.serial)
+        for i, (x, v) in enumerate(zip(duals, vectors, strict=True)):
+            if has_torch_function_unary(x):
+                duals[i] = dual(x, v, level.serial)
+            else:
+                _C.set_tangent(x, v, level.serial)
         result = func(*tree_unflatten(duals, spec))
         aux = None
         if has_aux:
@@ -165,7 +165,7 @@ class _Line:
 
     def __init__(self, func: Callable[..., Any], flat: list, spec: Any):
         self._func, self._flat, self._spec = func, flat, spec
-        self._duals = [_alias(x) for x in flat]
+        self._duals = [alias(x) for x in flat]
         with Level(JVP) as level:
             self._tape = _C.begin_tape(level.serial)
             for x in self._duals:

@@ -10,6 +10,7 @@ from typing import Any
 import tl_core
 from tl_autograd import _C
 from tl_autograd.func.levels import BATCH, RANDOMNESS, Level
+from tl_autograd.func.substitutes import substitute
 from tl_core import Tensor
 from tl_core.pytree import TreeSpec, broadcast_leaves, tree_flatten, tree_unflatten
 
@@ -85,8 +86,10 @@ def vmap(
 
     @functools.wraps(func)
     def run_batch(*args: Any, **kwargs: Any) -> Any:
-        if chunk_size is None and (entered := _C.enter_batch(args, in_dims, code)) is not None:
-            return _run_plain(func, entered, out_dims, kwargs)
+        if chunk_size is None and substitute("_add_batch_dim") is None:
+            entered = _C.enter_batch(args, in_dims, code)
+            if entered is not None:
+                return _run_plain(func, entered, out_dims, kwargs)
         size, dims, flat, spec = _flat_inputs(in_dims, args, func)
         if chunk_size is None or chunk_size >= size:
             return _run(func, size, dims, flat, spec, out_dims, randomness, kwargs)
@@ -198,9 +201,9 @@ def _run(
     kwargs: dict,
 ) -> Any:
     with Level(BATCH, size, randomness) as level:
-        inside = [
-            x if d is None else _C.wrap_batch(x, d, level.serial) for x, d in zip(flat, dims, strict=True)
-        ]
+        add = substitute("_add_batch_dim") or _C.wrap_batch
+        number = level.serial if add is _C.wrap_batch else _C.top_level()[2]
+        inside = [x if d is None else add(x, d, number) for x, d in zip(flat, dims, strict=True)]
         result = func(*tree_unflatten(inside, spec), **kwargs)
         outputs, out_spec = tree_flatten(result)
         contents = [_C.unwrap(y, level.serial) if isinstance(y, Tensor) else None for y in outputs]

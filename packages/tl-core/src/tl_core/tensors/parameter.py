@@ -16,9 +16,11 @@ class _Kind(type):
     _mark: str
 
     def __instancecheck__(cls, instance: object) -> bool:
-        """Tensors of other subclasses count if they were marked as one of these."""
+        """Tensors of other subclasses count if they were marked as one of these; not for classes that extend these."""
         if super().__instancecheck__(instance):
             return True
+        if "_mark" not in vars(cls):
+            return False
         mark = getattr(instance, cls._mark, False) if isinstance(instance, Tensor) else False
         return bool(mark)
 

@@ -11,6 +11,7 @@ from tl_autograd.compat.functorch.native import (
     _grad_increment_nesting,
     _jvp_decrement_nesting,
     _jvp_increment_nesting,
+    _wrap_for_grad,
     _wrap_functional_tensor,
 )
 from tl_autograd.func import (
@@ -26,8 +27,9 @@ from tl_autograd.func import (
 )
 from tl_autograd.func.arguments import Argnums, normalize, replace, select
 from tl_autograd.func.functionalize import outside
+from tl_autograd.func.substitutes import watch
 from tl_core import Tensor
-from tl_core.pytree import tree_map_only
+from tl_core.pytree import tree_map, tree_map_only
 
 __all__ = [
     "functionalize",
@@ -136,6 +138,19 @@ def _jvp_with_argnums(
         return func(*replace(primals, numbers, x[0] if isinstance(numbers, int) else x))
 
     return jvp(of_chosen, at, along, strict=strict, has_aux=has_aux)
+
+
+def _wrap_tensor_for_grad(maybe_tensor: Any, level: int) -> Any:
+    """A tensor at a level of gradients; any other object itself."""
+    return _wrap_for_grad(maybe_tensor, level) if isinstance(maybe_tensor, Tensor) else maybe_tensor
+
+
+watch("_wrap_tensor_for_grad", globals())
+
+
+def _wrap_all_tensors(tensor_pytree: Any, level: int) -> Any:
+    """The tree with its tensors at a level of gradients."""
+    return tree_map(lambda x: _wrap_tensor_for_grad(x, level), tensor_pytree)
 
 
 def _wrap_all_tensors_to_functional(tensor_pytree: Any, level: int) -> Any:

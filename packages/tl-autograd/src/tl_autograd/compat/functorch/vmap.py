@@ -7,6 +7,7 @@ from typing import Any
 
 from tl_autograd import _C
 from tl_autograd.func.levels import BATCH, Level
+from tl_autograd.func.substitutes import watch
 from tl_autograd.func.vmap import _flat_inputs, vmap
 from tl_autograd.func.vmap import _name as _get_name  # noqa: F401 - a name for others
 from tl_core import Tensor
@@ -80,6 +81,9 @@ def _add_batch_dim(x: Tensor, dim: int, level: int) -> Tensor:
     from tl_autograd.compat.functorch import native
 
     return native._add_batch_dim(x, dim, level)
+
+
+watch("_add_batch_dim", globals())
 
 
 def _remove_batch_dim(x: Tensor, level: int, batch_size: int, out_dim: int) -> Tensor:
