@@ -277,6 +277,53 @@ SUITES = {
         ("gluonts==0.16.0",),
         ("pydantic", "toolz"),
     ),
+    "pytorch-crf": Suite(
+        "kmkurn/pytorch-crf", "v0.7.2", ("tests",), ("tests/test_*.py",), ("pytorch-crf==0.7.2",)
+    ),
+    "normflows": Suite(
+        "VincentStimper/normalizing-flows",
+        "v1.7.3",
+        ("normflows",),
+        ("normflows/*_test.py", "normflows/*/*_test.py", "normflows/*/*/*_test.py"),
+        ("normflows==1.7.3",),
+    ),
+    "piq": Suite(
+        "photosynthesis-team/piq",
+        "v0.8.0",
+        ("tests",),
+        # ssim and its kin need TensorFlow, the others models of a hub
+        tuple(f"tests/test_{name}.py" for name in ("gmsd", "haarpsi", "mdsi", "psnr", "tv", "utils", "vsi")),
+        ("piq==0.8.0", "torchvision"),
+        ("scikit-image",),
+        left_out={"tests/test_utils.py::test_download_tensor": NETWORK},
+    ),
+    "pypose": Suite(
+        "pypose/pypose",
+        "v0.9.5",
+        ("tests",),
+        tuple(
+            f"tests/{folder}/test_*.py" for folder in ("basics", "function", "lietensor", "module", "optim")
+        ),
+        ("pypose==0.9.5", "torchvision"),
+        left_out={
+            "tests/function/test_metric.py": NETWORK,
+            **{
+                f"tests/module/test_icp.py::TestICP::test_icp_{name}": NETWORK
+                for name in ("broadcasting1", "broadcasting2", "laserscan_data")
+            },
+            **{
+                f"tests/module/test_pnp.py::TestEPnP::test_epnp_{name}": NETWORK
+                for name in ("highdim", "nonbatch", "random")
+            },
+        },
+    ),
+    "torchkge": Suite(
+        "torchkge-team/torchkge",
+        "3adb9344dec974fc29d158025c014b0dcb48118c",
+        ("tests",),
+        ("tests/test_*.py",),
+        ("torchkge==0.17.7",),
+    ),
 }
 
 
