@@ -141,6 +141,15 @@ at::ScalarType with_default(at::ScalarType t) {
   return found;
 }
 void to_recorded(at::Tensor x) { x.to(at::TensorOptions().requires_grad(true)); }
+template <class T>
+std::vector<double> limits() {
+  using L = std::numeric_limits<T>;
+  static_assert(L::has_denorm == std::denorm_present && L::is_specialized && !L::is_integer && L::radix == 2);
+  return {double(L::digits), double(L::digits10), double(L::max_digits10), double(L::min_exponent),
+          double(L::max_exponent), double(L::min_exponent10), double(L::max_exponent10),
+          double(float(L::round_error())), double(float(L::max())), double(std::isnan(float(L::signaling_NaN())))};
+}
+std::vector<std::vector<double>> half_limits() { return {limits<at::Half>(), limits<at::BFloat16>()}; }
 std::string dictionaries(at::Tensor x, at::Tensor y) {
   c10::Dict<std::string, int64_t> d;
   d.insert("one", 1), d.insert("two", 2);
@@ -220,6 +229,7 @@ in_chunks made
 blob halves top like zeros_of shown by_name by_wrong_name losses of_python refused_by_python same_types joined checked
 numbers ragged two_types lost_part listed by_masks index_text beyond of_scalar no_index spreads with_default to_recorded
 transitive dictionaries absent_key older_names facts_of_undefined beyond_undefined views base_of_none
+half_limits
 """
 
 
@@ -262,6 +272,9 @@ def test_elements(face: Any) -> None:
     assert face.made().tolist() == [[1.5, 2.5], [3.5, 4.5]] and face.made().dtype is tl.float32
     assert face.blob([1.0, 2.0]).tolist() == [1, 2]
     assert face.halves(1.0).item() == 0.333251953125  # 1/3 in float16
+    half, brain = face.half_limits()
+    assert half == [11, 3, 5, -13, 16, -4, 4, 0.5, 65504, 1]
+    assert brain == [8, 2, 4, -125, 128, -37, 38, 0.5, (2 - 2**-7) * 2.0**127, 1]
 
 
 @compiles

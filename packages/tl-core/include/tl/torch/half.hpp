@@ -128,26 +128,30 @@ using BFloat16 = c10::BFloat16;
 }  // namespace at
 
 namespace std {
-#define TL_FACE_LIMITS(T, DIGITS, LOWEST, LARGEST, LEAST, INFINITE, NOT_A_NUMBER, STEP, TINY)            \
-  template <>                                                                                            \
-  class numeric_limits<c10::T> {                                                                         \
-    static constexpr c10::T of(uint16_t bits) { return c10::T(bits, c10::T::from_bits()); }              \
-                                                                                                         \
-   public:                                                                                               \
-    static constexpr bool is_specialized = true, is_signed = true, is_integer = false, is_exact = false; \
-    static constexpr bool has_infinity = true, has_quiet_NaN = true, has_signaling_NaN = true;           \
-    static constexpr bool is_bounded = true, is_iec559 = true, is_modulo = false;                        \
-    static constexpr int digits = DIGITS, radix = 2;                                                     \
-    static constexpr c10::T lowest() { return of(LOWEST); }                                              \
-    static constexpr c10::T max() { return of(LARGEST); }                                                \
-    static constexpr c10::T min() { return of(LEAST); }                                                  \
-    static constexpr c10::T infinity() { return of(INFINITE); }                                          \
-    static constexpr c10::T quiet_NaN() { return of(NOT_A_NUMBER); }                                     \
-    static constexpr c10::T epsilon() { return of(STEP); }                                               \
-    static constexpr c10::T denorm_min() { return of(TINY); }                                            \
+#define TL_FACE_LIMITS(T, DIGITS, EXPONENT10, LOWEST, LARGEST, LEAST, INFINITE, NOT_A_NUMBER, SIGNAL, STEP, \
+                       TINY)                                                                                \
+  template <>                                                                                               \
+  class numeric_limits<c10::T> : public numeric_limits<float> {                                             \
+    static constexpr c10::T of(uint16_t bits) { return c10::T(bits, c10::T::from_bits()); }                 \
+                                                                                                            \
+   public:                                                                                                  \
+    static constexpr int digits = DIGITS, digits10 = (DIGITS - 1) * 3 / 10,                                 \
+                         max_digits10 = DIGITS * 3 / 10 + 2;                                                \
+    static constexpr int min_exponent = EXPONENT10 == 4 ? -13 : -125;                                       \
+    static constexpr int max_exponent = EXPONENT10 == 4 ? 16 : 128;                                         \
+    static constexpr int min_exponent10 = EXPONENT10 == 4 ? -4 : -37, max_exponent10 = EXPONENT10;          \
+    static constexpr c10::T round_error() { return of(EXPONENT10 == 4 ? 0x3800 : 0x3f00); }                 \
+    static constexpr c10::T signaling_NaN() { return of(SIGNAL); }                                          \
+    static constexpr c10::T lowest() { return of(LOWEST); }                                                 \
+    static constexpr c10::T max() { return of(LARGEST); }                                                   \
+    static constexpr c10::T min() { return of(LEAST); }                                                     \
+    static constexpr c10::T infinity() { return of(INFINITE); }                                             \
+    static constexpr c10::T quiet_NaN() { return of(NOT_A_NUMBER); }                                        \
+    static constexpr c10::T epsilon() { return of(STEP); }                                                  \
+    static constexpr c10::T denorm_min() { return of(TINY); }                                               \
   };
-TL_FACE_LIMITS(Half, 11, 0xfbff, 0x7bff, 0x0400, 0x7c00, 0x7e00, 0x1400, 1)
-TL_FACE_LIMITS(BFloat16, 8, 0xff7f, 0x7f7f, 0x0080, 0x7f80, 0x7fc0, 0x3c00, 1)
+TL_FACE_LIMITS(Half, 11, 4, 0xfbff, 0x7bff, 0x0400, 0x7c00, 0x7e00, 0x7d00, 0x1400, 1)
+TL_FACE_LIMITS(BFloat16, 8, 38, 0xff7f, 0x7f7f, 0x0080, 0x7f80, 0x7fc0, 0x7fa0, 0x3c00, 1)
 #undef TL_FACE_LIMITS
 
 #define TL_FACE_MATH1(T, F) \
