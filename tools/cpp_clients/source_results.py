@@ -40,15 +40,15 @@ def of_scatter(ops: Any, check: Check) -> None:
     forms: dict[str, Any] = {"sum": np.sum, "mul": np.prod, "mean": np.mean, "min": np.min, "max": np.max}
     ends = np.r_[0, np.cumsum([len(r) for r in rows])]
     for name, form in forms.items():
-        expected = np.stack([form(r, 0) for r in rows])
+        wanted = np.stack([form(r, 0) for r in rows])
         got = getattr(space, f"scatter_{name}")(tensor(x), index, 0, None, 5)
-        check(f"scatter_{name}", got[0] if isinstance(got, (tuple, list)) else got, expected)
+        check(f"scatter_{name}", got[0] if isinstance(got, (tuple, list)) else got, wanted)
         if name == "mul":
             continue
         got = getattr(space, f"segment_{name}_csr")(tensor(x), tensor(ends), None)
-        check(f"segment_{name}_csr", got[0] if isinstance(got, (tuple, list)) else got, expected)
+        check(f"segment_{name}_csr", got[0] if isinstance(got, (tuple, list)) else got, wanted)
         got = getattr(space, f"segment_{name}_coo")(tensor(x), tensor(groups), None, 5)
-        check(f"segment_{name}_coo", got[0] if isinstance(got, (tuple, list)) else got, expected)
+        check(f"segment_{name}_coo", got[0] if isinstance(got, (tuple, list)) else got, wanted)
     leaf, weight = tensor(x).requires_grad_(), normal(5, 3)
     (space.scatter_sum(leaf, index, 0, None, 5) * tensor(weight)).sum().backward()
     check("scatter_sum, derivative", leaf.grad, weight[groups])
@@ -84,8 +84,8 @@ def of_lltm(ops: Any, check: Check) -> None:
 
     leaves = [tensor(p).requires_grad_() for p in parts]
     outputs = ops.myops.lltm(*leaves)
-    for name, got, expected in zip(("h", "cell"), outputs, forward(*parts), strict=True):
-        check(f"lltm, {name}", got, expected)
+    for name, got, wanted in zip(("h", "cell"), outputs, forward(*parts), strict=True):
+        check(f"lltm, {name}", got, wanted)
     sum((y * y).sum() for y in outputs).backward()
     for i, part in enumerate(parts):
         derivative = np.empty_like(part)
@@ -111,10 +111,10 @@ def of_spline_conv(ops: Any, check: Check) -> None:
     features, weight = normal(9, 3), normal(5, 3, 2)
     got = ops.torch_spline_conv.spline_weighting(tensor(features), tensor(weight), basis, index)
     share = np.stack([1 - part, part], 1)
-    expected = sum(
+    wanted = sum(
         share[:, s, None] * np.einsum("ni,nio->no", features, weight[(left + s) % 5]) for s in range(2)
     )
-    check("spline_weighting", got, expected)
+    check("spline_weighting", got, wanted)
 
 
 def of_cluster(ops: Any, check: Check) -> None:
@@ -210,8 +210,8 @@ def of_pyg_lib(ops: Any, check: Check) -> None:
     check("subgraph", got[0], np.r_[0, np.cumsum(part.sum(1))])
     check("subgraph, columns", got[1], np.nonzero(part)[1])
     groups, x, weight = np.array([0, 3, 3, 7]), normal(7, 4), normal(3, 4, 2)
-    expected = np.concatenate([x[a:b] @ weight[g] for g, (a, b) in enumerate(pairwise(groups))])
-    check("segment_matmul", ops.pyg.segment_matmul(tensor(x), tensor(groups), tensor(weight)), expected)
+    wanted = np.concatenate([x[a:b] @ weight[g] for g, (a, b) in enumerate(pairwise(groups))])
+    check("segment_matmul", ops.pyg.segment_matmul(tensor(x), tensor(groups), tensor(weight)), wanted)
 
 
 def of_pytorch3d(module: Any, check: Check) -> None:
@@ -294,12 +294,12 @@ def of_searchsorted(module: Any, check: Check) -> None:
     for side in ("left", "right"):
         out = tl.empty(4, 5, dtype=tl.int64)
         module.searchsorted_cpu_wrapper(tensor(rows), tensor(numbers), out, side == "left")
-        expected = np.stack([np.searchsorted(a, v, side) for a, v in zip(rows, numbers, strict=True)])
-        check(f"searchsorted, {side}", out, expected)
+        wanted = np.stack([np.searchsorted(a, v, side) for a, v in zip(rows, numbers, strict=True)])
+        check(f"searchsorted, {side}", out, wanted)
 
 
 def of_fast_transformers(module: Any, check: Check) -> None:
-    """A product of queries, keys and values of the earlier indices, and its gradients."""
+    """A product of queries, keys and values of the steps before, and its gradients."""
     q, k, v = normal(2, 3, 7, 4), normal(2, 3, 7, 4), normal(2, 3, 7, 5)
     product = tl.zeros(2, 3, 7, 5)
     module.causal_dot_product(tensor(q), tensor(k), tensor(v), product)
@@ -308,13 +308,9 @@ def of_fast_transformers(module: Any, check: Check) -> None:
     g = normal(2, 3, 7, 5)
     parts = tl.zeros(2, 3, 7, 4), tl.zeros(2, 3, 7, 4), tl.zeros(2, 3, 7, 5)
     module.causal_dot_backward(tensor(q), tensor(k), tensor(v), tensor(g), *parts)
-    scores_gradient = np.tril(g @ v.transpose(0, 1, 3, 2))
-    expected = (
-        scores_gradient @ k,
-        scores_gradient.transpose(0, 1, 3, 2) @ q,
-        scores.transpose(0, 1, 3, 2) @ g,
-    )
-    for name, part, number in zip("qkv", parts, expected, strict=True):
+    slope = np.tril(g @ v.transpose(0, 1, 3, 2))
+    wanted = slope @ k, slope.transpose(0, 1, 3, 2) @ q, scores.transpose(0, 1, 3, 2) @ g
+    for name, part, number in zip("qkv", parts, wanted, strict=True):
         check(f"causal_dot_backward, {name}", part, number)
 
 
@@ -329,11 +325,11 @@ def of_monai(module: Any, check: Check) -> None:
     check("lltm_forward, h", got[0], np.tanh(new) * out)
     check("lltm_forward, cell", got[1], new)
     picture = normal(1, 2, 5, 6)
-    indices = np.stack([random.integers(0, 5, (4, 4)), random.integers(0, 6, (4, 4))], -1)
-    grid = tensor(indices[None].astype("float32"))
+    nodes = np.stack([random.integers(0, 5, (4, 4)), random.integers(0, 6, (4, 4))], -1)
+    grid = tensor(nodes[None].astype("float32"))
     modes = [module.BoundType.zero], [module.InterpolationType.linear]
     got = module.grid_pull(tensor(picture), grid, *modes, True)
-    check("grid_pull", got[0], picture[0][:, indices[..., 0], indices[..., 1]])
+    check("grid_pull", got[0], picture[0][:, nodes[..., 0], nodes[..., 1]])
 
 
 # The check of a package; a module of Python is passed, or `torch.ops` for a library.
@@ -372,12 +368,12 @@ def main(path: str, name: str) -> int:
     """
     counts = [0, 0]
 
-    def check(what: str, got: Any, expected: Any) -> None:
+    def check(what: str, got: Any, wanted: Any) -> None:
         array = got.detach().numpy() if isinstance(got, tl.Tensor) else np.asarray(got)
-        same = array.shape == np.shape(expected) and np.allclose(array, expected, rtol=1e-5, atol=1e-5)
+        same = array.shape == np.shape(wanted) and np.allclose(array, wanted, rtol=1e-5, atol=1e-5)
         counts[same] += 1
         if not same:
-            print(f"{name}: {what} differs:\n{array}\nexpected\n{expected}")
+            print(f"{name}: {what} differs:\n{array}\nexpected\n{wanted}")
 
     if name not in LIBRARIES and name not in MODULES:
         print(f"{name:16}has no operators")
