@@ -18,6 +18,13 @@ void Pass::run() const {
       const_cast<Pass*>(this)));
 }
 
+void Pass::run_here() {
+  if (!retained_) retained_ = std::make_unique<Work>(prepare());
+  std::ranges::fill(retained_->phase, -1);
+  const int64_t n = nest_.numel();
+  for (int64_t at = 0; at < n; at += tile_) run_tile(*retained_, at, std::min(tile_, n - at));
+}
+
 Pass::Work Pass::prepare() const {
   const auto n = nest_.streams().size();
   Work w{std::vector<const char*>(n),

@@ -21,6 +21,8 @@ class Pass {
   // Where the elements of inputs, and of results that are stored, lie; by their index.
   void bind(const std::vector<const char*>& inputs, const std::vector<char*>& results);
   void run() const;
+  // The same on this thread, with buffers that stay for the next time.
+  void run_here();
   int64_t emitted_loops() const;
 
  private:
@@ -73,6 +75,7 @@ class Pass {
   std::vector<Target> targets_;
   std::vector<std::unique_ptr<Number>> numbers_;
   bool is_one_run_ = false;
+  std::unique_ptr<Work> retained_;
   int n_slots_ = 0;
   int64_t item_ = 1;  // bytes of the largest element
   int64_t tile_ = 1;

@@ -1,6 +1,7 @@
 // Plans are saved by what their program consists of: recipes, and where their arguments come from.
 #include "plan.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -25,7 +26,10 @@ struct OfThread {
 };
 
 Tensor memory_for(const Step& step) {
-  const int64_t n = step.out.geometry.numel();
+  const Geometry& g = step.out.geometry;
+  if (g.is_row_major())
+    return owned(api->tensor_empty(g.ndim, g.sizes, step.out.dtype, TL_DEVICE_OF(TL_DEVICE_CPU, -1)));
+  const int64_t n = g.numel();
   return owned(api->tensor_empty(1, &n, step.out.dtype, TL_DEVICE_OF(TL_DEVICE_CPU, -1)));
 }
 }  // namespace
@@ -78,6 +82,26 @@ void Plan::call(const Group& group, const std::vector<Tensor>& inputs, Memory& m
     memory.tensors[k] = std::move(results[steps_[k].result]);
     memory.results[k] = static_cast<char*>(api->tensor_data(memory.tensors[k].get()));
   }
+}
+
+bool Plan::has_calls() const {
+  return std::ranges::any_of(work_, [](const Work& work) { return !work.pass; });
+}
+
+void Plan::run_here(const std::vector<const char*>& inputs, std::vector<Tensor>& results) {
+  memory_.tensors.resize(steps_.size());
+  memory_.results.resize(steps_.size());
+  for (size_t g = 0; g < work_.size(); ++g) {
+    for (int k : division_.groups[g].steps) {
+      if (!division_.stored[k]) continue;
+      memory_.tensors[k] = memory_for(steps_[k]);
+      memory_.results[k] = static_cast<char*>(api->tensor_data(memory_.tensors[k].get()));
+    }
+    work_[g].pass->bind(inputs, memory_.results);
+    work_[g].pass->run_here();
+    for (int k : division_.last_read[g]) memory_.tensors[k] = {};
+  }
+  for (size_t i = 0; i < wanted_.size(); ++i) results[i] = std::move(memory_.tensors[wanted_[i]]);
 }
 
 std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) {

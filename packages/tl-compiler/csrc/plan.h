@@ -16,6 +16,10 @@ class Plan {
 
   // The memory of the wanted results; throws where there is none.
   std::vector<Tensor> run(const std::vector<Tensor>& inputs);
+  // The same for inputs at these addresses, which the offsets of operands count from. Only for a plan that
+  // computes without calls on whole tensors, and whose wanted results lie in the order of their indices.
+  void run_here(const std::vector<const char*>& inputs, std::vector<Tensor>& results);
+  bool has_calls() const;
 
  private:
   // How a group is computed: by one of the passes, or by its call.
@@ -37,6 +41,7 @@ class Plan {
   std::vector<int> wanted_;
   Division division_;
   std::vector<Work> work_;  // one a group
+  Memory memory_;           // of `run_here`
 };
 
 // The plan for a program, of this thread. `key` says all that the program consists of; where it is empty, the

@@ -12,11 +12,13 @@ from typing import Any
 import tl_core
 
 PRELUDE = """
-import collections, random, typing
+import collections, contextvars, random, threading, typing
 import tl_core, tl_nn
 from tl_nn import functional as F
 
 OFFSET = 1
+VAR = contextvars.ContextVar("VAR", default=2.0)
+LOCAL = threading.local()
 SETTINGS = {"gain": 2.0, "mode": "a"}
 out = []
 
@@ -80,6 +82,13 @@ class Block(tl_nn.Module):
             self.seen.add_(1)
         return v
 
+class Watching:
+    # active during a block
+    def __enter__(self):
+        self.before, S.active = S.active, [2.0]
+    def __exit__(self, *error):
+        S.active = self.before
+
 class State:
     pass
 
@@ -98,6 +107,9 @@ S.sgd = tl_nn.optim.SGD(S.model.parameters(), lr=0.01, momentum=0.9)
 S.it = iter(range(1000))
 S.hook = lambda m, a, r: r + 1
 S.last = None
+S.active = None
+HELD = tl_core.full((4,), 3.0)
+PAIR = (1, (S.buf, 2))
 
 def make():
     inner = 3.0
@@ -174,6 +186,19 @@ z = tl_core.where(z > 0, z, y)
 z = z.transpose(0, 1).contiguous().transpose(0, 1)
 z = z.max(-1).values[:, None] + z
 z = z + z.max(-1, keepdim=True)[0]
+z = z * VAR.get()
+z = z + VAR.get(3)
+z = z * getattr(LOCAL, "gain", 2.0)
+z = z * (2 if hasattr(x, "tag") else 3)
+z = z + HELD
+z = z + PAIR[1][0]
+z = z[None, :, None][0, :, 0]
+z = z + z[..., :2].sum() + z[-1] + z[:, tl_core.tensor([0, 0, 1, 2])]
+S.active = [3.0]; z = z * S.active[0]; S.active = None
+before = S.active; S.active = before or 2.0; z = z + (S.active is before); S.active = before
+w = Watching(); w.__enter__(); z = z * S.active[0]; w.__exit__()
+token = VAR.set(VAR.get() + 1); z = z * VAR.get(); VAR.reset(token)
+kept = SETTINGS["mode"]; SETTINGS["mode"] = "c"; z = z + (SETTINGS["mode"] == "a"); SETTINGS["mode"] = kept
 """.strip().splitlines()
 
 BY_VALUE = """
@@ -222,6 +247,10 @@ globals()["OFFSET"] = 4
 setattr(S, "scale", S.scale + 1)
 S.block.scale = S.block.scale + 1.0
 S.block.eval() if S.count % 2 else S.block.train()
+VAR.set(VAR.get() + 1)
+S.active = None if S.active else [1.0]
+with Watching(): y.add_(S.active[0])
+LOCAL.gain = getattr(LOCAL, "gain", 1.0) + 1
 """.strip().splitlines()
 
 STEPS = """
@@ -292,6 +321,13 @@ S.block.__dict__.pop("forward", None)
 len = (lambda v: 3)
 globals().pop("len", None)
 del S.flag; S.flag = True
+VAR.set(random.choice([2.0, 3.0]))
+LOCAL.gain = random.choice([2.0, 3.0])
+HELD = S.buf
+HELD = tl_core.ones(4)
+PAIR = (1, (HELD, 2))
+S.active = random.choice([None, [1.0]])
+S.active = [5.0]
 """.strip().splitlines()
 
 
@@ -346,6 +382,7 @@ class Copy:
             "new": tl_core.randn(plan["rows"], 4),
             "same": x.detach() if plan["grad"] else x,
             "held": self.names["S"].buf,
+            "global": self.names["HELD"],
         }[plan["y"]]
         args = (x, y, *plan["rest"])
         with tl_core.set_grad_enabled(plan["mode"]):
@@ -426,7 +463,7 @@ def plan(rng: random.Random) -> dict[str, Any]:
         "rows": 3 if usual else rng.choice([3, 4]),
         "dtype": tl_core.float32 if usual else rng.choice([tl_core.float32, tl_core.float64]),
         "grad": False if usual else rng.random() < 0.5,
-        "y": "new" if usual else rng.choice(["new", "same", "held"]),
+        "y": "new" if usual else rng.choice(["new", "same", "held", "global"]),
         "rest": () if usual else rng.choice([(), (2,), (1.0,), (True,)]),
         "mode": True if usual else rng.random() < 0.5,
     }

@@ -108,6 +108,11 @@ PyObject* count(PyObject* object, void*) {
   return PyLong_FromSize_t(tape ? tape->steps() : 0);
 }
 
+PyObject* fused_steps(PyObject* object, void*) {
+  const Tape* const tape = self_of(object)->tape;
+  return PyLong_FromSize_t(tape ? tape->fused_steps() : 0);
+}
+
 PyObject* dictionaries(PyObject* object, void*) {
   const Tape* const tape = self_of(object)->tape;
   return PyLong_FromSize_t(tape ? tape->dictionaries() : 0);
@@ -139,6 +144,7 @@ PyObject* difference_of(PyObject* object, PyObject* call) {
 
 PyGetSetDef kAttributes[] = {{"difference", difference, nullptr, nullptr, nullptr},
                              {"steps", count, nullptr, nullptr, nullptr},
+                             {"fused_steps", fused_steps, nullptr, nullptr, nullptr},
                              {"dictionaries", dictionaries, nullptr, nullptr, nullptr},
                              {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef kMethods[] = {{"world_fits", world_fits, METH_NOARGS, nullptr},

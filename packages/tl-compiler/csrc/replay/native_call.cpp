@@ -75,6 +75,14 @@ bool NativeCall::run(TlTensor* const* tensors, TlValue* results) const {
   return python_calls->call(op_, args, results) == 0;
 }
 
+std::vector<TlValue> NativeCall::arguments(TlTensor* const* tensors) const {
+  if (!lists_.empty()) return {};
+  std::vector<TlValue> args(args_);
+  for (TlValue& value : args)
+    if (value.tag == TL_TENSOR) value.u.t = *tensors++;
+  return args;
+}
+
 bool NativeCall::run_with_lists(TlTensor* const* tensors, TlValue* results) const {
   TlValue args[kMostArgs];
   TlTensor* in_lists[kMostTensors];

@@ -29,6 +29,9 @@ class NativeCall {
   void drop_tensors();
   size_t n_tensors() const { return n_tensors_; }
   int n_results() const { return n_results_; }
+  const TlOperator* op() const { return op_; }
+  // All arguments with these tensors; empty where a tensor is in a list.
+  std::vector<TlValue> arguments(TlTensor* const* tensors) const;
   // The results are the caller's. False: an error is pending.
   bool run(TlTensor* const* tensors, TlValue* results) const;
 

@@ -247,12 +247,69 @@ PyObject* Tape::run(PyObject* args, PyObject* kwargs) {
 // ---- steps -------------------------------------------------------------------------------------------------
 
 Tape::Outcome Tape::run_steps(Slots& slots) {
-  for (const TapeStep& step : steps_) {
-    const Outcome outcome = run_step(step, slots);
+  const bool fuses = !(api->thread_included() & kDeferBit);
+  if (fuses && !is_fused_) return run_and_fuse(slots);
+  auto next = fuses ? fusions_.begin() : fusions_.end();
+  for (size_t i = 0; i < steps_.size();) {
+    Outcome outcome;
+    if (next != fusions_.end() && (*next)->begin() == i)
+      outcome = run_fusion(**next++, slots, i);
+    else
+      outcome = run_step(steps_[i++], slots);
     if (outcome == Outcome::Done) continue;
     api->set_grad_enabled(grad_mode_);  // as the blocks that the call was in would
     return outcome;
   }
+  return Outcome::Done;
+}
+
+// The first run shows the tensors between the steps.
+Tape::Outcome Tape::run_and_fuse(Slots& slots) {
+  FusionWriter writer(steps_, output_, n_slots_);
+  bool watches = true;
+  const auto watch = [&](auto action) {
+    try {
+      if (watches) action();
+    } catch (...) {
+      pending_from_exception();
+      api->error_clear();  // the steps run one by one
+      watches = false;
+    }
+  };
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    watch([&] { writer.before(i, slots); });
+    const Outcome outcome = run_step(steps_[i], slots);
+    if (outcome != Outcome::Done) {
+      api->set_grad_enabled(grad_mode_);
+      return outcome;
+    }
+    watch([&] { writer.after(i, slots); });
+  }
+  watch([&] { fusions_ = writer.finish(); });
+  is_fused_ = true;
+  return Outcome::Done;
+}
+
+size_t Tape::fused_steps() const {
+  size_t n = 0;
+  for (const auto& fusion : fusions_) n += fusion->end() - fusion->begin() - fusion->views().size();
+  return n;
+}
+
+// Where the tensors are others, the steps run one by one.
+Tape::Outcome Tape::run_fusion(Fusion& fusion, Slots& slots, size_t& at) {
+  const TapeStep& first = steps_[at];
+  try {
+    if (!fusion.run(slots)) return run_step(steps_[at++], slots);
+  } catch (...) {
+    pending_from_exception();
+    python->raise_pending();
+    return fail(first);
+  }
+  for (const size_t view : fusion.views())
+    if (const Outcome outcome = run_native(steps_[view], slots); outcome != Outcome::Done) return outcome;
+  for (const int slot : fusion.dead()) slots.drop(slot);
+  at = fusion.end();
   return Outcome::Done;
 }
 

@@ -7,31 +7,11 @@
 #include <unordered_set>
 #include <vector>
 
-#include "replay/native_call.h"
-#include "replay/node.h"
+#include "replay/fusion.h"
+#include "replay/tape_step.h"
 #include "replay/world.h"
 
 namespace tl::compiler {
-
-// A call of a function of C.
-struct TapeStep {
-  enum Result { Drop, Keep, Unpack, Compare, Number };
-
-  PyObject* function = nullptr;
-  std::vector<Node> args;
-  Py_ssize_t n_positional = 0;
-  PyObject* names = nullptr;  // of the keyword arguments, or null
-  Result result = Drop;
-  int slot = 0;  // Keep, of these sizes and this type; Number, a float that the caller alone reads
-  std::vector<int64_t> sizes;
-  int64_t dtype = 0;
-  std::vector<std::pair<int, int>> children;  // Unpack: the index of an item, its slot
-  PyObject* expected = nullptr;               // Compare
-  bool restarts = false;                      // whether nothing has been written before
-  std::vector<int> dead;                      // slots that nothing reads after this step
-  const NativeCall* native = nullptr;         // the same call without Python, or null
-  std::vector<Node> tensors;                  // of `native`: slots and constants
-};
 
 struct TapeTensor {
   PyObject* object;
@@ -50,6 +30,8 @@ class Tape {
   // why.
   bool fits(PyObject* args, PyObject* kwargs);
   size_t steps() const { return steps_.size(); }
+  // How many of the steps programs over elements compute, once the tape has run.
+  size_t fused_steps() const;
   size_t dictionaries() const { return world_.dictionaries(); }
   // Whether what the call has read is still the same, arguments aside.
   bool world_fits() { return world_.difference() == nullptr; }
@@ -67,6 +49,8 @@ class Tape {
   bool tensors_fit();
   bool grad_fits(const TapeTensor& tensor);
   Outcome run_steps(Slots& slots);
+  Outcome run_and_fuse(Slots& slots);
+  Outcome run_fusion(Fusion& fusion, Slots& slots, size_t& at);
   Outcome run_step(const TapeStep& step, Slots& slots);
   Outcome run_native(const TapeStep& step, Slots& slots);
   Outcome take(const TapeStep& step, PyRef result, Slots& slots);
@@ -81,6 +65,8 @@ class Tape {
   std::vector<TapeTensor> tensors_;
   std::unordered_set<PyObject*> objects_;  // of `tensors_`
   std::vector<TapeStep> steps_;
+  std::vector<std::unique_ptr<Fusion>> fusions_;  // in the order of their steps
+  bool is_fused_ = false;                         // whether it is known what can be
   uint64_t included_, excluded_;
   int grad_mode_, inference_mode_;
   std::string difference_;

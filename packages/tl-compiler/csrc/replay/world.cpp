@@ -304,6 +304,7 @@ const char* World::name_changed(const Dict& dict) {
 }
 
 bool World::fits(const Read& read) {
+  // Dictionaries and instances have lists of their own.
   switch (read.kind) {
     case ListItems:
       return list_fits(read.object, read.expected);

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import enum
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import tl_core
 
 from ..._C import memory_state, take_call
+from .index_views import view_of_index
 from .refusal import Refusal
 from .results import ResultWriter
 from .structures import Kind, Node, slots_in
@@ -43,6 +45,7 @@ class Step(NamedTuple):
         tensors: the tensors among its arguments, and the versions of them.
         generator: the state of the random generator before.
         is_known: whether the result follows from what the tape compares, if it isn't a tensor.
+        key: the second argument, or None.
     """
 
     function: Callable[..., Any]
@@ -53,6 +56,7 @@ class Step(NamedTuple):
     tensors: list[tuple[Any, tuple[int, int]]]
     generator: Any
     is_known: bool
+    key: Any
 
 
 class Recorder:
@@ -228,7 +232,8 @@ class Recorder:
         tensors = [(t, memory_state(t)) for t in self.tensors_in((args, kwargs))]
         generator = tl_core.get_rng_state() if effect is Effect.BY_VERSION else None
         take_call()  # from now on, the calls are those of this step
-        return Step(function, nodes, len(args), tuple(kwargs), effect, tensors, generator, is_known)
+        key = args[1] if len(args) > 1 else None
+        return Step(function, nodes, len(args), tuple(kwargs), effect, tensors, generator, is_known, key)
 
     def finish(self, step: Step, result: Any, *, may_carry: bool = False) -> None:
         """A call that has happened.
@@ -239,6 +244,8 @@ class Recorder:
             may_carry: whether the program has this object itself, so that it shows where the program reads it.
         """
         record = take_call()
+        if record is None and step.function is operator.getitem:
+            record = self._index(step, result)
         self._note_effect(step)
         if self.has_written and self.world.has_changes():
             raise Refusal("a tensor is written while an attribute or a variable has another value for a time")
@@ -251,6 +258,22 @@ class Recorder:
         kind, what = self._result(step, result, restarts)
         if kind != _DROP or not step.is_known or step.effect is not Effect.BY_VERSION:
             self._append(step, kind, what, restarts, self._native(step, record, result, kind))
+
+    def _index(self, step: Step, result: Any) -> Any:
+        """An index as the call of one operator. Where gradients are recorded, the index itself runs again."""
+        x, key = step.tensors[0][0], step.key
+        if not isinstance(result, Tensor) or x.requires_grad or x is result:
+            return None
+        view = view_of_index(x, key)
+        if view is None:
+            return None
+        function, numbers = view
+        again = function(x, *numbers)
+        call = take_call()
+        positions = [(*_facts(t), t.storage_offset(), memory_state(t)[0]) for t in (again, result)]
+        if call is None or positions[0] != positions[1]:
+            return None
+        return call[0], call[1], (result,)
 
     def _append(self, step: Step, kind: int, what: Any, restarts: bool, native: Any = None) -> None:
         names = step.names or None
