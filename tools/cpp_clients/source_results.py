@@ -308,8 +308,8 @@ def of_fast_transformers(module: Any, check: Check) -> None:
     g = normal(2, 3, 7, 5)
     parts = tl.zeros(2, 3, 7, 4), tl.zeros(2, 3, 7, 4), tl.zeros(2, 3, 7, 5)
     module.causal_dot_backward(tensor(q), tensor(k), tensor(v), tensor(g), *parts)
-    slope = np.tril(g @ v.transpose(0, 1, 3, 2))
-    wanted = slope @ k, slope.transpose(0, 1, 3, 2) @ q, scores.transpose(0, 1, 3, 2) @ g
+    scores_gradient = np.tril(g @ v.transpose(0, 1, 3, 2))
+    wanted = scores_gradient @ k, scores_gradient.transpose(0, 1, 3, 2) @ q, scores.transpose(0, 1, 3, 2) @ g
     for name, part, number in zip("qkv", parts, wanted, strict=True):
         check(f"causal_dot_backward, {name}", part, number)
 

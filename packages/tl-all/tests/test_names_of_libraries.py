@@ -9,6 +9,7 @@ import pytest
 import tl
 from tl import nn
 from tl.distributed.algorithms._checkpoint import checkpoint_wrapper as wrappers
+from tl_core.compat import triton_meta
 
 
 def test_print_options_hold_in_their_region():
@@ -219,3 +220,29 @@ assert cxx is _pytree and tree_map(lambda x: x + 1, {"a": (1, 2)}) == {"a": (2, 
 assert torch.while_loop(lambda i: i < 3, lambda i: (i + 1,), (torch.tensor(0),))[0] == 3
 """
     assert execute(program) == ""
+
+
+def test_names_that_torchao_imports():
+    assert tl.version.git_version  # without it, torchao takes the build for Meta's own
+    kernel = ("_scaled_mm", "cpu", (0, tl.int8, 0.5))
+    table = triton_meta  # `torch.sparse._triton_ops_meta` in programs that import torch
+    assert table.get_meta(kernel[0], (8, 8), *kernel[1:]) is None
+    table.update(*kernel, (8, 8), {"GROUP_SIZE": 4})
+    assert table.get_meta(kernel[0], (8, 8), *kernel[1:]) == {"GROUP_SIZE": 4}
+    with pytest.raises(NotImplementedError, match="GPU"):
+        table.minimize(print, {}, {}, None)
+    kind = tl.sparse.SparseSemiStructuredTensorCUSPARSELT
+    assert issubclass(kind, tl.sparse.SparseSemiStructuredTensor)
+    with pytest.raises(NotImplementedError, match="cusparselt needs a GPU"):
+        kind.from_dense(tl.ones(64, 64))
+    assert tl.ops.c10d_functional.wait_tensor is tl.ops._c10d_functional.wait_tensor
+
+
+def test_decompositions_are_entered_into_the_table_of_the_code_generator():
+    from tl._inductor import decomposition
+
+    @decomposition.register_decomposition([tl.ops.aten.relu.default])
+    def relu(x):
+        return x.clamp(min=0)
+
+    assert decomposition.decompositions.pop(tl.ops.aten.relu.default) is relu

@@ -9,6 +9,7 @@ git_version = "tl-" + __version__
 """The release: wheels have no commit. Libraries take a version without this name for an internal build."""
 
 debug = False
+git_version = "Unknown"  # as PyTorch names a build outside of a repository
 cuda: str | None = None
 hip: str | None = None
 xpu: str | None = None

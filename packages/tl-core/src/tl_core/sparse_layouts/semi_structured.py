@@ -99,28 +99,41 @@ class SparseSemiStructuredTensor(Tensor):
         return self._packed
 
 
-class SparseSemiStructuredTensorCUTLASS(SparseSemiStructuredTensor):
+class _OfGpu(SparseSemiStructuredTensor):
+    """A form that a library multiplies on a GPU."""
+
+    @classmethod
+    def from_dense(cls, original_tensor: Any) -> Any:
+        """Raises NotImplementedError.
+
+        Args:
+            original_tensor: the matrix.
+        """
+        raise NotImplementedError(
+            f"{cls.__name__}: {cls.BACKEND} needs a GPU; torch.sparse.to_sparse_semi_structured computes on the CPU"
+        )
+
+
+class SparseSemiStructuredTensorCUTLASS(_OfGpu):
     """The form that CUTLASS multiplies on a GPU. No tensor on the CPU has this class.
 
     Example:
-        >>> import tl as torch
-        >>> matrix = torch.tensor([[0, 1.0]] * 64).repeat(1, 32).half()
-        >>> sparse = torch.sparse.to_sparse_semi_structured(matrix)
-        >>> isinstance(sparse, torch.sparse.SparseSemiStructuredTensorCUTLASS)
-        False
+        >>> SparseSemiStructuredTensorCUTLASS.BACKEND
+        'cutlass'
     """
 
+    BACKEND: ClassVar[str] = "cutlass"
 
-class SparseSemiStructuredTensorCUSPARSELT(SparseSemiStructuredTensor):
+
+class SparseSemiStructuredTensorCUSPARSELT(_OfGpu):
     """The form that cuSPARSELt multiplies on a GPU. No tensor on the CPU has this class.
 
     Example:
-        >>> import tl as torch
-        >>> matrix = torch.tensor([[0, 1.0]] * 64).repeat(1, 32).half()
-        >>> sparse = torch.sparse.to_sparse_semi_structured(matrix)
-        >>> isinstance(sparse, torch.sparse.SparseSemiStructuredTensorCUSPARSELT)
-        False
+        >>> SparseSemiStructuredTensorCUSPARSELT.BACKEND
+        'cusparselt'
     """
+
+    BACKEND: ClassVar[str] = "cusparselt"
 
 
 def to_sparse_semi_structured(
