@@ -118,6 +118,7 @@ _RUN4 = "for weight in weights:\n    torch.ops.aten._weight_int4pack_mm_for_cpu(
 
 _ENCODER = (
     _AO
+    + "torch.backends.mha.set_fastpath_enabled(False)\n"  # PyTorch's takes floating weights only
     + "layer = nn.TransformerEncoderLayer(384, 12, 1536, batch_first=True, activation='gelu')\n"
     + "encoder = nn.TransformerEncoder(layer, 6, enable_nested_tensor=False).eval()\n"
     + "model = ao.quantize_dynamic(encoder, {{nn.Linear}})\nx = torch.randn(1, {tokens}, 384)"
