@@ -139,3 +139,12 @@ def wrong_placements(row: Any) -> list[str]:
 )
 def test_out_in_the_memory_of_an_input(row: Any) -> None:
     assert wrong_placements(row) == []
+
+
+def test_fill_takes_an_element_of_the_tensor_that_it_writes():
+    x = tl.tensor([1.0, 2.0, 3.0])
+    assert x.fill_(x[2]).tolist() == [3.0, 3.0, 3.0]
+    y = tl.tensor([[1, 2], [3, 4]])
+    y[:, 1].fill_(y[0, 0])
+    assert y.tolist() == [[1, 1], [3, 1]]
+    assert y.t().fill_(y[1, 0]).tolist() == [[3, 3], [3, 3]]

@@ -224,7 +224,8 @@ Tensor fill_scalar(const Tensor& self, const Scalar& value) {
 Tensor fill_tensor(const Tensor& self, const Tensor& value) {
   TL_CHECK(value.dim() == 0, Runtime, "fill_ only supports 0-dimension value tensor but got tensor with ",
            value.dim(), " dimensions.");
-  return ops::copy_(self, value);
+  // The value may be an element of the tensor that is written: x.fill_(x[0]).
+  return ops::copy_(self, ops::clone(value));
 }
 template <class Value>
 Tensor filled(const Tensor& self, const Value& value) {
