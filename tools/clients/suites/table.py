@@ -324,6 +324,14 @@ SUITES = {
         ("tests/test_*.py",),
         ("torchkge==0.17.7",),
     ),
+    "torchio": Suite(
+        "TorchIO-project/torchio",
+        "v1.2.1",
+        ("tests",),
+        ("tests/transforms/augmentation/test_*.py", "tests/data/sampler/test_*.py"),
+        ("torchio==1.2.1",),
+        ("deprecated", "einops", "humanize", "jaxtyping", "nibabel", "simpleitk", "typer"),
+    ),
 }
 
 
