@@ -1,10 +1,4 @@
 # Written by `python -m tools.facade_stubs --write`.
-from tl_core.compat.sparse_backends import (
-    SparseSemiStructuredTensorCUSPARSELT as SparseSemiStructuredTensorCUSPARSELT,
-)
-from tl_core.compat.sparse_backends import (
-    SparseSemiStructuredTensorCUTLASS as SparseSemiStructuredTensorCUTLASS,
-)
 from tl_core.sparse import *
 
 from . import _triton_ops_meta as _triton_ops_meta

@@ -115,14 +115,14 @@ def share_parameters(parameters: Sequence[SharedMember], group: ProcessGroup) ->
         parameters: the parameters.
         group: the ranks that have their pieces.
     """
-    shared = [parameter for parameter in parameters if parameter.can_share]
-    if not shared or not has_common_memory(group):
+    members = [parameter for parameter in parameters if parameter.can_share]
+    if not members or not has_common_memory(group):
         return
     starts, end = [], 0
-    for parameter in shared:
+    for parameter in members:
         starts.append(end)
         end += -(-parameter.nbytes // _LINE) * _LINE
     block = common_block(end, group)
     if block is not None:
-        for parameter, start in zip(shared, starts, strict=True):
+        for parameter, start in zip(members, starts, strict=True):
             parameter.share(block[start : start + parameter.nbytes])

@@ -48,7 +48,7 @@ def is_managed(module: Module) -> bool:
 
 def _get_managed_modules(root_modules: Sequence[Module]) -> list[Module]:
     """The modules of a call, each after those in it, without what another call has."""
-    modules: dict[Module, None] = {}
+    result: dict[Module, None] = {}
     visited: set[Module] = set()
 
     def visit(module: Module) -> None:
@@ -57,11 +57,11 @@ def _get_managed_modules(root_modules: Sequence[Module]) -> list[Module]:
         visited.add(module)
         for child in module.children():
             visit(child)
-        modules[module] = None
+        result[module] = None
 
     for module in root_modules:
         visit(module)
-    return list(modules)
+    return list(result)
 
 
 def _get_managed_states(modules: Sequence[Module]) -> tuple[list[Parameter], list[Tensor]]:

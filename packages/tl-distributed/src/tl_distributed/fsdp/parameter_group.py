@@ -149,8 +149,8 @@ class ParameterGroup:
         for parameter in self.parameters:
             parameter.adopt()
         count = self.layout.shard_size
-        if shared := [p for p in self.parameters if p.is_shared]:
-            self._await_pieces(shared)
+        if members := [p for p in self.parameters if p.is_shared]:
+            self._await_pieces(members)
         apart = [p for p in self.parameters if not p.is_shared]
         for part in _parts(apart, lambda p: str(p.param_dtype)):
             with tl_core.no_grad():
@@ -174,9 +174,9 @@ class ParameterGroup:
 
     def _await_changes(self) -> None:
         """Waits for the other ranks' pieces if an optimizer has changed those of parameters that are still whole."""
-        shared = [parameter for parameter in self.parameters if parameter.is_shared]
-        if self._versions != [parameter.version for parameter in shared]:
-            self._versions = [parameter.version for parameter in shared]
+        versions = [parameter.version for parameter in self.parameters if parameter.is_shared]
+        if self._versions != versions:
+            self._versions = versions
             collectives.barrier(self.layout.shard_group)
 
     def _gather_larger_pieces(self) -> None:

@@ -314,15 +314,15 @@ def _nll_loss_backward(call: OperatorCall) -> list[Strategy]:
 def _vector_norm(call: OperatorCall) -> list[Strategy]:
     """The norms of pieces are terms of the norm."""
     own, order = call.metas[0], float(call.arguments["ord"])
-    reduced = _reduced_dims(call, own.dim())
+    dims = _reduced_dims(call, own.dim())
     strategies = []
     for dim in range(own.dim()):
         pieces = call.cuts(0, dim)
         has_all = (pieces - 1) * -(-own.shape[dim] // pieces) < own.shape[dim]  # no piece is empty
-        if dim in reduced and order > 0 and (has_all or order != math.inf):
+        if dim in dims and order > 0 and (has_all or order != math.inf):
             strategies.append(Strategy((Shard(dim),), (_NormPartial("sum", order),)))
-        elif dim not in reduced:
-            then = dim if call.arguments["keepdim"] else dim - sum(d < dim for d in reduced)
+        elif dim not in dims:
+            then = dim if call.arguments["keepdim"] else dim - sum(d < dim for d in dims)
             strategies.append(Strategy((Shard(dim),), (Shard(then),)))
     return strategies
 
