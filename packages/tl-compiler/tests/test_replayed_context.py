@@ -503,10 +503,10 @@ class Output(collections.OrderedDict[str, Any], metaclass=Renaming):
 class Counting(type):
     """A metaclass that decides what a call of its classes does."""
 
-    made = 0
+    count = 0
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        Counting.made += 1
+        Counting.count += 1
         return super().__call__(*args, **kwargs)
 
 
@@ -524,9 +524,9 @@ def test_an_object_whose_class_has_a_metaclass() -> None:
         assert tl.equal(result["a"], (x + number) * 2) and tl.equal(result["b"][0], x + number + 1)
     assert tapes(f)
     g = fast(lambda v: v * Counted(2.0).n)
-    before = Counting.made
+    before = Counting.count
     for number in range(1, 6):
-        assert tl.equal(g(x), 2 * x) and Counting.made == before + number
+        assert tl.equal(g(x), 2 * x) and Counting.count == before + number
 
 
 @recorded

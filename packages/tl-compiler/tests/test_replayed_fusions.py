@@ -79,8 +79,8 @@ def arguments(rng: random.Random, rows: int, columns: int, dtype: Any) -> list[A
     if rng.random() < 0.5:
         x, y = tl.randn(rows, columns).to(dtype), tl.randn(rows, columns).to(dtype)
     else:
-        whole = tl.randn(2 * rows + 1, columns).to(dtype)
-        x, y = whole[1 : rows + 1], whole[rows + 1 :]
+        matrix = tl.randn(2 * rows + 1, columns).to(dtype)
+        x, y = matrix[1 : rows + 1], matrix[rows + 1 :]
     return [x, y, tl.randn(columns).to(dtype), tl.tensor(rng.choice([0.5, 2.0])).to(dtype)]
 
 
@@ -124,9 +124,9 @@ def test_steps_are_fused() -> None:
 @recorded
 def test_arguments_that_shared_memory_and_do_not_any_more() -> None:
     f = fast(formula)
-    whole = tl.randn(4, 6)
+    matrix = tl.randn(4, 6)
     for _ in range(4):
-        assert equal(f(whole[:2], whole[2:]), formula(whole[:2], whole[2:]))
+        assert equal(f(matrix[:2], matrix[2:]), formula(matrix[:2], matrix[2:]))
     for _ in range(4):
         x, y = tl.randn(9, 6)[3:5], tl.randn(2, 6)
         assert equal(f(x, y), formula(x, y))

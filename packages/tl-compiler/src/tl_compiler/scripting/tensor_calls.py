@@ -74,8 +74,8 @@ def _select(compiler: Any, text: str, flags: tuple[bool, bool]) -> Operand:
     """The first of three results, with those that flags ask for."""
     kind = Type("Tuple", (TENSOR, TENSOR, TENSOR))
     results = compiler.temporary(Value(text, kind))
-    wanted = [0, *(index for index, flag in enumerate(flags, 1) if flag)]
-    values = [Value(f"({results.text})[{index}]", TENSOR) for index in wanted]
+    indices = [0, *(index for index, flag in enumerate(flags, 1) if flag)]
+    values = [Value(f"({results.text})[{index}]", TENSOR) for index in indices]
     selection: Operand = values[0] if len(values) == 1 else compiler.tuple_of(values)
     return selection
 
