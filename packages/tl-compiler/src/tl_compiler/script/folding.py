@@ -133,16 +133,19 @@ class _Folder:
             return False
         weight, bias = (self._constant(target.call.args, at) for at in (target.weight, target.bias))
         factor, shift, mean, variance = (self._constant(norm.args, at) for at in (1, 2, 3, 4))
-        flags = [a.value if isinstance(a, ast.Constant) else None for a in (norm.args[5], norm.args[7])]
+        flags = (a.value if isinstance(a, ast.Constant) else None for a in (norm.args[5], norm.args[7]))
+        training, eps = flags
         tensors = [t for t in (weight, bias, factor, shift, mean, variance) if t is not None]
-        if weight is None or mean is None or variance is None or flags[0] is not False or flags[1] is None:
+        if weight is None or mean is None or variance is None or training is not False:
+            return False
+        if not isinstance(eps, (int, float)):
             return False
         if any(t.dtype != weight.dtype for t in tensors) or not weight.is_floating_point():
             return False
         if mean.numel() != weight.shape[1 if target.is_transposed else 0]:
             return False
         results = fuse_conv_bn_weights(
-            weight, bias, mean, variance, float(flags[1]), factor, shift, target.is_transposed
+            weight, bias, mean, variance, float(eps), factor, shift, target.is_transposed
         )
         arguments = target.call.args
         arguments += [ast.Constant(None)] * (target.bias + 1 - len(arguments))

@@ -102,6 +102,8 @@ class SparseSemiStructuredTensor(Tensor):
 class _OfGpu(SparseSemiStructuredTensor):
     """A form that a library multiplies on a GPU."""
 
+    BACKEND: ClassVar[str]
+
     @classmethod
     def from_dense(cls, original_tensor: Any) -> Any:
         """Raises NotImplementedError.

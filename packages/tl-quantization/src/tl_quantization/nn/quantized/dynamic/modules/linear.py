@@ -68,7 +68,7 @@ class Linear(static.Linear):
 
     def __init__(self, in_features: int, out_features: int, bias_: bool = True, dtype: Any = qint8) -> None:
         super().__init__(in_features, out_features, bias_, dtype)
-        self.version = 4
+        self.version: int | None = 4
 
     def _get_name(self) -> str:
         return "DynamicQuantizedLinear"
