@@ -7,6 +7,7 @@
 
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <string>
 
 namespace tl::exceptions {
@@ -21,6 +22,8 @@ template <class Own>
       own();
     } catch (const std::bad_alloc&) {
       api.error_set(TL_ERROR_OUT_OF_MEMORY, (std::string("out of memory") + part).c_str());
+    } catch (const std::out_of_range& e) {  // IndexError, as pybind11 translates it
+      api.error_set(TL_ERROR_INDEX, e.what());
     } catch (const std::exception& e) {
       api.error_set(TL_ERROR_RUNTIME, e.what());
     } catch (...) {
