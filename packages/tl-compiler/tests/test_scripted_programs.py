@@ -396,8 +396,9 @@ def test_frozen_modules_are_constants():
     for program in (jit.script(source), jit.trace(source, (x,))):
         frozen = jit.freeze(program)
         assert not list(frozen.parameters()) and not list(frozen.buffers())
-        assert same(frozen(x).detach(), source(x).detach())
-        assert same(jit.load(archive_of(frozen))(x).detach(), source(x).detach())
+        # The normalization is a part of the convolution, which rounds otherwise.
+        assert tl.allclose(frozen(x), source(x), rtol=1e-5, atol=1e-6)
+        assert same(jit.load(archive_of(frozen))(x).detach(), frozen(x).detach())
         # parts without attributes are functions of the program
         assert not list(frozen.children()) and ".weight" not in frozen.code
         assert "aten::conv2d" in str(frozen.graph) and "prim::Call" not in str(frozen.graph)

@@ -317,10 +317,11 @@ def run_frozen_optimizations(
         RuntimeError: the module is no compiled one.
 
     Example:
-        >>> import tl as torch
-        >>> frozen = torch.jit.freeze(torch.jit.script(torch.nn.ReLU().eval()))
-        >>> torch.jit.run_frozen_optimizations(frozen)
-        >>> frozen(torch.tensor([-1.0, 2.0]))
+        >>> import tl_core, tl_nn
+        >>> from tl_compiler import jit
+        >>> frozen = jit.freeze(jit.script(tl_nn.ReLU().eval()))
+        >>> jit.run_frozen_optimizations(frozen)
+        >>> frozen(tl_core.tensor([-1.0, 2.0]))
         tensor([0., 2.])
     """
     _check_compiled("run_frozen_optimizations expects a ScriptModule as mod", mod)

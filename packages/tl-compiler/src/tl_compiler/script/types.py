@@ -3,7 +3,7 @@
 >>> str(parse_type("Dict[str, Optional[__torch__.Net]]"))
 'Dict[str, Optional[__torch__.Net]]'
 >>> parse_type("Tuple[int, Tensor]").element(1)
-Type(name='Tensor', arguments=())
+Type(name='Tensor', arguments=(), fields=())
 """
 
 from __future__ import annotations
