@@ -5,19 +5,22 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import onnx_ir as ir
-
 from tl_core import Tensor
 
 from ..onnx.dtypes import onnx_dtype
-from ..onnx.lowering.tensors import array_of
-from ..onnx.testing import assert_onnx_program
+from ..onnx.libraries import libraries
+
+ir: Any = libraries().ir  # or MissingLibraryError, before a module that needs the extra
+_Base: Any = ir.Tensor
+
+from ..onnx.lowering.tensors import array_of  # noqa: E402
+from ..onnx.testing import assert_onnx_program  # noqa: E402
 
 __all__ = ["TorchTensor", "assert_onnx_program", "check_onnx_proto"]
 _core = _testing = sys.modules[__name__]  # PyTorch's modules of the two names
 
 
-class TorchTensor(ir.Tensor):
+class TorchTensor(_Base):
     """A tensor of tl as a tensor of a model, which shares the memory where it can.
 
     Args:
