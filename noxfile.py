@@ -132,8 +132,10 @@ for _name in ALONE:
 @nox.session
 def tools(session: nox.Session) -> None:
     """The tests of the repository's own tools."""
-    install(session, ["tl-core"], {})  # tables of names, which some tools read
-    session.install("pytest>=8", TOWNCRIER)
+    install(
+        session, ["tl-autograd"], {}
+    )  # drawn programs run on it, and on the tables of tl-core that some tools read
+    session.install("pytest>=8", "numpy", TOWNCRIER)
     report = report_file(session)
     session.run("python", "-m", "pytest", f"--junitxml={report}", "tools/tests", *session.posargs)
     count_skips(session, report)

@@ -1,12 +1,14 @@
 """Drawn programs: the seed decides them, the worker runs them, and the comparison tells what differs."""
 
-import numpy as np
 import pytest
 
-import tl
-from tools.peer_programs.__main__ import difference
-from tools.peer_programs.drawing import draw_program
-from tools.peer_programs.worker import run
+np = pytest.importorskip("numpy", reason="results are compared as arrays of numpy")
+
+import tl_autograd  # noqa: E402, F401 - gradients of the program
+import tl_core as tl  # noqa: E402
+from tools.peer_programs.__main__ import difference  # noqa: E402
+from tools.peer_programs.drawing import draw_program  # noqa: E402
+from tools.peer_programs.worker import run  # noqa: E402
 
 
 def test_seeds_decide_the_program() -> None:

@@ -35,7 +35,7 @@ ROWS = [
         core=True,
         grad={
             "tensors": (
-                "[p if t.ndim == g.ndim else p.reshape(t.shape) for p, t in zip(unsafe_split_with_sizes(g, "
+                "[p if t.ndim == g.ndim else p.reshape(t.shape) for p, t in zip(cat_backward(g, "
                 "[t.shape[dim] if t.ndim == g.ndim else 0 for t in tensors], dim), tensors)]"
             ),
         },
@@ -51,6 +51,11 @@ ROWS = [
         jvp="linear", batch="dims",
         doc="Tensors of one shape along a new dimension.",
         example=">>> tl.stack((tl.tensor([1, 2]), tl.tensor([3, 4])))\ntensor([[1, 2],\n        [3, 4]])",
+    ),
+    Composite(
+        "cat_backward(Tensor grad, int[] sizes, int dim) -> Tensor[]", shape="parts(grad.shape, sizes, dim)",
+        function=False, method=False,
+        doc="The gradient's stretches, one a tensor.",
     ),
     _adjoint(
         "permute_backward(Tensor grad, int[] dims) -> Tensor", {"grad": "g.permute(dims)"},

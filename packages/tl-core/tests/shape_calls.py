@@ -504,6 +504,7 @@ CALLS: dict[str, list[Any]] = {
     "diagonal_scatter": [lambda b: (f(b, b), f(b))],
     "cat": [lambda b: ([f(b, 4), f(2, 4)], 0), lambda b: ([f(b, 4), f(0), f(b, 1)], -1)],
     "stack": [lambda b: ([f(b, 4), f(b, 4)], 1), lambda b: ([f(b)], -1)],
+    "cat_backward": [lambda b: (f(b + 2, 4), (2, b), 0)],
     "block_diag": [lambda b: ([f(b, 4), f(2, b)],)],
     "meshgrid": [lambda b: ([f(b), f(3)],)],
     "meshgrid.indexing": [

@@ -172,6 +172,17 @@ Tensor stack(TensorList tensors, int64_t dim, Out out) {
   return cat_tensors(parts, d, out);
 }
 
+std::vector<Tensor> cat_backward(const Tensor& g, IntSpan sizes, int64_t dim) {
+  const int64_t d = wrap_dim(dim, g.dim());
+  std::vector<Tensor> out;
+  int64_t at = 0;
+  for (const int64_t n : sizes) {
+    out.push_back(ops::narrow(g, d, at, n));
+    at += n;
+  }
+  return out;
+}
+
 // ---- side by side -----------------------------------------------------------------------------------------
 Tensor cat_into(const std::vector<Tensor>& tensors, int64_t dim, Out out) {
   return out ? ops::cat_out(tensors, dim, *out) : ops::cat(tensors, dim);
@@ -426,6 +437,7 @@ TL_KERNEL(atleast_3d, atleast_3d)
 TL_KERNEL(atleast_1d_Sequence, each<&atleast_1d>)
 TL_KERNEL(atleast_2d_Sequence, each<&atleast_2d>)
 TL_KERNEL(atleast_3d_Sequence, each<&atleast_3d>)
+TL_KERNEL(cat_backward, cat_backward)
 TL_KERNEL(cat, cat_tensors)
 TL_KERNEL(stack, stack)
 TL_KERNEL(hstack, hstack)
