@@ -14,6 +14,7 @@
 #include "ops.h"
 #include "ops/shared/elementwise.h"
 #include "ops/shared/known_values.h"
+#include "ops/shared/out.h"
 #include "ops/shared/uninitialized_fill.h"
 #include "ops/shared/warn.h"
 #include "tensor/device_registry.h"
@@ -225,7 +226,7 @@ Tensor fill_tensor(const Tensor& self, const Tensor& value) {
   TL_CHECK(value.dim() == 0, Runtime, "fill_ only supports 0-dimension value tensor but got tensor with ",
            value.dim(), " dimensions.");
   // The value may be an element of the tensor that is written: x.fill_(x[0]).
-  return ops::copy_(self, ops::clone(value));
+  return ops::copy_(self, isolate(value, self));
 }
 template <class Value>
 Tensor filled(const Tensor& self, const Value& value) {
