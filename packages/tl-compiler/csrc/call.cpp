@@ -56,15 +56,6 @@ bool has_small_correction(const TlValue* args, int n_args) {
 
 int64_t meta() { return TL_DEVICE_OF(TL_DEVICE_META, -1); }
 
-Geometry geometry_of(TlTensor* t) {
-  Geometry g;
-  g.ndim = api->tensor_ndim(t);
-  std::copy_n(api->tensor_sizes(t), g.ndim, g.sizes);
-  std::copy_n(api->tensor_strides(t), g.ndim, g.strides);
-  g.offset = api->tensor_offset(t);
-  return g;
-}
-
 // A tensor with the geometry of another, without elements.
 Tensor shadow(TlTensor* t) {
   const int64_t bytes = std::max<int64_t>(api->tensor_storage_bytes(t), 1);
@@ -226,6 +217,15 @@ std::vector<Step> call_steps(const TlOperator* op, const TlValue* args, int n_ar
   std::vector<Step> steps = steps_of_results(first, results, shadows);
   if (is_variance(entry.name) && !reduces_enough(first, steps)) return {};
   return steps;
+}
+
+Geometry geometry_of(TlTensor* t) {
+  Geometry g;
+  g.ndim = api->tensor_ndim(t);
+  std::copy_n(api->tensor_sizes(t), g.ndim, g.sizes);
+  std::copy_n(api->tensor_strides(t), g.ndim, g.strides);
+  g.offset = api->tensor_offset(t);
+  return g;
 }
 
 }  // namespace tl::compiler

@@ -36,6 +36,8 @@ struct Call {
   void put(const char* name, const TlValue& v);
 };
 
+// Sizes and strides of a tensor of at most `kMaxDims` dimensions.
+Geometry geometry_of(TlTensor* t);
 // Whether calls of an operator may wait.
 bool is_callable(const TlOperator* op);
 // Calls the operator with arguments without elements. The steps of the call; none where it has to be made as

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "call.h"
 #include "recipe.h"
 #include "replay/bridge.h"
 
@@ -12,15 +13,6 @@ namespace tl::compiler {
 
 namespace {
 constexpr int kFewestLoops = 3;  // of fewer calls, a program costs what it saves
-
-Geometry geometry_of(TlTensor* t) {
-  Geometry g;
-  g.ndim = api->tensor_ndim(t);
-  std::copy_n(api->tensor_sizes(t), g.ndim, g.sizes);
-  std::copy_n(api->tensor_strides(t), g.ndim, g.strides);
-  g.offset = api->tensor_offset(t);
-  return g;
-}
 
 // Whether a tensor is no more than elements in memory that only this thread's operators change.
 bool is_ordinary(TlTensor* t) {
