@@ -29,13 +29,20 @@ class ConstantNode final : public HeapNode<ConstantNode> {
   const Recorder& recorder_;
 };
 
+// Whether a write to a view would write to a leaf. A view can be a leaf itself, by requires_grad_(); its base
+// then records nothing, and views of it have nodes of views. A kernel may return a view of a temporary
+// tensor, whose node is none.
+bool is_of_leaf(TlTensor* base, Edge e) {
+  Node* of_base = edge_of(base).node;
+  if (const Leaf* leaf = as_leaf(of_base)) return leaf->requires_grad;
+  if (of_base || !e.node) return false;
+  return as_leaf(e.node) || (e.node->op() && api->op_info(e.node->op())->is_view);
+}
+
 void check_view(TlTensor* t, TlTensor* base, Edge e) {
   const ViewOrigin origin = view_origin(t, base, e);
   if (origin != ViewOrigin::Plain) refuse_view(origin, e, ViewWrite::Direct);
-  // A view can be a leaf of its own, by requires_grad_(); its base then records nothing.
-  Node* of_base = edge_of(base).node;
-  const Leaf* leaf = as_leaf(of_base);
-  if (of_base ? leaf && leaf->requires_grad : e.node != nullptr)
+  if (is_of_leaf(base, e))
     fail(TL_ERROR_RUNTIME,
          "a view of a leaf Variable that requires grad is being used in an in-place operation.");
 }

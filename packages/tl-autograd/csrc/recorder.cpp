@@ -274,11 +274,8 @@ void attach(Node* node, const Outputs& outputs, bool is_view) {
   for (uint32_t i = 0; i < outputs.n; ++i) {
     if (!outputs.differentiable(i)) continue;
     if (std::exchange(given, true)) node->retain();
-    TlTensor* t = outputs.tensors[i];
-    set_slot(t, node, i);
-    if (is_view && !node->base_slot) node->base_slot = base_slot_of(t);
-    // A kernel may return a view of a temporary tensor, which is none to the program.
-    if (!is_view && api->tensor_view_base(t)) check(api->tensor_set_view_base(t, nullptr));
+    set_slot(outputs.tensors[i], node, i);
+    if (is_view && !node->base_slot) node->base_slot = base_slot_of(outputs.tensors[i]);
   }
   if (!given) drop(node);
 }
