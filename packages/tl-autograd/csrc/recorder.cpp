@@ -48,7 +48,7 @@ Recorder::Recorder(const TlOperator* op) : op(op), info(api->op_info(op)), node_
     if (argument_info(*info, i).written && written < 0) written = i;
   }
   may_broadcast = tensors > 1;
-  moves = view_form(*info) != nullptr;
+  moves = written >= 0 && view_form(*info);
   if (written >= 0) writes_list = argument_info(*info, written).kind == TL_ARG_TENSOR_LIST;
   lists = writes_list || (info->n_rets && result_info(*info, 0).kind == TL_ARG_TENSOR_LIST);
   if (!derivative) return;
@@ -349,12 +349,18 @@ int record_writing(void* ctx, const TlValue* args, int n_args, TlValue* rets, in
   }
 }
 
-bool requires_grad(const TlValue& v) {
-  if (v.tag == TL_TENSOR) return gradient_edge(v.u.t).node;
+// Whether a predicate holds of a tensor, or of one in a list.
+template <class F>
+bool any_tensor(const TlValue& v, const F& holds) {
+  if (v.tag == TL_TENSOR) return holds(v.u.t);
   if (v.tag != TL_TENSOR_LIST) return false;
   for (uint32_t i = 0; i < v.len; ++i)
-    if (requires_grad(list_element(v, i))) return true;
+    if (any_tensor(list_element(v, i), holds)) return true;
   return false;
+}
+
+bool requires_grad(const TlValue& v) {
+  return any_tensor(v, [](TlTensor* t) { return gradient_edge(t).node != nullptr; });
 }
 
 bool any_requires_grad(const TlValue* args, int n_args) {
@@ -367,11 +373,7 @@ bool is_missing(const TlOperatorInfo& info) {
 }
 
 bool any_differentiable(const TlValue& v) {
-  if (v.tag == TL_TENSOR) return is_differentiable(api->tensor_dtype(v.u.t));
-  if (v.tag != TL_TENSOR_LIST) return false;
-  for (uint32_t i = 0; i < v.len; ++i)
-    if (any_differentiable(list_element(v, i))) return true;
-  return false;
+  return any_tensor(v, [](TlTensor* t) { return is_differentiable(api->tensor_dtype(t)); });
 }
 
 // Whether a call with out= loses a gradient. Results without a derivative, such as those of comparisons, and

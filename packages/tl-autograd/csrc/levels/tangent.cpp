@@ -69,9 +69,7 @@ Tensor in_strides_of(TlTensor* t, const Tensor& tangent) {
                               none(), none(), none(), none()});
   return filled(t, std::move(copy), tangent);
 }
-}  // namespace
 
-namespace {
 bool placed_alike(const TlTensor* t, const TlTensor* tangent) {
   if (is_sparse(t)) return true;
   if (!laid_out_alike(t, tangent)) return false;
