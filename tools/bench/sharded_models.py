@@ -108,12 +108,11 @@ CASES.append(
 WORKER = """\
 import atexit, importlib, operator, tempfile, time
 rpc = importlib.import_module(f"{torch.__name__}.distributed.rpc")
-if not rpc._is_current_rpc_agent_set():  # by the case before
-    name = [f"file://{tempfile.mkdtemp()}/meet"]
-    dist.broadcast_object_list(name)
-    options = rpc.TensorPipeRpcBackendOptions(init_method=name[0])
-    rpc.init_rpc(f"worker{dist.get_rank()}", rank=dist.get_rank(), world_size=2, rpc_backend_options=options)
-    atexit.register(rpc.shutdown, graceful=False)
+name = [f"file://{tempfile.mkdtemp()}/meet"]
+dist.broadcast_object_list(name)
+options = rpc.TensorPipeRpcBackendOptions(init_method=name[0])
+rpc.init_rpc(f"worker{dist.get_rank()}", rank=dist.get_rank(), world_size=2, rpc_backend_options=options)
+atexit.register(rpc.shutdown, graceful=False)
 """
 CASES += [
     Case(
