@@ -757,6 +757,8 @@ def dev(session: nox.Session) -> None:
     pip = [".venv/bin/python", "-m", "pip", "install", "--quiet"]
     session.run(*pip, *sorted({r for p in every for r in p.build_requirements}), EDITABLES, external=True)
     session.run(*pip, RUFF, CLANG_FORMAT, MYPY, "nox", external=True)
-    editable = [a for p in every for a in ("-e", f"{p.folder}[test]")]
+    editable = [a for p in every for a in ("-e", str(p.folder))]
     session.run(*pip, "--no-build-isolation", *editable, external=True)
+    # In a second call: an extra that needs a later package of the line makes pip look that package up in the index.
+    session.run(*pip, *(f"{p.distribution}[test]" for p in every), external=True)
     session.log("ready: . .venv/bin/activate")
