@@ -2,6 +2,7 @@
 #include "recorder.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "anomaly.h"
@@ -18,7 +19,8 @@
 namespace tl::autograd {
 
 namespace {
-// "log_softmax.int" -> "LogSoftmaxBackward0". Overloads of one name are numbered as they come.
+// "log_softmax.int" -> "LogSoftmaxBackward0", "fft_c2c" -> "FftC2CBackward0": a letter after a digit is large as well,
+// as in PyTorch. Overloads of one name are numbered as they come.
 std::string backward_name(const TlOperatorInfo& info) {
   static std::map<std::string, int> counts;
   const TlOperatorInfo& plain = *api->op_info(info.functional);
@@ -29,7 +31,7 @@ std::string backward_name(const TlOperatorInfo& info) {
   bool upper = true;
   for (char c : base) {
     if (c != '_') name += upper ? static_cast<char>(toupper(c)) : c;
-    upper = c == '_';
+    upper = !isalpha(c);
   }
   static std::map<std::string, int> known;
   auto [it, added] = known.try_emplace(full, 0);

@@ -353,6 +353,18 @@ def test_detach_and_data_share_memory_but_no_gradient():
     assert y.item() == 6.0 and y.grad_fn.name() == "MulBackward0"
 
 
+def test_names_of_nodes_have_large_letters_after_digits_and_underscores():
+    image = tl.rand(1, 1, 4, 4).requires_grad_()
+    nodes = {
+        "UpsampleNearest2DBackward0": tl.ops.aten.upsample_nearest2d(image, [8, 8]),
+        "Im2ColBackward0": tl.ops.aten.im2col(image, [2, 2], [1, 1], [0, 0], [1, 1]),
+        "Log1PBackward0": tl.log1p(image),
+        "FftR2CBackward0": tl.fft.rfft(image),
+        "LogSoftmaxBackward0": tl.ops.aten.log_softmax(image, 1),
+    }
+    assert [result.grad_fn.name() for result in nodes.values()] == list(nodes)  # PyTorch's names
+
+
 def test_backward_of_a_leaf():
     x = tl.tensor(1.0, requires_grad=True)
     x.backward()
