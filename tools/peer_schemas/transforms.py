@@ -1,4 +1,4 @@
-"""Derivatives and batches of a call, which two libraries' outcomes are compared by."""
+"""Derivatives, batches and nodes of a call, which two libraries' outcomes are compared by."""
 
 from __future__ import annotations
 
@@ -135,9 +135,23 @@ def batches(library: Any, call: Any, args: list[Any], kwargs: dict[str, Any]) ->
     return list(library.func.vmap(function, in_dims=-1)(*examples))
 
 
+def nodes(library: Any, call: Any, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
+    """The names of the nodes that record the results.
+
+    Args:
+        library: the module.
+        call: the operator.
+        args: its arguments.
+        kwargs: its arguments by name.
+    """
+    _leaves(library, args, kwargs)
+    return [x.grad_fn and x.grad_fn.name() for x in _recorded(library, call(*args, **kwargs))]
+
+
 TRANSFORMS = {
     "gradients": gradients,
     "second gradients": second_gradients,
     "tangents": tangents,
     "batches": batches,
+    "nodes": nodes,
 }

@@ -91,7 +91,9 @@ class Runner:
         if isinstance(value, (list, tuple)):
             return [self.plain(item) for item in value]
         if not isinstance(value, self.library.Tensor):
-            return repr(value) if isinstance(value, (int, float, complex, bool)) else type(value).__name__
+            return (
+                repr(value) if isinstance(value, (int, float, complex, bool, str)) else type(value).__name__
+            )
         dtype = str(value.dtype).rpartition(".")[2]
         dense = value.to_dense() if value.layout != self.library.strided else value
         dense = dense.detach().resolve_conj().resolve_neg()
