@@ -2,10 +2,12 @@
 
 A mutant is the package with one changed operator, condition, constant, return or statement (`tools.mutations`). Python
 sources outside `compat/` are mutated. Each mutant is a copy of the installed package in a temporary folder that comes
-first on the path, beside a copy of the tests, so the working tree never changes. First run the test files that name the
-module, class or function of the change, then all others. A mutant that a test fails on, or that exceeds the time limit,
-is killed. Survivors are printed as diffs. Survivors that no test can tell from the package are listed in
-`mutants.toml`, with a reason, and count as equivalent. The exit status is 1 if less than 85 % of the others are killed.
+first on the path, beside a copy of the tests, so the working tree never changes. One run of all tests records the tests
+that reach each changed statement (`tools.reach`), and only these run, first those whose file names the module, class or
+function of the change. Changes outside functions run all tests. A mutant that a test fails on, or that exceeds the time
+limit, is killed. Tests beyond BUDGET seconds of the recording are left out, and the survivor says so. Survivors are
+printed as diffs. Survivors that no test can tell from the package are listed in `mutants.toml`, with a reason, and
+count as equivalent. The exit status is 1 if less than 85 % of the others are killed.
 """
 
 from __future__ import annotations
@@ -25,14 +27,18 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import accumulate
 from pathlib import Path
 
 from tools.mutations import Mutation, mutations
 from tools.packages import Package, packages
+from tools.reach import Place, Reach, copy_plugin, prepare_recording
 
 EQUIVALENT = Path(__file__).with_suffix(".toml")
 LEAST = 0.85
 SLACK = 60.0  # seconds that any run may take
+FIRST = 50  # tests of the first run
+BUDGET = 120.0  # recorded seconds of the tests of a mutant
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,12 @@ class Mutant:
         return removed, added
 
     @property
+    def place(self) -> Place | None:
+        """The statement that runs before the change has an effect; None outside functions."""
+        start = self.mutation.statement
+        return None if start is None else (str(self.file), start)
+
+    @property
     def compiles(self) -> bool:
         """Whether Python accepts the file."""
         with suppress(SyntaxError):
@@ -100,21 +112,20 @@ def draw(source: Path, count: int, seed: int) -> list[Mutant]:
     return [mutant for _, mutant in zip(range(count), filter(lambda m: m.compiles, mutants), strict=False)]
 
 
-def order_tests(files: list[Path], mutant: Mutant) -> tuple[list[Path], list[Path]]:
-    """The test files that name the module, class or function of a change, most names first, and the other test files.
+def order_tests(texts: dict[str, str], seconds: dict[str, float], mutant: Mutant) -> list[str]:
+    """Tests in the order of a mutant's runs: files that name more of the change first, then quick tests first.
 
     Args:
-        files: the test files.
+        texts: the text of each test file by its name.
+        seconds: the time of each test by its name.
         mutant: the mutant.
     """
     stem = mutant.file.parent.name if mutant.file.stem == "__init__" else mutant.file.stem
     words = [
         re.compile(rf"\b{re.escape(name)}\b") for name in {stem, *mutant.mutation.scope} if name[:2] != "__"
     ]
-    texts = {file: file.read_text() for file in files}
     scores = {file: sum(word.search(text) is not None for word in words) for file, text in texts.items()}
-    near = sorted((f for f in files if scores[f]), key=lambda f: -scores[f])
-    return near, [f for f in files if not scores[f]]
+    return sorted(seconds, key=lambda test: (-scores[test.partition("::")[0]], seconds[test]))
 
 
 class Workplace:
@@ -139,21 +150,24 @@ class Workplace:
         names = shutil.ignore_patterns("__pycache__", "build", "csrc", "src", ".*")
         self.tests = shutil.copytree(package.folder, folder / package.dist, ignore=names)
         self.source = self.path / package.import_name
-        self.files = sorted(self.tests.glob("tests/**/test_*.py"))
+        self.files = sorted(str(f.relative_to(self.tests)) for f in self.tests.glob("tests/**/test_*.py"))
+        self.reach = Reach()
+        copy_plugin(self.path)
 
-    def run_tests(self, files: list[Path], limit: float) -> tuple[int, str]:
-        """The exit status and the output of pytest, which stops at the first failure; 124 after the time limit.
+    def run_pytest(self, arguments: list[str], limit: float, **variables: str) -> tuple[int, str]:
+        """The exit status and the output of pytest; status 124 after the time limit.
 
         Args:
-            files: the test files, in order.
+            arguments: further arguments of pytest.
             limit: the time limit in seconds.
+            variables: further environment variables.
         """
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=line", "-p", "no:cacheprovider"]
+        command = [sys.executable, "-m", "pytest", "-q", "--tb=line", "-p", "no:cacheprovider"]
         path = os.pathsep.join([str(self.path), *filter(None, [os.environ.get("PYTHONPATH")])])
-        environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **variables}
         with tempfile.TemporaryFile("w+") as output:
             child = subprocess.Popen(
-                [*command, *map(str, files)], cwd=self.tests, env=environment,
+                [*command, "-p", "reach_plugin", *arguments], cwd=self.tests, env=environment,
                 stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
             try:
@@ -167,18 +181,69 @@ class Workplace:
             output.seek(0)
             return status, output.read()
 
-    def killer(self, mutant: Mutant, limit: float) -> str | None:
+    def run_tests(self, tests: list[str]) -> tuple[int, str]:
+        """The exit status and the output of a run that stops at the first failure.
+
+        Args:
+            tests: the names of the tests, in order.
+        """
+        order = self.path / "order"
+        order.write_text("\n".join(tests))
+        files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
+        limit = SLACK + 4 * sum(self.reach.seconds[test] for test in tests)
+        return self.run_pytest(["-x", *files], limit, TL_REACH_TESTS=str(order))
+
+    def record(self, mutants: list[Mutant], files: list[str] | None = None) -> None:
+        """Records the tests that reach the statements of mutants.
+
+        Args:
+            mutants: the mutants.
+            files: the test files; None stands for all.
+        """
+        texts = {mutant.file: mutant.old for mutant in mutants}
+        places = prepare_recording(self.source, self.path, [m.place for m in mutants if m.place])
+        try:
+            _, output = self.run_pytest(files or self.files, 3600)
+            if not (self.path / "tests").exists():
+                raise SystemExit(f"{output}\nno test ran")
+            self.reach.read(self.path, places)
+        finally:
+            for file, text in texts.items():
+                (self.source / file).write_text(text)
+            for name in ("current", "pairs", "tests"):
+                (self.path / name).unlink(missing_ok=True)
+        if self.reach.failed:
+            status, output = self.run_tests(sorted(self.reach.failed))
+            if status:
+                raise SystemExit(f"{output}\ntests fail without a mutant")
+
+    def choose_tests(self, mutant: Mutant) -> tuple[list[list[str]], bool]:
+        """The tests of each run of a mutant, and whether tests are left out.
+
+        Args:
+            mutant: the mutant.
+        """
+        texts = {file: (self.tests / file).read_text() for file in self.files}
+        seconds = {test: self.reach.seconds[test] for test in self.reach.tests(mutant.place)}
+        order = order_tests(texts, seconds, mutant)
+        ends = list(accumulate(seconds[test] for test in order))
+        tests = [test for test, end in zip(order, ends, strict=True) if end <= BUDGET] or order[:1]
+        # A second run has the tests of a file in a row, so that a fixture of a file is set up once.
+        first, second = tests[:FIRST], sorted(tests[FIRST:], key=lambda test: test.partition("::")[0])
+        return [run for run in (first, second) if run], len(tests) < len(order)
+
+    def killer(self, mutant: Mutant, runs: list[list[str]]) -> str | None:
         """The test that kills a mutant; None if all tests pass.
 
         Args:
             mutant: the mutant.
-            limit: the time limit of a run in seconds.
+            runs: the tests of each run.
         """
         file = self.source / mutant.file
         file.write_text(mutant.new)
         try:
-            for files in order_tests(self.files, mutant):
-                status, output = self.run_tests(files, limit) if files else (0, "")
+            for tests in runs:
+                status, output = self.run_tests(tests)
                 if status not in (0, 5):  # 5: no test was selected
                     failure = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
                     return (
@@ -210,19 +275,18 @@ def run(package: Package, count: int, seed: int) -> bool:
     known, results = equivalents(package.import_name), {"killed": 0, "survived": 0, "equivalent": 0}
     with tempfile.TemporaryDirectory() as folder:
         workplace = Workplace(Path(folder), package)
-        start = time.monotonic()
-        status, output = workplace.run_tests(workplace.files, 3600)
-        if status:
-            raise SystemExit(f"{output}\nthe tests of {package.dist} fail without a mutant")
-        limit = SLACK + 4 * (time.monotonic() - start)
         mutants = draw(workplace.source, count, seed)
+        workplace.record(mutants)
         for number, mutant in enumerate(mutants, 1):
-            start, killer = time.monotonic(), workplace.killer(mutant, limit)
+            start = time.monotonic()
+            runs, is_cut = workplace.choose_tests(mutant)
+            killer = workplace.killer(mutant, runs)
             is_known = (str(mutant.file), *mutant.lines) in known
             result = "killed" if killer else "equivalent" if is_known else "survived"
             results[result] += 1
             where = f"{mutant.file}:{mutant.mutation.line} {mutant.mutation.kind}"
-            by = f" by {killer}" if killer else "" if is_known else f"\n{mutant.diff}"
+            tests = f" {sum(map(len, runs))} tests{', others left out' if is_cut else ''}"
+            by = f" by {killer}" if killer else tests if is_known else f"{tests}\n{mutant.diff}"
             print(
                 f"{number}/{len(mutants)} {where}: {result}{by} ({time.monotonic() - start:.0f} s)",
                 flush=True,

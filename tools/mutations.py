@@ -30,6 +30,8 @@ class Mutation:
         end: the offset after the last byte that is replaced.
         text: the new text.
         scope: the names of the classes and functions around the change, outermost first.
+        statement: the offset of the innermost statement of a function that runs before the change has an effect; None
+            outside functions.
     """
 
     kind: str
@@ -38,6 +40,7 @@ class Mutation:
     end: int
     text: str
     scope: tuple[str, ...]
+    statement: int | None = None
 
     def apply(self, source: str) -> str:
         """The source after the change.
@@ -59,10 +62,16 @@ class _Reader(ast.NodeVisitor):
             self.lines.append(self.lines[-1] + len(line))
         self.mutations: list[Mutation] = []
         self.scope: tuple[str, ...] = ()
+        self.statement: int | None = None  # None outside functions
 
     # ---- positions
     def _start(self, node: ast.expr | ast.stmt) -> int:
         return self.lines[node.lineno - 1] + node.col_offset
+
+    def _line_start(self, node: ast.stmt) -> int:
+        """The offset of a statement with its decorators."""
+        first = min([node, *getattr(node, "decorator_list", ())], key=lambda n: n.lineno)
+        return self._start(first) - (first is not node)  # the sign @
 
     def _end(self, node: ast.expr | ast.stmt) -> int:
         assert node.end_lineno is not None and node.end_col_offset is not None
@@ -72,10 +81,20 @@ class _Reader(ast.NodeVisitor):
         start = self._start(node) if start < 0 else start
         end = self._end(node) if end < 0 else end
         line = self.data.count(b"\n", 0, start) + 1
-        self.mutations.append(Mutation(kind, line, start, end, text, self.scope))
+        self.mutations.append(Mutation(kind, line, start, end, text, self.scope, self.statement))
 
     def _text(self, node: ast.expr) -> str:
         return self.data[self._start(node) : self._end(node)].decode()
+
+    # ---- statements around a change
+    def visit(self, node: ast.AST) -> None:
+        """Visits a node; a statement of a function is the place of the changes in it, except `elif`."""
+        outer = self.statement
+        is_place = outer is not None and isinstance(node, ast.stmt)
+        if is_place and not self.data.startswith(b"elif", self._start(node)):
+            self.statement = self._line_start(node)
+        super().visit(node)
+        self.statement = outer
 
     # ---- operators
     def _operator(self, left: ast.expr, operator: ast.AST, right: ast.expr) -> None:
@@ -159,6 +178,7 @@ class _Reader(ast.NodeVisitor):
         if not isinstance(node, ast.ClassDef):
             for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
                 self.visit(default)
+            self.statement = self._line_start(node.body[0])
         for statement in node.body:
             self.visit(statement)
         self.scope = outer

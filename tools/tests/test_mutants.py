@@ -10,6 +10,7 @@ import pytest
 
 from tools import mutants
 from tools.mutations import mutations
+from tools.reach import mark_statements
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -86,16 +87,64 @@ def test_the_choice_follows_from_the_seed(tmp_path):
     assert {m.diff for m in mutants.draw(tmp_path, 4, 2)} == {m.diff for m in first}
 
 
-def test_near_test_files_come_first(tmp_path):
+def places(source):
+    """The first line of the statement that runs before each change, and the changed line."""
+    lines = source.splitlines()
+    result = {}
+    for mutation in mutations(source):
+        start = mutation.statement
+        place = None if start is None else source[start:].splitlines()[0]
+        assert result.setdefault(lines[mutation.line - 1].strip(), place) == place
+    return result
+
+
+def test_the_statement_before_a_change():
+    source = """
+LIMIT = 1
+class A:
+    size = 2
+    def f(self, x=3):
+        if x:
+            return (
+                x + 4)
+        elif x > 5:
+            y = 6
+        @g(7)
+        def h(z=8): pass
+        with x: h(9)
+"""
+    assert places(source) == {
+        "LIMIT = 1": None,
+        "size = 2": None,
+        "def f(self, x=3):": None,
+        "if x:": "if x:",
+        "return (": "return (",
+        "x + 4)": "return (",
+        "elif x > 5:": "if x:",
+        "y = 6": "y = 6",
+        "def h(z=8): pass": "@g(7)",
+        "with x: h(9)": "h(9)",
+    }
+
+
+def test_marks_leave_a_file_as_it_was_but_for_calls(tmp_path):
+    source = "def f(ü):\n    if ü: return 1\n    @print\n    def g(): pass\n    return 2\n"
+    starts = sorted({m.statement for m in mutations(source)} | {source.encode().index(b"@print")})
+    text = mark_statements(source, {start: number for number, start in enumerate(starts)})
+    calls = [f"__import__('reach_plugin').reach({n})" for n in range(4)]
+    assert text == (
+        f"def f(ü):\n    {calls[0]}\n    if ü: {calls[1]}; return 1\n    {calls[2]}\n    @print\n"
+        f"    def g(): pass\n    {calls[3]}\n    return 2\n"
+    )
+
+
+def test_near_test_files_and_quick_tests_come_first(tmp_path):
     (tmp_path / "room").mkdir()
     (tmp_path / "room" / "normal.py").write_text("class Normal:\n    def mean(self):\n        return 3\n")
     mutant = mutants.draw(tmp_path, 1, 0)[0]
     texts = {"a": "import x", "b": "import normal", "c": "Normal(normal).mean"}
-    for name, text in texts.items():
-        (tmp_path / f"test_{name}.py").write_text(text)
-    files = sorted(tmp_path.glob("test_*.py"))
-    near, rest = mutants.order_tests(files, mutant)
-    assert [f.stem for f in near] == ["test_c", "test_b"] and [f.stem for f in rest] == ["test_a"]
+    seconds = {"a::x": 0.1, "b::x": 0.2, "c::x": 0.4, "c::y": 0.3}
+    assert mutants.order_tests(texts, seconds, mutant) == ["c::y", "c::x", "b::x", "a::x"]
 
 
 SOURCE = """
@@ -106,10 +155,24 @@ def f(x):
 LIMIT = 5
 """
 TESTS = """
+import multiprocessing
+import subprocess
+import sys
 import small
 
 def test_f():
     small.f(3)
+
+def test_a_program():
+    subprocess.run([sys.executable, "-c", "import small; small.f(3)"], check=True)
+
+def test_a_fork():
+    process = multiprocessing.get_context("fork").Process(target=small.f, args=(3,))
+    process.start()
+    process.join()
+
+def test_nothing():
+    pass
 """
 TABLE = """
 [[small]]
@@ -138,16 +201,40 @@ def test_a_run_counts_and_shows_survivors(installed, monkeypatch, tmp_path, caps
     table = tmp_path / "mutants.toml"
     table.write_text(TABLE)
     monkeypatch.setattr(mutants, "EQUIVALENT", table)
-    monkeypatch.setattr(mutants, "SLACK", 3.0)
+    monkeypatch.setattr(mutants, "SLACK", 10.0)
     before = {f: f.read_bytes() for f in tmp_path.rglob("*") if f.is_file()}
     assert mutants.run(installed, 6, 1) is False
     output = capsys.readouterr().out
     results = dict(re.findall(r"^\d+/6 __init__.py:(\d \w+): (.*) \(", output, re.MULTILINE))
     assert results["4 statement"] == "killed by the time limit"  # an endless loop
-    assert results["6 constant"] == "equivalent"
-    assert re.search(r":5 return: survived\n(.*\n)*-    return x\n\+    return None\n", output)
+    assert results["6 constant"] == "equivalent 4 tests"
+    assert re.search(r":5 return: survived 3 tests\n(.*\n)*-    return x\n\+    return None\n", output)
     assert "small, seed 1: 1 of 5 killed, 1 equivalent" in output
     assert {f: f.read_bytes() for f in tmp_path.rglob("*") if f.is_file()} == before
+
+
+def test_each_process_of_a_test_counts_as_the_test(installed, tmp_path):
+    workplace = mutants.Workplace(tmp_path / "copy", installed)
+    drawn = mutants.draw(workplace.source, 6, 1)
+    before = workplace.source.joinpath("__init__.py").read_text()
+    workplace.record(drawn)
+    assert workplace.source.joinpath("__init__.py").read_text() == before
+    names = ["test_f", "test_a_program", "test_a_fork"]
+    inner = {f"tests/test_small.py::{name}" for name in names}
+    for mutant in drawn:
+        expected = inner if mutant.place else {*inner, "tests/test_small.py::test_nothing"}
+        assert set(workplace.reach.tests(mutant.place)) == expected
+
+
+def test_tests_beyond_the_budget_are_left_out(installed, tmp_path, monkeypatch):
+    workplace = mutants.Workplace(tmp_path / "copy", installed)
+    (mutant, *_) = [m for m in mutants.draw(workplace.source, 6, 1) if not m.place]
+    workplace.reach.seconds = {f"tests/test_small.py::test_{n}": s for n, s in (("a", 9), ("b", 2), ("c", 3))}
+    names = [f"tests/test_small.py::test_{name}" for name in "bca"]
+    assert workplace.choose_tests(mutant) == ([names], False)
+    monkeypatch.setattr(mutants, "BUDGET", 6)
+    monkeypatch.setattr(mutants, "FIRST", 1)
+    assert workplace.choose_tests(mutant) == ([names[:1], names[1:2]], True)
 
 
 def test_tests_that_fail_without_a_mutant_stop_the_run(installed):
