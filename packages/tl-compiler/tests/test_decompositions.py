@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 
 import pytest
 
@@ -192,6 +193,24 @@ class Wide(tl_nn.Module):
             x.split(2, 1)[0], tl.einsum("bi,bi->b", x, x), F.max_pool2d(q, 1), F.cross_entropy(x, label),
             x.reshape(-1), x.t().reshape(x.shape[0], -1), tl.cat([x, x], 0), x.roll(1, 0), x.unflatten(1, (2, 2)),
         )  # fmt: skip
+
+
+def numbers(default):
+    """The numbers of a default; one number stands for each dimension."""
+    return {*default} if isinstance(default, (list, tuple)) else {default}
+
+
+def test_defaults_are_those_of_the_operators():
+    count = 0
+    for name, function in decompositions.FUNCTIONS.items():
+        packet, _, overload = name.partition(".")
+        schema = getattr(getattr(aten, packet), overload)._schema
+        expected = {argument.name: argument.default_value for argument in schema.arguments}
+        for argument, parameter in inspect.signature(function).parameters.items():
+            if parameter.default is not parameter.empty:
+                assert numbers(parameter.default) == numbers(expected[argument]), (name, argument)
+                count += 1
+    assert count > 80
 
 
 @pytest.mark.parametrize("dynamic", [False, True])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 
 import tl_core as tl
 import tl_distributed as dist
 from tl_core.subclasses import FakeTensorMode
 from tl_core.subclasses.python_dispatch import TorchDispatchMode
+from tl_distributed.collectives import group_operators
 
 # The operators that PyTorch 2.13 lists in this namespace for process groups.
 NAMES = [
@@ -54,6 +57,16 @@ def test_operator_names():
         "__torch__.torch.classes.c10d.ReduceOp reduce_op, int root_rank, int root_tensor, bool async_op=True, "
         "int timeout=-1) -> __torch__.torch.classes.c10d.Work"
     )
+
+
+def test_defaults_of_the_functions_are_those_of_the_schemas():
+    for schema, function in group_operators._ROWS:
+        arguments = getattr(tl.ops.c10d, schema.partition("(")[0]).default._schema.arguments
+        expected = {a.name: a.default_value for a in arguments if a.has_default_value()}
+        parameters = inspect.signature(function).parameters
+        assert {n: p.default for n, p in parameters.items() if p.default is not p.empty} == expected
+        if "async_op" in parameters:
+            assert expected["async_op"] is True and expected.get("timeout", -1) == -1
 
 
 def test_reductions_and_broadcasts(ranks):
