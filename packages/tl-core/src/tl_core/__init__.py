@@ -241,6 +241,7 @@ _operator_hooks.makers.update(
 )
 # Operators that rooms above the packets define.
 _operator_hooks.add_python_operators("tl_core.nested.operators", "tl_core.compat.composites")
+_operator_hooks.namespaces["prims"] = "tl_core.compat.prims"
 
 
 def __getattr__(name: str) -> object:

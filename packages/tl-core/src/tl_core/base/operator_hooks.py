@@ -9,6 +9,8 @@ from typing import Any
 makers: dict[str, str] = {}
 # The modules that define operators as functions of Python, in the order of look-ups.
 python_operators: list[str] = []
+# Modules that register the operators of a namespace when they are imported.
+namespaces: dict[str, str] = {}
 
 
 def maker(name: str) -> Any:

@@ -75,13 +75,4 @@ add(
     for module, schema in _FUNCTIONS
 )
 add(device_operators.rows())
-add(
-    [
-        (
-            "convert_element_type(Tensor a, ScalarType dtype) -> Tensor",
-            function("compat.prims.convert_element_type"),
-        )
-    ],
-    "prims",
-)
 add([("_is_mkldnn_acl_supported() -> bool", lambda: False)], "mkldnn")

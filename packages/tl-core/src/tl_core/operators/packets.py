@@ -351,7 +351,10 @@ class _OpNamespace:
             return False
         self._loading_threads.add(thread)
         try:
-            is_there = backend_registry.load(_OPERATOR_LOADERS.get(self.__name__, ""))
+            module = operator_hooks.namespaces.get(self.__name__)
+            if module is not None:
+                import_module(module)
+            is_there = backend_registry.load(_OPERATOR_LOADERS.get(self.__name__, "")) or module is not None
         finally:
             self._loading_threads.discard(thread)
         self._provider_loaded = True
@@ -382,7 +385,7 @@ _OPERATOR_LOADERS = {
     "quantized_decomposed": "quantized operators",
 }
 # The namespaces of operators that are functions of Python.
-_OF_FUNCTIONS = ("aten", "prim", "prims", "profiler", "mkldnn")
+_OF_FUNCTIONS = ("aten", "prim", "profiler", "mkldnn")
 # Operators that are functions of Python, by full name: `aten::sym_size`.
 PACKETS: dict[str, OpOverloadPacket] = {}
 
