@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 from .warn_once import warn_once
 
-__all__ = ["InvalidBackend", "is_absent", "is_default", "list_backends", "lookup_backend", "register_backend"]
+__all__ = [
+    "InvalidBackend",
+    "is_absent",
+    "is_default",
+    "list_backends",
+    "lookup_backend",
+    "register_backend",
+    "set_graph_compiler",
+]
 
 CompilerFn = Callable[..., Callable[..., Any]]
 
@@ -21,6 +30,7 @@ class InvalidBackend(RuntimeError):
         super().__init__(f"Invalid backend: {name!r}, should be a function or one of: {names}")
 
 
+_graph_compiler: str | None = None
 _registered: dict[str, tuple[CompilerFn, tuple[str, ...]]] = {}
 # What programs name, and what is not there.
 _ABSENT = {
@@ -82,6 +92,8 @@ def is_absent(backend: Any) -> bool:
         >>> is_absent("inductor"), is_absent("eager")
         (True, False)
     """
+    if _graph_compiler is not None and backend in (None, "inductor"):
+        return False
     return backend is None or (isinstance(backend, str) and backend in _ABSENT and backend not in _registered)
 
 
@@ -95,7 +107,27 @@ def is_default(backend: Any) -> bool:
         >>> is_default("inductor"), is_default("eager")
         (True, False)
     """
-    return backend is None or (backend == "inductor" and backend not in _registered)
+    return _graph_compiler is None and (
+        backend is None or (backend == "inductor" and backend not in _registered)
+    )
+
+
+def set_graph_compiler(path: str | None) -> None:
+    """Sets what compiles graphs in place of tl's own compiler, which takes functions.
+
+    A program needs graphs if it has passes over them.
+
+    Args:
+        path: "module:function" of a compiler, which is imported for the first graph; None for tl's own.
+
+    Example:
+        >>> set_graph_compiler("my_compiler:compile_graph")
+        >>> is_default("inductor")
+        False
+        >>> set_graph_compiler(None)
+    """
+    global _graph_compiler
+    _graph_compiler = path
 
 
 def lookup_backend(compiler_fn: Any) -> CompilerFn:
@@ -113,6 +145,10 @@ def lookup_backend(compiler_fn: Any) -> CompilerFn:
     """
     if callable(compiler_fn):
         return compiler_fn
+    if _graph_compiler is not None and compiler_fn in (None, "inductor") and compiler_fn not in _registered:
+        module, _, function = _graph_compiler.partition(":")
+        compiler: CompilerFn = getattr(import_module(module), function)
+        return compiler
     if isinstance(compiler_fn, str):
         if compiler_fn not in _registered and compiler_fn not in _ABSENT:
             _load_entry_point(compiler_fn)

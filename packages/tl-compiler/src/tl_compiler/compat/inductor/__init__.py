@@ -26,7 +26,17 @@ __all__ = [
 __getattr__, __dir__, _ = attach(
     __name__,
     {"package": ["AOTICompiledModel", "aoti_compile_and_package", "aoti_load_package"]},
-    ("compile_fx", "cpu_vec_isa", "custom_graph_pass", "decomposition", "test_case", "utils"),
+    (
+        "compile_fx",
+        "cpu_vec_isa",
+        "custom_graph_pass",
+        "decomposition",
+        "fx_passes",
+        "pattern_matcher",
+        "test_case",
+        "utils",
+        "virtualized",
+    ),
 )
 
 # What each mode of `compile` sets in PyTorch.

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tl_compiler.aot.aot_autograd import aot_module_simplified
+from tl_compiler.aot.partitioners import default_partition
+from tl_compiler.compiler.backends import lookup_backend
 from tl_compiler.fx import GraphModule, Node
+
+from . import config
+from .decomposition import select_decomp_table
 
 __all__ = ["compile_fx", "graph_returns_tuple", "split_const_gm"]
 
@@ -43,7 +49,7 @@ def compile_fx(
         model_: the graph module, with one flat list of inputs.
         example_inputs_: examples of its inputs.
         inner_compile: a compiler of the graphs of the forward and the backward pass; None: the backend "inductor".
-        config_patches: accepted: no setting of the code generator changes what runs.
+        config_patches: settings by their names in `torch._inductor.config`. Custom passes are run.
         decompositions: with `inner_compile`: from operators to functions that take their place.
 
     Returns:
@@ -60,13 +66,55 @@ def compile_fx(
         ['aten.add.Tensor']
         (tensor([2., 2.]),)
     """
-    from tl_compiler.aot.aot_autograd import aot_module_simplified
-    from tl_compiler.compiler.backends import lookup_backend
-
     inputs = list(example_inputs_)
-    if inner_compile is None:
-        return lookup_backend("inductor")(model_, inputs)
+    with config.patch(config_patches or {}):
+        settings: Any = config
+        if settings._has_custom_pass():
+            return _with_passes(model_, inputs, inner_compile, decompositions)
+        if inner_compile is None:
+            return lookup_backend("inductor")(model_, inputs)
     return aot_module_simplified(model_, inputs, fw_compiler=inner_compile, decompositions=decompositions)
+
+
+def _with_passes(
+    module: Any,
+    inputs: list[Any],
+    inner_compile: Callable[..., Any] | None,
+    decompositions: Mapping[Any, Callable[..., Any]] | None,
+) -> Callable[..., Any]:
+    """What runs a graph after the passes that are set now."""
+    from .fx_passes.joint_graph import joint_graph_passes
+    from .fx_passes.post_grad import post_grad_passes
+
+    settings: Any = config
+    now = {name: getattr(settings, name) for name in settings._PASSES}
+
+    def compile_graph(graph: GraphModule, examples: list[Any], is_inference: bool = False) -> Any:
+        with settings.patch(now):
+            post_grad_passes(graph, is_inference)
+        return graph.forward if inner_compile is None else inner_compile(graph, examples)
+
+    def compile_inference(graph: GraphModule, examples: list[Any]) -> Any:
+        with settings.patch(now):
+            joint_graph_passes(graph)
+        return compile_graph(graph, examples, is_inference=True)
+
+    def partition(joint: GraphModule, examples: Any, **options: Any) -> Any:
+        with settings.patch(now):
+            joint_graph_passes(joint)
+        return default_partition(joint, examples, **options)
+
+    if settings.pre_grad_custom_pass is not None:
+        settings.pre_grad_custom_pass(module.graph)
+        module.recompile()
+    return aot_module_simplified(
+        module,
+        inputs,
+        fw_compiler=compile_graph,
+        inference_compiler=compile_inference,
+        partition_fn=partition,
+        decompositions=select_decomp_table() if decompositions is None else decompositions,
+    )
 
 
 def split_const_gm(gm: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,7 @@
-"""Settings of a code generator. There is none: they are kept, and a warning says once that they change nothing."""
+"""Settings of a code generator. There is none: they are kept, and a warning says once that they change nothing.
+
+The custom passes run: with one of them `compile` makes graphs, which the passes change.
+"""
 
 from __future__ import annotations
 
@@ -280,16 +283,33 @@ class aot_inductor:
 install_config_module(sys.modules[__name__])
 
 
+_COMPILER = "tl_compiler.compat.inductor.compile_fx:compile_fx"  # of graphs, for the passes
+_PASSES = (
+    "pre_grad_custom_pass",
+    "joint_custom_pre_pass",
+    "joint_custom_post_pass",
+    "post_grad_custom_pre_pass",
+    "post_grad_custom_post_pass",
+)
+
+
 class _Settings(ConfigModule):
-    """A module of settings that says that they change nothing."""
+    """A module of settings that says which ones change nothing."""
 
     def __setattr__(self, name: str, value: object) -> None:
         changes = name in self._config and getattr(self, name, value) != value
         super().__setattr__(name, value)
-        if changes:
+        if name in _PASSES:
+            from tl_compiler.compiler.backends import set_graph_compiler
+
+            set_graph_compiler(_COMPILER if self._has_custom_pass() else None)
+        elif changes and name != "pattern_matcher":
             from tl_compiler.compiler.warn_once import warn_once
 
             warn_once(f"torch._inductor.config.{name}: without effect; there is no code generator yet")
+
+    def _has_custom_pass(self) -> bool:
+        return any(getattr(self, name) is not None for name in _PASSES)
 
 
 sys.modules[__name__].__class__ = _Settings

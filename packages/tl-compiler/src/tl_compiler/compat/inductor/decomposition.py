@@ -7,9 +7,9 @@ from typing import Any
 
 from ...decompositions import register_decomposition as _register
 
-__all__ = ["decompositions", "register_decomposition"]
+__all__ = ["decompositions", "register_decomposition", "select_decomp_table"]
 
-#: The functions that programs registered, by their operators. Graphs run operator by operator, without the table.
+#: The functions that programs registered, by their operators. Graphs for custom passes and patterns use them.
 decompositions: dict[Any, Callable[..., Any]] = {}
 
 
@@ -28,3 +28,13 @@ def register_decomposition(ops: Any) -> Callable[[Callable[..., Any]], Callable[
         True
     """
     return _register(ops, decompositions)
+
+
+def select_decomp_table() -> dict[Any, Callable[..., Any]]:
+    """The table, which graphs of patterns and of custom passes are traced with.
+
+    Example:
+        >>> select_decomp_table() is decompositions
+        True
+    """
+    return decompositions
