@@ -68,6 +68,7 @@ _EXACT = {
     "torch._C._VariableFunctionsClass": "tl_checkpoint.rebuild.functions",
     "torch._dynamo.decorators._DimRange": "tl_core.symbolic.dim_range.DimRange",
     "torch.nested._internal.nested_tensor.NestedTensor": "tl_core.nested.tensor.NestedTensor",
+    "torch.jit._script.unpackage_script_module": "tl_compiler.package.script_records.unpackage_script_module",
     "torch.ao.quantization.observer._PartialWrapper": "tl_quantization.observer_base._Partial",
     "torch._C._ConvBackend": "tl_core.compat.convolution_backends._ConvBackend",
     "torch._C._TorchDispatchModeKey": "tl_core.subclasses.python_dispatch.TorchDispatchModeKey",

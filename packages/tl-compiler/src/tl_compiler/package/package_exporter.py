@@ -19,6 +19,7 @@ from .glob_group import GlobPattern
 from .importer import Importer, OrderedImporter, sys_importer
 from .module_dependencies import REFUSED_MODULES, ModuleAction, ModuleDependencies, PackagingErrorReason
 from .package_records import PackageRecords
+from .script_records import ScriptRecords
 
 __all__ = ["EmptyMatchError", "PackageExporter", "PackagingError", "PackagingErrorReason"]
 
@@ -95,6 +96,7 @@ class PackageExporter:
         if not isinstance(f, (str, os.PathLike)) and not hasattr(f, "write"):
             raise TypeError(f"a package is written to a path or an object with write, got {type(f).__name__}")
         self._records = PackageRecords()
+        self._scripts = ScriptRecords(self._records)
         self._unique_id = 0
         self._hooks: dict[ModuleAction, dict[int, ActionHook]] = {
             action: RemovableDict() for action in ModuleAction
@@ -237,6 +239,9 @@ class PackageExporter:
                 )
             self._reduced[id(obj)] = obj, ("reduce_package", len(self._reduced), *reduced)
         return self._reduced[id(obj)][1]
+
+    def _reduce_script_module(self, module: Any) -> tuple[Any, tuple[str]]:
+        return self._scripts.reduce(module)
 
     def _saved_storage(self, storage: Any) -> SavedStorage:
         return self._records.add_storage(storage)
@@ -417,6 +422,7 @@ class PackageExporter:
                 f"Exporter did not match any modules to {pattern}, which was marked as allow_empty=False"
             )
         self._write_modules()
+        self._scripts.write()
         self._records.write(self._target, self._modules.with_action(ModuleAction.EXTERN))
 
     def _write_modules(self) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from tl_checkpoint.source import FileSource, ObjectSource, Source
+from tl_checkpoint.storages import Storages
+from tl_checkpoint.zip_reader import Record as FileRecord
 from tl_checkpoint.zip_reader import ZipReader
 
 from .syntax import parse
@@ -15,6 +18,29 @@ from .syntax import parse
 __all__ = ["Archive"]
 
 _LATEST_VERSION = 10  # of the operators' meanings that PyTorch 2.13 writes
+
+
+class _Folder:
+    """The storages of a pickle, which stand in a folder of its name: `data/0`, `constants/0`.
+
+    Args:
+        archive: the archive.
+        name: the name of the folder.
+    """
+
+    def __init__(self, archive: Archive, name: str) -> None:
+        self._reader, self._name = archive.reader, name
+
+    def _path(self, name: str) -> str:
+        return f"{self._name}/{name.removeprefix('data/')}"
+
+    def record(self, name: str) -> FileRecord:
+        """The record of a storage."""
+        return self._reader.record(self._path(name))
+
+    def read_into(self, name: str, target: memoryview) -> None:
+        """Reads a storage into memory."""
+        self._reader.read_into(self._path(name), target)
 
 
 class Archive:
@@ -31,6 +57,8 @@ class Archive:
         RuntimeError: the file is no archive of a program, is cut off or contradicts itself.
         FileNotFoundError: there is no such file.
     """
+
+    code_folder = "code/"
 
     def __init__(self, file: Any) -> None:
         self._source: Source = (
@@ -85,13 +113,23 @@ class Archive:
         """
         return self.reader.read(name)
 
+    def storage_finder(self, name: str, map_location: Any) -> Callable[[Any], Any]:
+        """Returns a function from the description of a storage in a pickle to the storage.
+
+        Args:
+            name: the name of the pickle: "data" or "constants".
+            map_location: the device of the storages, as in `load`.
+        """
+        swapped = self.byteorder != sys.byteorder
+        return Storages(_Folder(self, name), map_location, swapped=swapped).find  # type: ignore[arg-type]  # a folder has the two methods
+
     def read_extra(self, name: str) -> bytes | None:
         """Returns the bytes of an extra file, or None if there is none."""
         return self.reader.read(f"extra/{name}") if f"extra/{name}" in self.reader else None
 
     def file_of(self, module: str) -> str:
         """Returns the name of the file with a module's code."""
-        return f"code/{module.replace('.', '/')}.py"
+        return f"{self.code_folder}{module.replace('.', '/')}.py"
 
     def check(self) -> None:
         """Reads all code, so that the archive answers without its file.
@@ -99,9 +137,10 @@ class Archive:
         Raises:
             RuntimeError: a module's code can't be read.
         """
+        code = self.code_folder
         for name in self.reader.names():
-            if name.startswith("code/") and name.endswith(".py"):
-                module = name.removeprefix("code/").removesuffix(".py").replace("/", ".")
+            if name.startswith(code) and name.endswith(".py"):
+                module = name.removeprefix(code).removesuffix(".py").replace("/", ".")
                 self._trees[module] = self._definitions(module)
 
     def definition(self, name: str) -> ast.ClassDef | ast.FunctionDef | None:

@@ -10,7 +10,7 @@ from .program import Program
 from .script_module import RecursiveScriptModule
 from .unpickling import read_constants, read_object
 
-__all__ = ["read_program"]
+__all__ = ["read_archive", "read_program"]
 
 
 def read_program(f: Any, map_location: Any, extra_files: dict[str, Any]) -> RecursiveScriptModule:
@@ -28,20 +28,30 @@ def read_program(f: Any, map_location: Any, extra_files: dict[str, Any]) -> Recu
             raise ValueError(f"The provided filename {f} is a directory")
     archive = Archive(f)
     try:
-        return _read(archive, map_location, extra_files)
+        result = read_archive(archive, map_location)
+        for name in extra_files:
+            data = archive.read_extra(name)
+            if data is not None:
+                extra_files[name] = data
+        return result
     finally:
         archive.close()
 
 
-def _read(archive: Archive, map_location: Any, extra_files: dict[str, Any]) -> RecursiveScriptModule:
+def read_archive(archive: Archive, map_location: Any) -> RecursiveScriptModule:
+    """Returns the module of an archive that is open.
+
+    Args:
+        archive: the archive.
+        map_location: the device of each tensor.
+
+    Raises:
+        RuntimeError: the archive holds something else.
+    """
     program = Program(archive)
     archive.check()
     program.constants = read_constants(program, map_location)
     result = read_object(program, map_location)
     if not isinstance(result, RecursiveScriptModule):
         raise RuntimeError(f"the archive holds a {type(result).__name__}, which is no module of a program")
-    for name in extra_files:
-        data = archive.read_extra(name)
-        if data is not None:
-            extra_files[name] = data
     return result

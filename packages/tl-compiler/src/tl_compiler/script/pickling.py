@@ -36,6 +36,7 @@ class ObjectPickler:
     Args:
         name_of_class: returns the dotted name that the archive gives to the class of an object, which another one owns.
         rename: returns a type whose names are those of the archive, for a type of a declaration.
+        add_storage: adds the storage of a tensor to the archive and returns its key; by default `storages` has it.
 
     Example:
         >>> pickler = ObjectPickler(lambda value, owner: "__torch__.M", lambda owner, kind: kind)
@@ -43,8 +44,13 @@ class ObjectPickler:
         b'\\x80\\x02'
     """
 
-    def __init__(self, name_of_class: Callable[[Any, Any], str], rename: Callable[[Any, Type], Type]) -> None:
-        self._name_of_class, self._rename = name_of_class, rename
+    def __init__(
+        self,
+        name_of_class: Callable[[Any, Any], str],
+        rename: Callable[[Any, Type], Type],
+        add_storage: Callable[[Tensor], str] | None = None,
+    ) -> None:
+        self._name_of_class, self._rename, self._add_storage = name_of_class, rename, add_storage
         self._out = bytearray()
         self._memo: dict[int, tuple[Any, int]] = {}
         self._storages: dict[int, tuple[str, Any, int]] = {}  # the key, a tensor and the bytes, by identity
@@ -233,9 +239,10 @@ class ObjectPickler:
             raise RuntimeError(f"an archive can't hold a tensor of {value.dtype} and {value.layout}")
         value = value.detach()
         identity, nbytes, *_ = memory_of(value)
-        if identity not in self._storages:
-            self._storages[identity] = (str(len(self._storages)), value, nbytes)
-        key = self._storages[identity][0]
+        if self._add_storage is not None:
+            key = self._add_storage(value)
+        else:
+            key = self._storages.setdefault(identity, (str(len(self._storages)), value, nbytes))[0]
         self._out += pickle.MARK
         self._text("storage")
         self._class(path)

@@ -173,6 +173,9 @@ class ScriptModule(Module, metaclass=_CompilesInstances):
         vars(result).update(copy.deepcopy(vars(self), memo))
         return result
 
+    def __reduce_package__(self, exporter: Any) -> Any:
+        return exporter._reduce_script_module(self)
+
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise pickle.PickleError(
             "ScriptModules cannot be deepcopied using copy.deepcopy or saved using torch.save. Mixed serialization of "

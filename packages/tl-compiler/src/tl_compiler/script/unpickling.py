@@ -3,49 +3,22 @@
 from __future__ import annotations
 
 import pickle
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from tl_checkpoint.globals import Global
 from tl_checkpoint.safe_globals import require_global, restore
-from tl_checkpoint.storages import Storages
 from tl_checkpoint.unfinished import Unfinished
 from tl_checkpoint.unpickler import DataUnpickler
-from tl_checkpoint.zip_reader import Record as FileRecord
 from tl_core import Tensor
 from tl_core.extensions import custom_classes
 from tl_nn import Module, Parameter
 
-from .archive import Archive
 from .classes import Declaration
 from .program import Program
 from .script_module import RecursiveScriptModule
 
 __all__ = ["read_constants", "read_object"]
-
-
-class _Folder:
-    """The storages of a pickle, which stand in a folder of its name: `data/0`, `constants/0`.
-
-    Args:
-        archive: the archive.
-        name: the name of the folder.
-    """
-
-    def __init__(self, archive: Archive, name: str) -> None:
-        self._reader, self._name = archive.reader, name
-
-    def _path(self, name: str) -> str:
-        return f"{self._name}/{name.removeprefix('data/')}"
-
-    def record(self, name: str) -> FileRecord:
-        """The record of a storage."""
-        return self._reader.record(self._path(name))
-
-    def read_into(self, name: str, target: memoryview) -> None:
-        """Reads a storage into memory."""
-        self._reader.read_into(self._path(name), target)
 
 
 class _Reader:
@@ -61,13 +34,12 @@ class _Reader:
         archive = program.archive
         self._program = program
         self._data = archive.read(f"{name}.pkl")
-        swapped = archive.byteorder != sys.byteorder
-        self._storages = Storages(_Folder(archive, name), map_location, swapped=swapped)  # type: ignore[arg-type]  # a folder has the two methods
+        self._find_storage = archive.storage_finder(name, map_location)
         self._parameters: dict[int, tuple[Tensor, Parameter]] = {}
 
     def load(self) -> Any:
         """Returns the object of the pickle."""
-        unpickler = DataUnpickler(self._data, self._find, self._storages.find, restore=self._restore)
+        unpickler = DataUnpickler(self._data, self._find, self._find_storage, restore=self._restore)
         try:
             return unpickler.load()
         except pickle.UnpicklingError as error:

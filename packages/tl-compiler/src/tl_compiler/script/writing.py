@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from tl_checkpoint.archive_writer import ArchiveWriter
@@ -17,14 +18,31 @@ from .program import Program
 from .sources import Sources
 from .types import Type
 
-__all__ = ["write_program"]
+__all__ = ["ProgramWriter", "write_program"]
 
 
-class _Writer:
-    """The program of an archive: the definitions of one or more programs, under names that differ."""
+class ProgramWriter:
+    """The program of an archive: the definitions of one or more programs, under names that differ.
 
-    def __init__(self) -> None:
+    Args:
+        add_storage: adds the storage of a tensor to the archive and returns its key; by default a pickler has it.
+    """
+
+    def __init__(self, add_storage: Callable[[Any], str] | None = None) -> None:
         self.program = Program(Sources())
+        self._add_storage = add_storage
+
+    def pickler(self) -> ObjectPickler:
+        """A pickler of objects whose classes become part of the program."""
+        return ObjectPickler(self.name_of_class, self.rename, self._add_storage)
+
+    def constants(self, pickler: ObjectPickler) -> bytes:
+        """The pickle of the constants that the code names.
+
+        Args:
+            pickler: a new pickler.
+        """
+        return pickler.dump(tuple(self.program.constants), None, Type("Any"))
 
     def name_of_class(self, value: Any, owner: Any) -> str:
         """The name of an object's class in the archive; the program of its owner knows a class of Python."""
@@ -99,16 +117,16 @@ def _write(write: Any, name: str, records: dict[str, Any]) -> None:
 
 def _records(module: Any, extra_files: dict[str, Any]) -> dict[str, Any]:
     """The files of an archive by name."""
-    writer = _Writer()
-    pickler = ObjectPickler(writer.name_of_class, writer.rename)
+    writer = ProgramWriter()
+    pickler = writer.pickler()
     records: dict[str, Any] = {"data.pkl": pickler.dump(module, None, Type("Any"))}
     records["byteorder"] = sys.byteorder.encode()
     records.update({f"data/{key}": data for key, data in pickler.storages().items()})
     for name, data in extra_files.items():
         records[f"extra/{name}"] = data.encode() if isinstance(data, str) else bytes(data)
     records.update({file: text.encode() for file, text in writer.code().items()})
-    constants = ObjectPickler(writer.name_of_class, writer.rename)
-    records["constants.pkl"] = constants.dump(tuple(writer.program.constants), None, Type("Any"))
+    constants = writer.pickler()
+    records["constants.pkl"] = writer.constants(constants)
     records.update({f"constants/{key}": data for key, data in constants.storages().items()})
     records["version"] = f"{writer.program.archive.version}\n".encode()
     return records
