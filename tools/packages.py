@@ -73,7 +73,7 @@ TABLE = {
     "tl-distributed": Design(
         "process groups, stores, collectives, data-parallel training",
         MODULES,
-        2 * MB,
+        21 * MB // 10,
         {
             f"tl_distributed.{part}": "nn"
             for part in (
@@ -89,6 +89,7 @@ TABLE = {
             )
         }
         | {
+            "tl_distributed.compat.shard.sharded_tensor": "checkpoint",
             "tl_distributed.tensor.dtensor": "checkpoint",
             "tl_distributed.fsdp.sharded_grad_scaler": "amp",
             "tl_distributed.pipelining.graph_split": "graph",

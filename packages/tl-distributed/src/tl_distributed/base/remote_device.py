@@ -49,6 +49,10 @@ class _remote_device:
             if not number.isdigit():
                 raise ValueError(f"Could not parse remote_device: {text}: {number!r} is no rank")
             self._rank = int(number)
+        elif ":" in where:
+            raise ValueError(
+                f"Could not parse remote_device: {text}: {where!r} is neither a device nor a worker's name"
+            )
         else:
             self._worker_name = where
         return tl_core.device(device)

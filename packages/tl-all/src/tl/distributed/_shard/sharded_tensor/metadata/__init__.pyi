@@ -1,0 +1,3 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_distributed.base.remote_device import _remote_device as _remote_device
+from tl_distributed.compat.shard.metadata import *

@@ -1,0 +1,7 @@
+# Written by `python -m tools.facade_stubs --write`.
+from tl_distributed.base.remote_device import _remote_device as _remote_device
+from tl_distributed.compat.shard.sharding_spec import *
+
+from . import _internals as _internals
+from . import api as api
+from . import chunk_sharding_spec as chunk_sharding_spec
