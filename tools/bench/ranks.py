@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -25,7 +26,7 @@ class Ranks:
     Args:
         module: what is measured.
         size: how many ranks.
-        setup: builds the inputs, in all ranks, after the world was made.
+        setup: builds the inputs, in all ranks, after the world was made. It may add functions to the list `at_end`.
         run: what the others run.
     """
 
@@ -49,10 +50,13 @@ class Ranks:
         finally:
             for name in environment:
                 del os.environ[name]
-        self.names: dict[str, Any] = {"torch": module, "dist": module.distributed}
+        self.at_end: list[Callable[[], object]] = []
+        self.names: dict[str, Any] = {"torch": module, "dist": module.distributed, "at_end": self.at_end}
         exec(setup, self.names)
 
     def __del__(self) -> None:
+        while self.at_end:  # while the others still answer
+            self.at_end.pop()()
         for process in self.others:
             process.kill()
             process.wait()
@@ -75,7 +79,7 @@ def main() -> None:
     module = importlib.import_module(name)
     module.set_num_threads(1)
     join(module, int(rank), int(size), file)
-    names = {"torch": module, "dist": module.distributed}
+    names = {"torch": module, "dist": module.distributed, "at_end": []}
     exec(job["setup"], names)
     statement = compile(job["run"], "<run>", "exec")
     while True:

@@ -106,13 +106,13 @@ CASES.append(
 )
 
 WORKER = """\
-import atexit, importlib, operator, tempfile, time
+import importlib, operator, tempfile, time
 rpc = importlib.import_module(f"{torch.__name__}.distributed.rpc")
 name = [f"file://{tempfile.mkdtemp()}/meet"]
 dist.broadcast_object_list(name)
 options = rpc.TensorPipeRpcBackendOptions(init_method=name[0])
 rpc.init_rpc(f"worker{dist.get_rank()}", rank=dist.get_rank(), world_size=2, rpc_backend_options=options)
-atexit.register(rpc.shutdown, graceful=False)
+at_end.append(lambda: rpc.shutdown(graceful=False))
 """
 CASES += [
     Case(

@@ -1,5 +1,6 @@
 """The bench measures ratios that are known beforehand, and reports what does not work."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from tools.bench import all_operators, parent, programs, report
 from tools.bench import limits as machine
 from tools.bench.cases import CASES, Case, Group, Program
 from tools.bench.pair import Measured, Pair, Side
+from tools.bench.ranks import Ranks
 from tools.bench.results import Results
 from tools.bench.worker import Bench
 
@@ -118,6 +120,26 @@ class Clock(ModuleType):
     def wait(self, milliseconds: int) -> None:
         """Lets time pass."""
         self.now += milliseconds * 1_000_000
+
+
+def test_a_case_ends_its_own_services_while_the_other_ranks_run(tmp_path, monkeypatch):
+    """So the next case of the process can start them again."""
+    (tmp_path / "world").mkdir()
+    (tmp_path / "world" / "__init__.py").write_text("from . import distributed\nset_num_threads = print\n")
+    (tmp_path / "world" / "distributed.py").write_text(
+        "def init_process_group(*args, **kwargs): pass\ndef is_initialized(): return False\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{':'.join(sys.path)}")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("world")
+    outcomes = []
+    for _ in range(2):
+        ranks = Ranks(module, 2, "at_end.append(lambda: stop())", "import time; time.sleep(0.05)")
+        other = ranks.others[0]
+        ranks.names["stop"] = lambda other=other: outcomes.append(other.poll())
+        del ranks
+        assert other.returncode is not None
+    assert outcomes == [None, None]
 
 
 def test_what_a_statement_adds_is_what_is_left():
