@@ -420,3 +420,24 @@ def test_logs_of_both_runs():
         parts.index("Operators executed during recomputation:"),
     )
     assert parts[start + 1 : middle] == first.lines and parts[middle + 1 :] == second.lines
+
+
+def test_a_block_whose_tensors_a_function_recomputes():
+    calls = []
+
+    def function(x):
+        calls.append(tl.rand(2))
+        return (x * calls[-1]).exp()
+
+    x = tl.tensor([0.5, 2.0], requires_grad=True)
+    with cp.recomputation(function, (x,), {}):
+        y = function(x)
+    (grad,) = tl_autograd.grad(y.sum(), x)
+    assert len(calls) == 2 and calls[0].tolist() == calls[1].tolist()
+    expected = calls[0] * (calls[0] * x.detach()).exp()
+    assert grad.tolist() == pytest.approx(expected.tolist())
+    with (
+        pytest.raises(ValueError, match="determinism_check"),
+        cp.recomputation(function, (x,), {}, determinism_check="x"),
+    ):
+        pass

@@ -32,6 +32,7 @@ __all__ = [
     "detach_variable",
     "get_device_states",
     "noop_context_fn",
+    "recomputation",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
     "set_device_states",
@@ -399,11 +400,49 @@ def _logs(debug: bool, context_fn: Callable) -> tuple[Any, Any] | None:
     return OperatorLog(), OperatorLog()
 
 
-def _run_twice(
-    region: _Region, function: Callable, args: tuple, kwargs: dict, contexts: tuple[Any, Any], preserve: bool
-) -> Any:
-    first, second = contexts
-    state = tl_core.get_rng_state() if preserve else None
+@contextlib.contextmanager
+def recomputation(
+    function: Callable,
+    args: tuple,
+    kwargs: dict,
+    *,
+    preserve_rng_state: bool = True,
+    context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+) -> Iterator[None]:
+    """Within the block, the graph saves no intermediate tensors: the backward calls a function to recompute them.
+
+    Args:
+        function: computes what the block computes.
+        args: the arguments of the function.
+        kwargs: the keyword arguments of the function.
+        preserve_rng_state: whether the function draws the same random numbers as the block.
+        context_fn: makes two context managers, for the block and for the function.
+        determinism_check: as in `checkpoint`, like the arguments that follow.
+        debug: whether the error about runs that differ lists the operators of both.
+        early_stop: whether the function ends after the last tensor that the backward needs.
+
+    Raises:
+        ValueError: a wrong determinism_check.
+
+    Example:
+        >>> import tl_core
+        >>> x = tl_core.ones(3, requires_grad=True)
+        >>> function = lambda t: t.exp().sin()
+        >>> with recomputation(function, (x,), {}):
+        ...     y = function(x)
+        >>> y.sum().backward()
+    """
+    if determinism_check not in ("default", "none"):
+        raise ValueError(
+            f"determinism_check should be one of ('default', 'none') but got {determinism_check}"
+        )
+    logs = _logs(debug if _settings.debug is None else _settings.debug, context_fn)
+    region = _Region(determinism_check == "default", early_stop and _settings.early_stop, logs)
+    first, second = context_fn() if logs is None else logs
+    state = tl_core.get_rng_state() if preserve_rng_state else None
     regions = AutocastSnapshot()
 
     def again() -> None:
@@ -412,9 +451,8 @@ def _run_twice(
 
     region.again = again
     with saved_tensors_hooks(region.pack, _Region.unpack), first:
-        result = function(*args, **kwargs)
+        yield
     region.complete = True
-    return result
 
 
 def checkpoint(
@@ -458,14 +496,18 @@ def checkpoint(
     if use_reentrant is None:
         use_reentrant = _reentrant_by_default("checkpoint")
     preserve = kwargs.pop("preserve_rng_state", True)
-    if determinism_check not in ("default", "none"):
-        raise ValueError(
-            f"determinism_check should be one of ('default', 'none') but got {determinism_check}"
-        )
     if not use_reentrant:
-        logs = _logs(debug if _settings.debug is None else _settings.debug, context_fn)
-        region = _Region(determinism_check == "default", early_stop and _settings.early_stop, logs)
-        return _run_twice(region, function, args, kwargs, context_fn() if logs is None else logs, preserve)
+        with recomputation(
+            function,
+            args,
+            kwargs,
+            preserve_rng_state=preserve,
+            context_fn=context_fn,
+            determinism_check=determinism_check,
+            debug=debug,
+            early_stop=early_stop,
+        ):
+            return function(*args, **kwargs)
     if kwargs:
         raise ValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")
     if context_fn is not noop_context_fn or debug is not False:
