@@ -21,7 +21,7 @@ from tl_distributed.fsdp import (
     sharded_parameter,
 )
 from tl_distributed.parallel import DistributedDataParallel
-from tl_distributed.parallel.composable import replicate
+from tl_distributed.parallel.composable import checkpoint, replicate
 from tl_distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, redistribute
 from tl_distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from tl_distributed.tensor.placement_types import _NormPartial, _StridedShard
@@ -168,6 +168,74 @@ def test_low_precision(ranks):
         )
 
     ranks(2, body)
+
+
+def large():
+    """Layers of which the middle one's pieces lie in the common memory."""
+    layers = [nn.Linear(5, 512), nn.ReLU(), nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 3)]
+    return nn.Sequential(*layers)
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+@pytest.mark.parametrize("kind", [stack, large])
+def test_a_conversion_after_sharding(ranks, kind, steps):
+    """The parameters, gradients and results have the new type, also after steps of the former one."""
+
+    def body(rank):
+        model, copy = shard_layers(built(kind)), DistributedDataParallel(built(kind))
+        np.testing.assert_allclose(train(model, rank, steps), train(copy, rank, steps), rtol=1e-5)
+        model.double()
+        copy.double()
+        losses, expected = (train(each, rank, 3, dtype=tl.float64) for each in (model, copy))
+        np.testing.assert_allclose(losses, expected, rtol=1e-5)
+        for parameter in model.parameters():
+            grad = parameter.grad
+            dtypes = [parameter.dtype, parameter.to_local().dtype, grad.dtype, grad.to_local().dtype]
+            assert dtypes == [tl.float64] * 4
+
+    ranks(2, body)
+
+
+@pytest.mark.parametrize("is_sharded", [False, True])
+def test_a_checkpointed_module_stays_itself(ranks, is_sharded):
+    def body(rank):
+        plain, model = built(), built()
+        runs = []
+        for layer in (model[2], model[4]):
+            kind = type(layer)
+            assert checkpoint(layer) is layer and type(layer) is kind
+            layer.register_forward_pre_hook(lambda module, args: runs.append(module))
+        if is_sharded:
+            shard_layers(model)
+        x = tl.ones(4, 5) + rank
+        expected, output = plain(x), model(x)
+        assert_close(output, expected)
+        assert runs == [model[2], model[4]]
+        (output**2).sum().backward(retain_graph=not is_sharded)
+        assert sorted(map(id, runs)) == sorted([id(model[2]), id(model[4])] * 2)
+        (expected**2).sum().backward()
+        if not is_sharded:
+            (output**2).sum().backward()
+        for own, other in zip(model.parameters(), plain.parameters(), strict=True):
+            grad = other.grad * (1 if is_sharded else 2)
+            if is_sharded:
+                dist.all_reduce(grad, dist.ReduceOp.AVG)
+                assert_close(own.grad.full_tensor(), grad)
+            else:
+                assert_close(own.grad, grad)
+
+    ranks(2, body)
+
+
+def test_what_a_checkpointed_module_refuses():
+    layer = checkpoint(nn.Linear(2, 2), preserve_rng_state=False)
+    with pytest.raises(AssertionError, match="checkpoint has already been applied"):
+        checkpoint(layer)
+    with pytest.raises(NotImplementedError, match="use_reentrant=True is not supported"):
+        checkpoint(nn.Linear(2, 2), use_reentrant=True)
+    with pytest.raises(ValueError, match="Unexpected keyword arguments: unknown"):
+        checkpoint(nn.Linear(2, 2), unknown=1)
+    assert checkpoint.state(layer).enable_hook
 
 
 def test_copies_of_pieces(ranks):

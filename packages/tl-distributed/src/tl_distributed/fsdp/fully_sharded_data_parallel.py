@@ -217,7 +217,6 @@ class FullyShardedDataParallel(OptimizerStateMethods, Module):
         for _, state in pairs:
             if state.unit is not None:
                 state.unit.convert()
-                state.group.forget_leaves()
         return result
 
     def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Parameter]]:

@@ -128,7 +128,7 @@ class ParameterGroup:
         self._gradients: dict[int, Tensor] = {}  # whole, of backward passes that reduced none
         self.after_gradient: Callable[[], None] | None = None
         self.comm_hook: Callable[..., None] | None = None  # takes the place of the reduction
-        self._hooks: set[tuple[int, int]] = set()
+        self._hooks: dict[tuple[int, int], Tensor] = {}  # the leaves that have one
         self._awaited: set[tuple[int, int]] = set()  # the leaves that get gradients
         self._arrivals: set[tuple[int, int]] = set()
 
@@ -224,8 +224,8 @@ class ParameterGroup:
 
     def _await(self, key: tuple[int, int], leaf: Tensor) -> None:
         self._awaited.add(key)
-        if key not in self._hooks:
-            self._hooks.add(key)
+        if self._hooks.get(key) is not leaf:
+            self._hooks[key] = leaf
             leaf.register_post_accumulate_grad_hook(partial(self._arrive, key))
 
     def hide(self) -> None:
@@ -239,11 +239,6 @@ class ParameterGroup:
         """Frees what was gathered for a module that has not computed: the next step changes the pieces."""
         if self._gathers:
             self.reshard()
-
-    def forget_leaves(self) -> None:
-        """Forgets the leaves that it has hooks on, since others take their place."""
-        self._hooks.clear()
-        self._arrivals.clear()
 
     def reshard_after_forward(self) -> None:
         """Frees the whole parameters until the backward pass; with a smaller number of ranks, keeps larger pieces."""

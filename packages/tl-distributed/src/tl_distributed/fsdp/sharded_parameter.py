@@ -52,6 +52,7 @@ class ShardedParameter:
         self.size, self.dtype = local.shape, local.dtype
         name = owners[0][1]
         self.placement = _check_placement(placement, local, parameter, layout, name)
+        self._policy = policy
         self.param_dtype = policy.param_dtype or self.dtype
         self.reduce_dtype = policy.reduce_dtype or self.param_dtype
         self.requires_grad = parameter.requires_grad
@@ -79,14 +80,17 @@ class ShardedParameter:
             module._parameters[name] = parameter
 
     def adopt(self) -> None:
-        """Takes over the piece that the modules have: a program may have moved, loaded or frozen it.
+        """Takes over the piece that the modules have: a program may have moved, converted, loaded or frozen it.
 
         Raises:
             ValueError: a module has a parameter that isn't cut.
         """
         module, name = self.owners[0]
         own = module._parameters[name]
-        if own is self.sharded or own is self.whole:
+        if own is self.whole and own is not None:
+            return
+        if own is self.sharded:
+            self._adopt_dtype()
             return
         if not isinstance(own, DTensor):
             raise ValueError(
@@ -96,6 +100,19 @@ class ShardedParameter:
         self.sharded = own
         self.requires_grad = own.requires_grad
         self.register(own)
+        self._adopt_dtype()
+
+    def _adopt_dtype(self) -> None:
+        """Takes over the element type of the piece. The whole parameter of another type is another tensor."""
+        dtype = self.sharded._local_tensor.dtype
+        if dtype == self.dtype:
+            return
+        self.dtype = dtype
+        self.param_dtype = self._policy.param_dtype or dtype
+        self.reduce_dtype = self._policy.reduce_dtype or self.param_dtype
+        meta = self.spec.tensor_meta._replace(dtype=dtype)
+        self.spec = DTensorSpec(self.spec.mesh, self.spec.placements, meta)
+        self.whole = self._memory = self._own_memory = None
 
     @property
     def is_large(self) -> bool:
