@@ -390,7 +390,7 @@ def trouble_data(session: nox.Session) -> None:
 
 @nox.session(name="trouble-distributed")
 def trouble_distributed(session: nox.Session) -> None:
-    """1,280 ranks killed in their operations, 120 stopped, workers, agents and stores killed, ports taken.
+    """2,180 ranks killed in operations, training steps and remote calls, 120 stopped, agents and stores killed.
 
     The session also kills several ranks while they write a checkpoint. A stopped rank must be named within 5 % of the
     timeout.
@@ -404,6 +404,8 @@ def trouble_distributed(session: nox.Session) -> None:
         "tests/test_trouble.py",
         "tests/test_faults.py",
         "tests/test_machine_faults.py",
+        "tests/test_training_faults.py",
+        "tests/test_rpc.py::test_kills_of_workers_are_named",
         "tests/test_descriptors.py",
         "tests/test_taken_port.py",
     )

@@ -14,7 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from rank_program import OPERATIONS
-from test_faults import Job, draw_cases, outcomes_of_a_kill
+from test_faults import LIMITS, Job, draw_cases, outcomes_of_a_kill
 
 LAYOUTS = ("aabb", "aab")
 
@@ -53,6 +53,26 @@ def test_kills_on_both_machines_are_named(tmp_path, divide, times):
     )
     if times(True, False):  # another machine may be busy
         assert not late
+
+
+@pytest.mark.parametrize("victims", [(0, 1), (2, 3)], ids=["rank 0's machine", "the other machine"])
+def test_kills_during_a_sum_on_two_levels(tmp_path, divide, victims, times):
+    """100 on each machine in the long run, inside large sums and between small ones."""
+    divide("aabb")
+    draw = random.Random(victims[0])
+    waits = []
+    for number in range(times(100, 2)):
+        moment, victim = ("inside", "between")[number % 2], draw.choice(victims)
+        work, pause = f"all_reduce:{moment}", draw.uniform(0, 0.1)
+        for _, output, wait in outcomes_of_a_kill(tmp_path / str(number), 4, work, victim, pause, timeout=60):
+            assert output.endswith("\n0 descriptors left\n"), (moment, victim, output)
+            waits.append(wait)
+    print(
+        f"{number + 1} killed in sums on two levels, all named, the median after {statistics.median(waits):.3f} s, "
+        f"the slowest after {max(waits):.3f} s"
+    )
+    if times(True, False):  # another machine may be busy
+        assert max(waits) <= LIMITS["network"]
 
 
 def test_a_rank_that_is_ended_because_of_another_is_not_named(tmp_path, divide):
