@@ -30,16 +30,16 @@ LONG = {"test_ddp_uneven_inputs": 300}
 class Ranks:
     """The processes; they start again when a test has ended them."""
 
-    def __init__(self, world: int, file: str, module: str, wheel: str = ""):
+    def __init__(self, world: int, file: str, module: str, wheel: str = "", devices: int = 0):
         self._command = [sys.executable, "-u", str(HERE / "rank.py")]
-        self._wheel = wheel
+        self._wheel, self._devices = wheel, devices or world
         self._world, self._file, self._module = world, file, module
         self.processes: list[subprocess.Popen[str]] = []
 
     def start(self) -> list[str]:
         """Starts them; returns the names of the tests."""
         env = {**os.environ, "WORLD_SIZE": str(self._world), "BACKEND": "gloo", "OMP_NUM_THREADS": "1"}
-        env |= {"MASTER_ADDR": "127.0.0.1"}
+        env |= {"MASTER_ADDR": "127.0.0.1", "DEVICES": str(self._devices)}
         self.processes = [
             subprocess.Popen(
                 [*self._command, str(rank), self._file, self._module, self._wheel],
@@ -116,6 +116,7 @@ def main() -> int:
     parser.add_argument("--module", default="tl", choices=("tl", "torch"))
     parser.add_argument("--wheel", default="", help="the folder torch/testing/_internal of PyTorch's wheel")
     parser.add_argument("--world", type=int, default=4)
+    parser.add_argument("--devices", type=int, default=0, help="the number of GPUs that tests see; --world")
     parser.add_argument("--limit", type=float, default=60, help="seconds for a test")
     parser.add_argument("-k", default="", help="the tests whose names match")
     parser.add_argument("--baseline", help="what torch passes: a file that --json wrote")
@@ -127,7 +128,7 @@ def main() -> int:
     )
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no test after so many")
     given = parser.parse_args()
-    ranks = Ranks(given.world, given.file, given.module, given.wheel)
+    ranks = Ranks(given.world, given.file, given.module, given.wheel, given.devices)
     names = [name for name in ranks.start() if re.search(given.k, name)]
     if given.baseline:
         passed = {

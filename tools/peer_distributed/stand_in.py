@@ -115,8 +115,8 @@ def _word(value: Any) -> str:
 
 def _with(test: Test, arguments: dict[str, Any]) -> Test:
     @functools.wraps(test)
-    def run(self: Any) -> Any:
-        return test(self, **arguments)
+    def run(self: Any, **device: Any) -> Any:
+        return test(self, **arguments, **device)
 
     run.__dict__.pop("choices", None)
     return run

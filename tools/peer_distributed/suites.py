@@ -27,12 +27,14 @@ class Suite:
     Attributes:
         file: their file or folder.
         world: the number of processes.
+        devices: the number of GPUs that tests see; 0 for as many as processes.
         is_source: whether it is one of PyTorch's source, which its wheel hasn't.
     """
 
     file: str
     world: int = 4
     is_source: bool = True
+    devices: int = 0
 
 
 SUITES = {
@@ -45,7 +47,7 @@ SUITES = {
     "functional": Suite("test_functional_api.py"),
     "tensors": Suite("_tensor"),
     "parallel": Suite("tensor"),
-    "fully_shard": Suite("_composable/fsdp", 2),
+    "fully_shard": Suite("_composable/fsdp", devices=2),
     "wrappers": Suite("fsdp", 2),
     "pipelines": Suite("pipelining", 2),
     "checkpoints": Suite("checkpoint"),
@@ -78,6 +80,7 @@ def run(suite: Suite, name: str, peer: str, source: Path | None, results: Path) 
     wheel = wheel_of(peer)
     file = source / "test" / "distributed" / suite.file if suite.is_source and source else wheel / suite.file
     common = [str(file), "--wheel", str(wheel), "--world", str(suite.world), "--resume"]
+    common += ["--devices", str(suite.devices)]
     files = {module: results / f"{module}_{name}.json" for module in ("torch", "tl")}
     for python, module in ((peer, "torch"), (sys.executable, "tl")):
         command = [python, "-m", "tools.peer_distributed", *common, "--module", module]

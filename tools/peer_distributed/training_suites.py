@@ -23,6 +23,8 @@ import time
 import traceback
 import types
 import unittest
+import warnings
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,9 @@ from tools.peer_distributed import sharded_models, stand_in
 from tools.peer_distributed.stand_in import MultiProcessTestCase, Test
 
 RANKS = int(os.environ.get("WORLD_SIZE", "4"))
+DEVICES = int(
+    os.environ.get("DEVICES", "4")
+)  # of which tests use as many as they can, but not more than 4 or 8
 _FOLDERS = ("_composable", "fsdp", "checkpoint", "pipelining", "test_functional_api.py")
 _OTHER_NEEDS = {"test_fully_shard_compile", "test_fsdp_fx"}  # a compiler for GPUs, a tracer of FSDP's own
 _LIMIT = 60  # seconds for an operation
@@ -46,6 +51,9 @@ _AS_CPU = tuple(
         (r"\.cuda\([^()]*\)", ".cpu()"),
         (r'"cpu:gloo,cuda:nccl"|"nccl"', '"gloo"'),
         (r",\s*device_ids=\[[^\]]*\]", ""),
+        (r'("device_ids":\s*)\[[^\]]*\]', r"\1None"),
+        (r"\.to\((?:self\.)?rank\)", '.to("cpu")'),
+        (r"torch\.device\((?:self\.)?rank\)", 'torch.device("cpu")'),
         (r"\btorch\.cuda\.", "torch_cuda."),
     )
 )
@@ -210,7 +218,7 @@ class Accelerator:
             """The milliseconds to another event."""
             return 0.0
 
-    device_count = staticmethod(lambda: RANKS)
+    device_count = staticmethod(lambda: DEVICES)
     is_available = staticmethod(lambda: True)
     set_device = synchronize = empty_cache = _sleep = reset_peak_memory_stats = staticmethod(lambda *_: None)
     stream = staticmethod(lambda stream: stream)
@@ -299,6 +307,63 @@ def run_subtests(
         dist.barrier()
 
 
+@contextlib.contextmanager
+def check_leaked_tensors(limit: int = 1, matched_type: type | None = None) -> Iterator[list[Any]]:
+    """Lists the tensors that only reference cycles hold after the block.
+
+    Args:
+        limit: ignored.
+        matched_type: the class of the objects that count; tensors by default.
+    """
+    import torch
+
+    kind, leaked = matched_type or torch.Tensor, list[Any]()
+    gc.collect()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        yield leaked
+        gc.collect()
+        leaked.extend(each for each in gc.garbage if isinstance(each, kind))
+        if leaked:
+            warnings.warn(f"{len(leaked)} tensors were found in the garbage", stacklevel=3)
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+
+
+def _saving_models() -> dict[str, Any]:
+    """Models that store the input of each of their modules, by their names."""
+    import torch
+    from torch import nn
+
+    class SaveForwardInputsModule(nn.Module):
+        """A layer."""
+
+        def __init__(self, forward_inputs: dict[nn.Module, torch.Tensor], cast_forward_inputs: bool):
+            super().__init__()
+            self.l = nn.Linear(100, 100)
+            self.forward_inputs, self.cast_forward_inputs = forward_inputs, cast_forward_inputs
+
+        def forward(self, x: Any) -> Any:
+            self.forward_inputs[self] = x
+            return self.l(x.to(self.l.weight.dtype) if self.cast_forward_inputs else x)
+
+    class SaveForwardInputsModel(nn.Module):
+        """Two of them."""
+
+        def __init__(self, forward_inputs: dict[nn.Module, torch.Tensor], cast_forward_inputs: bool):
+            super().__init__()
+            self.c1 = SaveForwardInputsModule(forward_inputs, cast_forward_inputs)
+            self.c2 = SaveForwardInputsModule(forward_inputs, cast_forward_inputs)
+            self.forward_inputs = forward_inputs
+
+        def forward(self, x: Any) -> Any:
+            self.forward_inputs[self] = x
+            return self.c2(self.c1(x))
+
+    return {each.__name__: each for each in (SaveForwardInputsModule, SaveForwardInputsModel)}
+
+
 def instantiate_device_type_tests(case: type, scope: dict[str, Any], **_: Any) -> None:
     """Puts a class into a module whose tests get the CPU as their device.
 
@@ -326,12 +391,18 @@ def install(wheel: str) -> None:
     """
     sharded_models.install()
     _add_new_names()
+    _shard_on_cpu()
     internal: Any = sys.modules["torch.testing._internal"]
     internal.__path__ = [wheel]
     sys.modules["torch.testing._internal.distributed"].__path__ = [os.path.join(wheel, "distributed")]
     sys.meta_path.insert(0, _WheelFinder(wheel))
     common = sys.modules["torch.testing._internal.common_utils"]
-    common.__dict__.update(set_rng_seed=_set_seed, TestCase=stand_in.TestCase, __getattr__=_utility)
+    common.__dict__.update(
+        set_rng_seed=_set_seed,
+        TestCase=stand_in.TestCase,
+        check_leaked_tensors=check_leaked_tensors,
+        __getattr__=_utility,
+    )
     distributed = sys.modules["torch.testing._internal.common_distributed"]
     distributed.__dict__.update(
         MultiThreadedTestCase=MultiThreadedTestCase,
@@ -342,6 +413,7 @@ def install(wheel: str) -> None:
         requires_nccl=lambda: lambda test: test,
         run_subtests=run_subtests,
         skip_if_lt_x_gpu=stand_in.unchanged,
+        **_saving_models(),
     )
     tensors: Any = sys.modules["torch.testing._internal.distributed._tensor.common_dtensor"]
     tensors.__getattr__ = functools.partial(_model_of_wheel, wheel)
@@ -367,6 +439,20 @@ def _add_new_names() -> None:
         if own is not None:
             setattr(dist, name, getattr(own, former))
             setattr(own, former, _through(dist, name))
+
+
+def _shard_on_cpu() -> None:
+    """Names the CPU as the device of wrapped models, which PyTorch demands where no accelerator is."""
+    import torch
+    from torch.distributed.fsdp import FullyShardedDataParallel
+
+    before = FullyShardedDataParallel.__init__
+
+    @functools.wraps(before)
+    def initialize(self: Any, module: Any, *args: Any, device_id: Any = None, **kwargs: Any) -> None:
+        before(self, module, *args, device_id=torch.device("cpu"), **kwargs)
+
+    FullyShardedDataParallel.__init__ = initialize
 
 
 def _through(module: Any, name: str) -> Test:
@@ -415,12 +501,12 @@ class _WheelFinder(importlib.abc.MetaPathFinder):
 
 
 class _HelperLoader(_Loader):
-    """Loads a helper; as many ranks as there are stand for its GPUs."""
+    """Loads a helper; ranks stand for its GPUs."""
 
     def exec_module(self, module: Any) -> None:
         super().exec_module(module)
         if hasattr(module, "DEVICE_COUNT"):
-            module.DEVICE_COUNT = RANKS
+            module.DEVICE_COUNT = DEVICES
         if module.__name__.endswith("common_fsdp"):  # a decorator that a newer wheel lacks
             module.__dict__.setdefault("test_compiled_fsdp", stand_in.unchanged)
 
