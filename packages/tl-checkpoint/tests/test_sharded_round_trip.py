@@ -307,3 +307,15 @@ def test_the_names_that_the_reference_looks_for(tmp_path):
     assert not any("tl_" in text for text in texts)
     (shard,) = tmp_path.glob("*.distcp")
     assert shard.name == "__0_0.distcp"
+
+
+def test_storages_by_position(tmp_path):
+    """The former order of arguments, which warns."""
+    with pytest.warns(UserWarning, match="write storage_writer="):
+        sharded.save({"x": tl.arange(3)}, sharded.FileSystemWriter(tmp_path))
+    state = {"x": tl.zeros(3, dtype=tl.int64)}
+    with pytest.warns(UserWarning, match="write storage_reader="):
+        sharded.load(state, sharded.FileSystemReader(tmp_path))
+    assert state["x"].tolist() == [0, 1, 2]
+    with pytest.raises(TypeError, match="positional"):
+        sharded.load(state, sharded.FileSystemReader(tmp_path), None)

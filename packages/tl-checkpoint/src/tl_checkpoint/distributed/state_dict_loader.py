@@ -9,6 +9,7 @@ from typing import Any
 from .coordinator import Ranks, ranks_of
 from .default_planner import DefaultLoadPlanner, WholeLoadPlanner
 from .filesystem import FileSystemReader
+from .former_order import accept_former_order
 from .future import outcome
 from .logger import log
 from .planner import LoadPlanner
@@ -51,6 +52,7 @@ def load_state_dict(
     _load_state_dict(state_dict, storage_reader, process_group, coordinator_rank, no_dist, planner)
 
 
+@accept_former_order("storage_reader")
 def load(
     state_dict: dict[str, Any],
     *,

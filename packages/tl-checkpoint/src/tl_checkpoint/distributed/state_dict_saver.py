@@ -14,6 +14,7 @@ from .background import background
 from .coordinator import Ranks, ranks_of
 from .default_planner import DefaultSavePlanner
 from .filesystem import FileSystemWriter
+from .former_order import accept_former_order
 from .future import Future, outcome
 from .logger import log
 from .metadata import Metadata
@@ -99,6 +100,7 @@ def _save_state_dict(
     return _save(state_dict, storage_writer, planner, ranks_of(process_group, no_dist, coordinator_rank))
 
 
+@accept_former_order("storage_writer")
 def save(
     state_dict: dict[str, Any],
     *,
