@@ -358,3 +358,30 @@ def test_world_of_several_groups(ranks):
 
     results = ranks(4, body)
     assert results[0].equal(results[1]) and not results[0].equal(results[2])
+
+
+@pytest.mark.parametrize("strategy", [ShardingStrategy.FULL_SHARD, ShardingStrategy.HYBRID_SHARD])
+def test_state_dicts_with_a_mesh(ranks, strategy):
+    """They have distributed tensors of the mesh, and no flat pieces."""
+
+    def body(rank):
+        is_hybrid = strategy is ShardingStrategy.HYBRID_SHARD
+        mesh = dist.init_device_mesh("cpu", (1, 2) if is_hybrid else (2,))
+        policy = ModuleWrapPolicy({nn.Linear})
+        model = FSDP(
+            nn.Sequential(nn.Linear(3, 4), nn.ReLU()),
+            device_mesh=mesh,
+            auto_wrap_policy=policy,
+            sharding_strategy=strategy,
+        )
+        optimizer = optim.SGD(model.parameters(), lr=0.1)
+        FSDP.set_state_dict_type(model, StateDictType.SHARDED_STATE_DICT)
+        assert all(value.device_mesh == mesh for value in model.state_dict().values())
+        settings = FSDP.get_state_dict_type(model)
+        assert settings.state_dict_config._use_dtensor and settings.optim_state_dict_config._use_dtensor
+        with FSDP.state_dict_type(model, StateDictType.LOCAL_STATE_DICT):
+            for call in (model.state_dict, lambda: FSDP.optim_state_dict(model, optimizer)):
+                with pytest.raises(RuntimeError, match="DeviceMesh is not compatible with LOCAL_STATE_DICT"):
+                    call()
+
+    ranks(2, body)

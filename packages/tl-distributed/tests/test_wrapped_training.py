@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -571,3 +572,76 @@ def test_one_rank_warns(world):
         model = FSDP(nn.Linear(2, 2))
     assert model.sharding_strategy is ShardingStrategy.NO_SHARD
     assert model.rank == 0 and model.world_size == 1
+
+
+class TwoWays(nn.Module):
+    """Two layers of equal size, of which `uses_second` chooses one."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.uses_second = nn.Linear(5, 5), nn.Linear(5, 5), False
+
+    def forward(self, x):
+        return (self.second if self.uses_second else self.first)(x)
+
+
+@pytest.fixture
+def detail():
+    level = dist.get_debug_level()
+    dist.set_debug_level(dist.DebugLevel.DETAIL)
+    yield
+    dist.set_debug_level(level)
+
+
+def test_another_order_on_a_rank(ranks, detail):
+    """In the first step it raises on all ranks; the gatherings of the two layers have one size."""
+
+    def body(rank):
+        model = FSDP(built(TwoWays), auto_wrap_policy=LINEAR, use_orig_params=rank == 0)
+        model.module.uses_second = rank == 1
+        with pytest.raises(
+            RuntimeError, match=r"differs across ranks: rank 0 .*first.weight.*rank 1 .*second.weight"
+        ):
+            model(tl.ones(2, 5))
+
+    ranks(2, body)
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_another_order_than_in_the_first_step(ranks, detail, steps):
+    def body(rank):
+        model = FSDP(built(TwoWays), auto_wrap_policy=LINEAR)
+        for _ in range(steps):
+            model(tl.ones(2, 5)).sum().backward()
+        model.eval()
+        model.module.uses_second = True
+        with tl.no_grad():
+            model(tl.ones(2, 5))  # which no backward pass ends
+        model.train()
+        return model
+
+    models = ranks(2, body)
+    checks = [model._state.job.order_check for model in models]
+    assert [check._names for check in checks] == [
+        [["first.weight", "first.bias"], ["second.weight", "second.bias"]]
+    ] * 2
+    check = checks[0]
+    with pytest.warns(
+        UserWarning, match=r"on rank \d.*\n.*for \['first.weight', 'first.bias'\] but .*second"
+    ):
+        check.check(1)
+    with pytest.warns(UserWarning, match="Expected to not all-gather any more"):
+        check.check(0)
+    check.end_step()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check.check(1)
+
+
+def test_the_order_is_unchecked_by_default(ranks):
+    def body(rank):
+        model = FSDP(built(TwoWays), auto_wrap_policy=LINEAR)
+        model(tl.ones(2, 5))
+        return model._state.job.order_check
+
+    assert ranks(2, body) == [None, None]

@@ -19,6 +19,7 @@ class MeshLayout:
 
     Args:
         mesh: the mesh.
+        is_user_mesh: whether it is the mesh of a program, in place of process groups.
 
     Raises:
         ValueError: the mesh has more than two dimensions.
@@ -32,6 +33,7 @@ class MeshLayout:
     """
 
     mesh: DeviceMesh
+    is_user_mesh: bool = False
 
     def __post_init__(self) -> None:
         if self.mesh.ndim not in (1, 2):

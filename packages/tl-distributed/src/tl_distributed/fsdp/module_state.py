@@ -15,6 +15,7 @@ from tl_nn import Module
 
 from ..collectives import tensor_collectives as collectives
 from .api import MixedPrecisionPolicy
+from .forward_order import ForwardOrder
 from .machine_memory import share_parameters
 from .parameter_group import ParameterGroup
 from .sharded_parameter import ShardedParameter
@@ -36,6 +37,7 @@ class Job:
     Attributes:
         order: the modules whose forward pass has ended, in order.
         begun: the modules that the last forward pass of the root has reached, in order.
+        order_check: compares the order of wrappers; None without the debug level DETAIL.
         has_callback: whether the end of the backward pass is awaited.
         is_finishing: whether the backward pass ends, so that nothing is gathered for it.
         is_last_backward: whether gradients are complete after this backward pass.
@@ -46,6 +48,7 @@ class Job:
         self.order: list[ModuleState] = []
         self.begun: list[ModuleState] = []
         self.following: dict[int, ModuleState] = {}  # of the last step, by the identity of the one before
+        self.order_check: ForwardOrder | None = None
         self.has_callback = False
         self.is_finishing = False
         self.is_last_backward = True
@@ -68,6 +71,8 @@ class Job:
         self.release()
         self.following = {id(first): second for first, second in itertools.pairwise(self.begun)}
         self.order.clear()
+        if self.order_check is not None:
+            self.order_check.end_step()
         self.has_callback = self.is_finishing = False
 
     def share(self) -> None:

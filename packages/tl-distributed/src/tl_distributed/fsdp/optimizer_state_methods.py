@@ -10,8 +10,9 @@ from tl_nn import Module
 
 from ..groups.process_groups import resolve
 from .api import FullOptimStateDictConfig, OptimStateKeyType, StateDictType
+from .full_parameters import wrappers_of
 from .optimizer_state import named_state, numbered_state, rename_parameters
-from .wrapped_state_dict import settings_of
+from .wrapped_state_dict import check_mesh, settings_of
 
 __all__ = ["OptimizerStateMethods"]
 
@@ -35,8 +36,11 @@ class OptimizerStateMethods:
             group: accepted; the wrappers have the ranks.
 
         Raises:
-            RuntimeError: the optimizer has a parameter that isn't the model's.
+            RuntimeError: the optimizer has a parameter that isn't the model's, or the contents are flat pieces where a
+                program has named a mesh.
         """
+        for _, state in wrappers_of(model):
+            check_mesh(state)
         settings = settings_of(model)
         config = settings.optim_state_dict_config
         return named_state(

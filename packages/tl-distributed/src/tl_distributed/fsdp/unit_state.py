@@ -8,6 +8,7 @@ from typing import Any
 import tl_core
 from tl_nn import Module
 
+from ..base.debug_level import DebugLevel, get_debug_level
 from .api import (
     BackwardPrefetch,
     FullOptimStateDictConfig,
@@ -18,7 +19,9 @@ from .api import (
     StateDictSettings,
     StateDictType,
 )
+from .flat_parameter import WRAPPED_MODULE
 from .flat_unit import FlatUnit
+from .forward_order import ForwardOrder
 from .mesh_layout import MeshLayout
 from .module_state import Job, ModuleState, Phase
 from .parameter_group import ParameterGroup
@@ -60,6 +63,7 @@ class UnitState(ModuleState):
         self.unit, self.layout, self.strategy, self.precision = unit, layout, strategy, precision
         self.has_late_prefetch = backward_prefetch is BackwardPrefetch.BACKWARD_POST
         self._late: list[ModuleState] = []
+        self.number = 0  # among the wrappers with parameters
         if backward_prefetch is None:
             self.backward_prefetch = []
         self.follows_order = forward_prefetch
@@ -82,7 +86,21 @@ class UnitState(ModuleState):
             for state in reversed(job.states):
                 if isinstance(state, UnitState):
                     state._convert_buffers()
+            if get_debug_level() == DebugLevel.DETAIL:
+                job.order_check = self._order_check(job)
         return job
+
+    def _order_check(self, job: Job) -> ForwardOrder:
+        names = []
+        for state in job.states:
+            if isinstance(state, UnitState) and state.unit is not None:
+                state.number = len(names)
+                parts = [p for p in (state.group._module_fqn or "").split(".") if p and p != WRAPPED_MODULE]
+                names.append([".".join([*parts, name]) for e in state.unit.entries for name in e.names])
+        layout = self.layout
+        return ForwardOrder(
+            names, layout.replicate_group if layout.shard_group is None else layout.shard_group
+        )
 
     def _join(self, job: Job, is_own: bool, name: str) -> None:
         if not is_own and self.is_root:
@@ -133,6 +151,8 @@ class UnitState(ModuleState):
             raise ValueError(
                 "FSDP: the forward pass can't run in a block of summon_full_params, which has its parameters"
             )
+        if job.order_check is not None and self.unit is not None and module.training:
+            job.order_check.check(self.number)
         args, kwargs = super()._before_forward(module, args, kwargs)
         if self.follows_order:
             following = job.following.get(id(self))

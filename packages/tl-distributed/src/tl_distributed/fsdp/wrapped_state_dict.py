@@ -30,7 +30,7 @@ from .full_parameters import wrappers_of
 from .mesh_layout import MeshLayout, contiguous_meta
 from .unit_state import UnitState, unit_state_of
 
-__all__ = ["change_settings", "cut_tensor", "register_state_dict_hooks", "settings_of"]
+__all__ = ["change_settings", "check_mesh", "cut_tensor", "register_state_dict_hooks", "settings_of"]
 
 _PREFIX = f"{WRAPPED_MODULE}."
 _CONFIGS: dict[StateDictType, tuple[type[StateDictConfig], type[OptimStateDictConfig]]] = {
@@ -152,6 +152,7 @@ def _before_saving(wrapper: Module, prefix: str, keep_vars: bool) -> None:
     state = _state(wrapper)
     kind = state.settings.state_dict_type
     _check_kind(state, kind, "")
+    check_mesh(state)
     state.has_shown = False
     if kind is not StateDictType.LOCAL_STATE_DICT and state.unit is not None and not state.is_shown:
         state.group.reshard()
@@ -167,6 +168,27 @@ def _check_kind(state: UnitState, kind: StateDictType, verb: str) -> None:
     raise RuntimeError(
         f"``{verb}{name}_state_dict`` can only be used when parameters are flatten and sharded."
     )
+
+
+def check_mesh(state: UnitState) -> None:
+    """Notes that state dicts have distributed tensors, where a program has named a mesh.
+
+    Args:
+        state: the state of a wrapper.
+
+    Raises:
+        RuntimeError: the state dicts have flat pieces.
+    """
+    if not state.layout.is_user_mesh:
+        return
+    settings = state.settings
+    if settings.state_dict_type is StateDictType.LOCAL_STATE_DICT:
+        raise RuntimeError(
+            "DeviceMesh is not compatible with LOCAL_STATE_DICT. Set SHARDED_STATE_DICT to get distributed tensors."
+        )
+    if settings.state_dict_type is StateDictType.SHARDED_STATE_DICT:
+        settings.state_dict_config._use_dtensor = True  # type: ignore[attr-defined]  # of sharded contents
+        settings.optim_state_dict_config._use_dtensor = True  # type: ignore[attr-defined]
 
 
 def _after_saving(wrapper: Module, state_dict: Any, prefix: str, metadata: Any) -> Any:
@@ -240,6 +262,7 @@ def _before_loading(wrapper: Module, state_dict: Any, prefix: str, *_: Any) -> N
     state = _state(wrapper)
     kind = state.settings.state_dict_type
     _check_kind(state, kind, "load_")
+    check_mesh(state)
     for key in [key for key in state_dict if key.startswith(prefix)]:
         name = key.removeprefix(prefix)
         if not name.startswith(_PREFIX):

@@ -74,8 +74,8 @@ def choose_layout(
         mesh = DeviceMesh.from_group(group, "cpu")
     if strategy is ShardingStrategy.NO_SHARD:
         ranks = mesh.mesh.reshape(-1, 1)
-        return MeshLayout(DeviceMesh(mesh.device_type, ranks, _groups=[group, None]))
-    return MeshLayout(mesh)
+        mesh = DeviceMesh(mesh.device_type, ranks, _groups=[group, None])
+    return MeshLayout(mesh, is_user_mesh=device_mesh is not None)
 
 
 def _hybrid_layout(
@@ -84,7 +84,7 @@ def _hybrid_layout(
     if device_mesh is not None:
         if device_mesh.ndim != 2:
             raise ValueError(f"Expected device_mesh to have ndim=2 but got {device_mesh.ndim}")
-        return MeshLayout(device_mesh)
+        return MeshLayout(device_mesh, is_user_mesh=True)
     if process_group is None:
         if not has_policy:
             raise ValueError(
