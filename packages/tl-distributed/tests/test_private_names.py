@@ -7,8 +7,9 @@ import pytest
 import tl_core as tl
 import tl_distributed as dist
 import tl_nn as nn
-from tl_distributed.compat import symmetric_memory
+from tl_distributed.compat import state_dict_utils, symmetric_memory
 from tl_distributed.fsdp import FullyShardedDataParallel, ShardingStrategy, wrapper_names, wrapper_states
+from tl_distributed.tensor import DTensor, Shard, distribute_tensor
 
 
 @pytest.fixture
@@ -102,5 +103,33 @@ def test_products_with_collectives(ranks, dim):
             operators.fused_matmul_reduce_scatter(full, right, "max", 0, name)
         with pytest.raises(ValueError, match="multiple of the 2 ranks"):
             operators.fused_matmul_reduce_scatter(full[:3], right, "sum", 0, name)
+
+    ranks(2, body)
+
+
+def test_functions_of_state_dicts(ranks):
+    def body(rank):
+        mesh = dist.init_device_mesh("cpu", (2,))
+        whole = tl.arange(12.0).view(4, 3)
+        state = {
+            "a": distribute_tensor(whole, mesh, [Shard(0)]),
+            "b": [1, None, (tl.ones(2) * rank, "x")],
+            "c": tl.ones(()),
+        }
+        gathered = state_dict_utils._gather_state_dict(state, cpu_offload=True)
+        assert gathered["a"].tolist() == whole.tolist() and gathered["b"][:2] == [1, None]
+        assert gathered["b"][2][0].tolist() == [rank, rank] and gathered["b"][2][1] == "x"
+        assert (state_dict_utils._gather_state_dict(state, ranks_only=(1,)) == {}) == (rank == 0)
+        assert type(state_dict_utils._offload_state_dict_to_cpu(state)["a"]) is DTensor
+        fresh = state_dict_utils._create_cpu_state_dict(state, share_memory=True)
+        assert fresh["b"][2][0].is_shared() and type(fresh["a"]) is DTensor
+        copy = state_dict_utils._copy_state_dict(state, fresh)
+        assert copy["a"] is fresh["a"] and fresh["a"].full_tensor().tolist() == whole.tolist()
+        assert fresh["b"][2][0].tolist() == [rank, rank] and fresh["c"].item() == 1
+        with pytest.raises(state_dict_utils.CompanionMismatch, match="structure"):
+            state_dict_utils._copy_state_dict(state, {"a": state["a"]})
+        with pytest.raises(ValueError, match="Unexpected value type"):
+            state_dict_utils._gather_state_dict({"a": object()})
+        assert state_dict_utils._gather_state_dict({"a": {1, 2}}, type_check=False) == {"a": {1, 2}}
 
     ranks(2, body)
