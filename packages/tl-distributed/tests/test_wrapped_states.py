@@ -24,6 +24,7 @@ from tl_distributed.fsdp import (
 )
 from tl_distributed.fsdp import FullyShardedDataParallel as FSDP
 from tl_distributed.fsdp.wrap import ModuleWrapPolicy
+from tl_distributed.optim import apply_optimizer_in_backward
 from tl_distributed.parallel import DistributedDataParallel
 from tl_distributed.tensor import DTensor, Shard
 from tl_nn import optim
@@ -383,5 +384,35 @@ def test_state_dicts_with_a_mesh(ranks, strategy):
             for call in (model.state_dict, lambda: FSDP.optim_state_dict(model, optimizer)):
                 with pytest.raises(RuntimeError, match="DeviceMesh is not compatible with LOCAL_STATE_DICT"):
                     call()
+
+    ranks(2, body)
+
+
+@pytest.mark.parametrize("use_orig_params", [False, True])
+def test_states_that_a_rank_lacks(ranks, use_orig_params):
+    """They are refused on all ranks: the elements of that rank would be zeros."""
+
+    def body(rank):
+        model = FSDP(nn.Linear(4, 4), use_orig_params=use_orig_params)
+        optimizer = optim.Adam(model.parameters())
+        model(tl.ones(2, 4)).sum().backward()
+        optimizer.step()
+        if rank == 1:
+            optimizer.state.clear()
+        with pytest.raises(RuntimeError, match=r"some ranks are missing some.*rank 1 .*weight"):
+            FSDP.optim_state_dict(model, optimizer)
+
+    ranks(2, body)
+
+
+def test_an_optimizer_in_the_backward_pass_of_a_flat_parameter(ranks):
+    def body(rank):
+        model = FSDP(nn.Linear(4, 4))
+        assert model._handle.flat_param is model._flat_param
+        apply_optimizer_in_backward(optim.SGD, model.parameters(), {"lr": 0.1})
+        with pytest.raises(RuntimeError, match="only supported with use_orig_params=True"):
+            model(tl.ones(2, 4))
+        with pytest.warns(UserWarning, match="containers that do not implement forward"):
+            FSDP(nn.ModuleList([nn.Linear(2, 2)]))
 
     ranks(2, body)

@@ -60,6 +60,7 @@ class FlatUnit:
         self._view: WholeView | None = None  # while the program has the whole parameters
         self.show_flat()
 
+    flat_param = property(lambda self: self.flat)  # PyTorch's name
     # ---- the piece
 
     def _cut(self) -> FlatParameter:

@@ -9,7 +9,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
-from tl_nn import Module, Parameter
+from tl_nn import Module, ModuleDict, ModuleList, Parameter
 
 from ..groups.device_mesh import DeviceMesh
 from . import api
@@ -98,8 +98,7 @@ class FullyShardedDataParallel(OptimizerStateMethods, Module):
         device_mesh: DeviceMesh | None = None,
     ) -> None:
         super().__init__()
-        if not isinstance(module, Module):
-            raise TypeError(f"FullyShardedDataParallel: module must be a Module, got {type(module).__name__}")
+        _check_module(module)
         strategy = sharding_strategy or ShardingStrategy.FULL_SHARD
         left_out = ignored_parts(module, ignored_modules, ignored_states)
         layout = choose_layout(process_group, device_mesh, strategy, auto_wrap_policy is not None)
@@ -153,6 +152,10 @@ class FullyShardedDataParallel(OptimizerStateMethods, Module):
     @property
     def _flat_param(self) -> FlatParameter | None:
         return None if self._state.unit is None else self._state.unit.flat
+
+    @property
+    def _handle(self) -> FlatUnit | None:
+        return self._state.unit
 
     @property
     def process_group(self) -> Any:
@@ -433,6 +436,17 @@ def _call_with_each(module: Module, fn: Callable[[Module], None]) -> None:
     for child in module.children():
         _call_with_each(child, fn)
     fn(module)
+
+
+def _check_module(module: Any) -> None:
+    if not isinstance(module, Module):
+        raise TypeError(f"FullyShardedDataParallel: module must be a Module, got {type(module).__name__}")
+    if isinstance(module, (ModuleList, ModuleDict)):
+        warnings.warn(
+            "FSDP will not all-gather parameters for containers that do not implement forward: "
+            f"{type(module).__name__}",
+            stacklevel=3,
+        )
 
 
 def _check_strategy(strategy: ShardingStrategy, layout: MeshLayout) -> ShardingStrategy:

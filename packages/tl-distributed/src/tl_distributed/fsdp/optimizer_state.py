@@ -193,17 +193,29 @@ def _kinds(state: dict[str, Any], unit: _Unit) -> dict[str, Any]:
 
 
 def _common_kinds(unit: _Unit, own: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """What any rank has: a rank without elements of a parameter may have no state of it."""
-    group = unit.layout.shard_group
+    """What any rank has: a rank without elements of a parameter may have no state of it.
+
+    Raises:
+        RuntimeError: a rank with elements has none. Its elements of the whole state would be zeros.
+    """
+    flat, group = unit.state.unit, unit.layout.shard_group
+    assert flat is not None
     if unit.layout.shard_size == 1:
         return own
+    counts = {name: 1 if unit.is_flat else flat.part(entry).numel() for name, entry in unit.entries.items()}
     rows: list[Any] = [None] * unit.layout.shard_size
-    all_gather_object(rows, own, group=group)
+    all_gather_object(rows, (own, counts), group=group)
     result: dict[str, dict[str, Any]] = {name: {} for name in own}
-    for row in rows:
+    for row, _ in rows:
         for name, kinds in row.items():
             for key, kind in kinds.items():
                 result[name].setdefault(key, kind)
+    for rank, (row, counts) in enumerate(rows):
+        if missing := [name for name in result if result[name] and counts[name] and not row[name]]:
+            raise RuntimeError(
+                "FSDP currently requires each rank to have at least the optimizer states needed by rank 0's optimizer "
+                f"but some ranks are missing some of those states: rank {rank} of the group has none of {missing}"
+            )
     return result
 
 

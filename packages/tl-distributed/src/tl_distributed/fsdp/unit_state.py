@@ -85,6 +85,7 @@ class UnitState(ModuleState):
             self.policy = replace(self.policy, cast_forward_inputs=self.precision.cast_root_forward_inputs)
             for state in reversed(job.states):
                 if isinstance(state, UnitState):
+                    state._check_optimizers()
                     state._convert_buffers()
             if get_debug_level() == DebugLevel.DETAIL:
                 job.order_check = self._order_check(job)
@@ -111,6 +112,10 @@ class UnitState(ModuleState):
         if not is_own:
             self.job = None  # a wrapper may get another one around it
         super()._join(job, is_own, name)
+
+    def _check_optimizers(self) -> None:
+        if self.unit is not None and hasattr(self.unit.flat, "_in_backward_optimizers"):
+            raise RuntimeError("FSDP optimizer in backward only supported with use_orig_params=True!")
 
     def _convert_buffers(self) -> None:
         dtype = self.precision.buffer_dtype
