@@ -7,6 +7,7 @@
 #include "bind/from_python.h"
 #include "bind/override.h"
 #include "bind/parse.h"
+#include "bind/quantized.h"
 #include "bind/tensor_object.h"
 #include "bind/tensor_writes.h"
 #include "dispatch/python.h"
@@ -15,6 +16,7 @@
 #include "ops.h"
 #include "ops/shared/known_values.h"
 #include "ops/shared/warn.h"
+#include "tensor/quantizer.h"
 
 namespace tl::bind {
 
@@ -216,11 +218,14 @@ Tensor without_leading_ones(Tensor value, int64_t dims) {
   return value;
 }
 
+// The type of the numbers that a tensor takes.
+DType number_type(const Tensor& t) { return has_quantizer(t) ? DType::Float32 : t.dtype(); }
+
 // The values of an assignment for a view of the tensor, which has at least as many dimensions.
 Tensor values_for(const Tensor& view, PyObject* o) {
   TL_CHECK(!PyUnicode_Check(o), Type, "can't assign a str to a torch.", scalar_type_name(view.dtype()),
            "Tensor");
-  Tensor values = without_leading_ones(tensor_from_python(o, view.dtype(), view.device()), view.dim());
+  Tensor values = without_leading_ones(tensor_from_python(o, number_type(view), view.device()), view.dim());
   TL_CHECK(values.dim() <= view.dim(), Runtime, "shape mismatch: value tensor of shape ", values.sizes(),
            " cannot be broadcast to indexing result of shape ", view.sizes());
   // What is broadcast is read more than once: a row that is written to all rows of its own matrix.
@@ -244,9 +249,9 @@ void write(const Tensor& self, PyObject* index, PyObject* o) {
       ops::copy_(indexer.view(), values_for(indexer.view(), o));
     return;
   }
-  const Tensor value =
-      is_number ? ops::full(IntSpan{}, Scalar::from(number), {.dtype = self.dtype(), .device = self.device()})
-                : tensor_from_python(o, std::nullopt, self.device());
+  const Tensor value = is_number ? ops::full(IntSpan{}, Scalar::from(number),
+                                             {.dtype = number_type(self), .device = self.device()})
+                                 : tensor_from_python(o, std::nullopt, self.device());
   ops::index_put_(indexer.view(), indexer.indices(), value, false);
 }
 }  // namespace
@@ -269,7 +274,10 @@ int set_item(PyObject* self, PyObject* index, PyObject* value) noexcept {
           return 0;
         }
         TL_CHECK(!tensor_of(self).is_sparse(), Type, "Cannot assign to a sparse tensor");
-        write(tensor_of(self), index, value);
+        // Numbers, for the quantizer of the tensor.
+        const bool plain = !has_quantizer(tensor_of(self)) || !is_tensor(value);
+        const PyRef numbers(plain ? Py_NewRef(value) : checked(numbers_object(value)).release());
+        write(tensor_of(self), index, numbers.get());
         note_write(*impl_of(self));
         return 0;
       },

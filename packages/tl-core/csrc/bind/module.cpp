@@ -35,6 +35,7 @@
 #include "bind/python_dispatch.h"
 #include "bind/python_helpers.h"
 #include "bind/python_kernels.h"
+#include "bind/quantized.h"
 #include "bind/recording.h"
 #include "bind/result.h"
 #include "bind/runtime_hooks.h"
@@ -568,6 +569,7 @@ void build(py::module_& m) {
   install_stored_dtypes();
   PyObject* module = m.ptr();
   add_sparse_rules(module);
+  add_quantized(module);
   add_types(module);
   add_generator_type(module);
   add_tensor_type(module);

@@ -3,6 +3,7 @@
 #include "bind/tensor_conversions.h"
 
 #include "bind/override.h"
+#include "bind/quantized.h"
 #include "bind/result.h"
 #include "bind/tensor_object.h"
 #include "dispatch/lazy_bits.h"
@@ -112,7 +113,8 @@ PyObject* tensor_item(PyObject* o, PyObject*) {
 PyObject* tensor_to_list(PyObject* o, PyObject*) {
   return translated(
       [&]() -> PyObject* {
-        const Tensor& t = tensor_of(o);
+        const PyRef numbers = checked(numbers_object(o));
+        const Tensor& t = tensor_of(numbers.get());
         check_has_memory(t);
         const Tensor host = resolved(t.device().is_cpu() ? t : ops::to_device(t, Device{}, std::nullopt));
         return nested_list(host, 0, host.ptr<char>());

@@ -13,6 +13,7 @@
 #include "ops.h"
 #include "ops/shared/warn.h"
 #include "tensor/geometry.h"
+#include "tensor/quantizer.h"
 #include "tensor/sparse.h"
 #include "tl/rules.h"
 
@@ -160,6 +161,7 @@ template <Layout layout>
 PyObject* has_layout(PyObject* o, void*) {
   return PyBool_FromLong(tensor_of(o).layout() == layout);
 }
+PyObject* get_is_quantized(PyObject* o, void*) { return PyBool_FromLong(has_quantizer(tensor_of(o))); }
 PyObject* never(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_name(PyObject*, void*) { Py_RETURN_NONE; }
 
@@ -203,7 +205,7 @@ PyGetSetDef kGetset[] = {
     {"is_sparse", has_layout<Layout::SparseCoo>, nullptr, "Whether the layout is torch.sparse_coo.", nullptr},
     {"is_sparse_csr", has_layout<Layout::SparseCsr>, nullptr, "Whether the layout is torch.sparse_csr.",
      nullptr},
-    {"is_quantized", never, nullptr, "Whether the elements are quantized.", nullptr},
+    {"is_quantized", get_is_quantized, nullptr, "Whether the elements are quantized.", nullptr},
     {"is_nested", never, nullptr, "Whether it is a list of tensors.", nullptr},
     {"is_mkldnn", never, nullptr, "Whether the layout is that of oneDNN.", nullptr},
     {"is_mps", never, nullptr, "Whether it lives on a Metal device.", nullptr},

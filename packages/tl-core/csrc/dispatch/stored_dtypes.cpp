@@ -1,14 +1,14 @@
-// Storage-only dtypes: refuses calls with dtypes that the row's bit set doesn't have.
+// Storage-only dtypes: refuses calls with dtypes that the row's bit set doesn't have. Quantized tensors have
+// rules.
 #include "dispatch/stored_dtypes.h"
 
 #include "dispatch/operator.h"
+#include "dispatch/quantized.h"
 #include "iter/dtypes.h"
 
 namespace tl {
 
 namespace {
-constexpr uint8_t kAll = kFloat8 | kFloat4 | kBits | kQuantized | kNarrow;
-
 template <class F>
 void each_dtype(const TlValue* args, int n_args, F f) {
   for (int i = 0; i < n_args; ++i) {
@@ -34,22 +34,38 @@ void each_dtype(const TlValue* args, int n_args, F f) {
        "'");
 }
 
-int run(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
-  const Operator& op = *static_cast<const Operator*>(ctx);
-  const auto check = [&](DType d) {
+int check(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  const auto check_dtype = [&](DType d) {
     if (is_stored_only(d) && !(op.stored & stored_kind(d))) refuse(op, d, args);
   };
-  if (guarded([&] { each_dtype(args, n_args, check); }) != 0) return -1;
+  if (guarded([&] { each_dtype(args, n_args, check_dtype); }) != 0) return -1;
   return call_past(op, TL_LAYER_STORED, args, n_args, rets, n_rets);
 }
 
+int run(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  const Operator& op = *static_cast<const Operator*>(ctx);
+  if (any_quantized(args, n_args)) return run_quantized(op, nullptr, args, n_args, rets, n_rets);
+  return check(op, args, n_args, rets, n_rets);
+}
+
+int run_native(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  const auto& [op, rule] = *static_cast<const QuantizedCall*>(ctx);
+  if (any_quantized(args, n_args)) return run_quantized(*op, rule, args, n_args, rets, n_rets);
+  return check(*op, args, n_args, rets, n_rets);
+}
+
 int bind(void*, const TlOperator* op, TlLayerEntry* out) {
-  const bool takes_all = (op->stored & kAll) == kAll;
-  *out = {takes_all ? nullptr : run, const_cast<TlOperator*>(op)};
+  *out = {run, const_cast<TlOperator*>(op)};
   return 0;
 }
 }  // namespace
 
-void install_stored_dtypes() { install_layer(TL_LAYER_STORED, bind, nullptr); }
+void install_stored_dtypes() {
+  install_layer(TL_LAYER_STORED, bind, nullptr);
+  for (const NativeQuantizedRule* rule = kNativeQuantizedRules; rule->op; ++rule) {
+    const Operator& op = operator_named(rule->op);
+    set_own_entry(op, TL_LAYER_STORED, {run_native, new QuantizedCall{&op, rule}});  // lives with the process
+  }
+}
 
 }  // namespace tl

@@ -11,6 +11,7 @@
 #include "tensor/geometry.h"
 #include "tensor/hollow.h"
 #include "tensor/python_hook.h"
+#include "tensor/quantizer.h"
 #include "tensor/slots.h"
 #include "tensor/sparse.h"
 #include "tensor/view_origin.h"
@@ -175,10 +176,13 @@ Tensor on_storage(StoragePtr storage, DType dtype, IntSpan sizes, IntSpan stride
 }
 
 namespace {
-constexpr uint64_t kOwnBits = uint64_t{1} << TL_LAYER_LAZYBITS | uint64_t{1} << TL_LAYER_SPARSE | kHollowBit;
+constexpr uint64_t kStoredBit = uint64_t{1} << TL_LAYER_STORED;
+constexpr uint64_t kOwnBits =
+    uint64_t{1} << TL_LAYER_LAZYBITS | uint64_t{1} << TL_LAYER_SPARSE | kStoredBit | kHollowBit;
 
 [[gnu::cold]] void copy_own_bits(TensorImpl& t, const TensorImpl& src) {
   if (src.layout != Layout::Strided) set_parts(t, parts_of(src));
+  keep_quantizer(t, src);
   toggle_conj_neg_bits(t, src.conj_neg_bits());
   t.bits.fetch_or(src.bits.load(std::memory_order_relaxed) & kHollowBit, std::memory_order_relaxed);
 }
@@ -247,6 +251,8 @@ Tensor view_of(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset
   t->own_version = src->own_version;
   t->flags = view_flags(*src.impl());
   init_geometry(*t.impl(), sizes, strides);
+  if (src->bits.load(std::memory_order_relaxed) & kStoredBit) [[unlikely]]
+    keep_quantizer(*t.impl(), *src.impl());
   if (src->has(TensorImpl::Inference)) return t;  // nobody records what is done to it
   t->base = src->base ? src->base : src.impl();
   t->base->retain();

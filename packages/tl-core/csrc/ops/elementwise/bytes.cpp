@@ -1,11 +1,12 @@
-// Quantized bytes element by element: to bytes, from bytes, and their sum.
-#include "kernels/cpu/elementwise/bytes.h"
+// Quantized bytes element by element: to bytes, from bytes, their sum and product.
+#include "ops/elementwise/bytes.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "iter/dtypes.h"
 #include "kernel_args.h"
+#include "kernels/cpu/elementwise/bytes.h"
 #include "ops.h"
 #include "ops/shared/copy.h"
 #include "tensor/geometry.h"
@@ -60,27 +61,87 @@ Tensor dequantize(const Tensor& self, double scale, int64_t zero_point) {
   return result;
 }
 
-Tensor add(const AddBytesArgs& a) {
-  check_bytes(a.self, "self");
-  TL_CHECK(a.other.dtype() == a.self.dtype(), Runtime, "other must be of the type of self, ",
-           scalar_type_name(a.self.dtype()), ", got ", scalar_type_name(a.other.dtype()));
-  TL_CHECK(std::ranges::equal(a.other.sizes(), a.self.sizes()), Runtime,
-           "other must have the shape of self, ", a.self.sizes(), ", got ", a.other.sizes());
+void check_alike(const Tensor& self, const Tensor& other) {
+  check_bytes(self, "self");
+  TL_CHECK(other.dtype() == self.dtype(), Runtime, "other must be of the type of self, ",
+           scalar_type_name(self.dtype()), ", got ", scalar_type_name(other.dtype()));
+  TL_CHECK(std::ranges::equal(other.sizes(), self.sizes()), Runtime, "other must have the shape of self, ",
+           self.sizes(), ", got ", other.sizes());
+}
+
+struct PairOfBytes {
+  const Tensor &self, &other;
+  cpu::ByteScale of_self, of_other, to;
+  bool relu;
+};
+
+Tensor combined(const PairOfBytes& a, void (*combine)(const cpu::AddedBytes&)) {
   const bool is_signed = a.self.dtype() == DType::Int8;
-  const cpu::ByteScale of_self = checked("self_", a.self_scale, a.self_zero_point, is_signed),
-                       of_other = checked("other_", a.other_scale, a.other_zero_point, is_signed),
-                       to = checked("", a.scale, a.zero_point, is_signed);
   const Tensor result = ops::empty_like(a.self);
   if (!result.is_meta() && result.numel()) {
     const Tensor x = laid_out(a.self, result), y = laid_out(a.other, result);
-    const int32_t low = a.relu ? to.zero_point : is_signed ? -128 : 0;
-    cpu::add_bytes({result.numel(), x.ptr<uint8_t>(), y.ptr<uint8_t>(), of_self, of_other, to, low, is_signed,
-                    result.ptr<uint8_t>()});
+    const int32_t low = a.relu ? a.to.zero_point : is_signed ? -128 : 0;
+    combine({result.numel(), x.ptr<uint8_t>(), y.ptr<uint8_t>(), a.of_self, a.of_other, a.to, low, is_signed,
+             result.ptr<uint8_t>()});
   }
   return result;
 }
 
+Tensor add(const AddBytesArgs& a) {
+  check_alike(a.self, a.other);
+  const bool is_signed = a.self.dtype() == DType::Int8;
+  return combined({a.self, a.other, checked("self_", a.self_scale, a.self_zero_point, is_signed),
+                   checked("other_", a.other_scale, a.other_zero_point, is_signed),
+                   checked("", a.scale, a.zero_point, is_signed), a.relu},
+                  cpu::add_bytes);
+}
+
+cpu::ByteScale byte_scale(double scale, int64_t zero_point) {
+  return {static_cast<float>(scale), static_cast<int32_t>(zero_point)};
+}
+
+void raise_into(const Tensor& out, const Tensor& x, int64_t low) {
+  const bool is_signed = x.dtype() == DType::Int8;
+  if (!out.is_meta() && out.numel())
+    cpu::raise_bytes(
+        {out.numel(), x.ptr<uint8_t>(), static_cast<int32_t>(low), is_signed, out.ptr<uint8_t>()});
+}
+
 }  // namespace
+
+Tensor requantized_bytes(const Tensor& x, double scale, int64_t zero_point, bool is_signed) {
+  TL_CHECK(x.dtype() == DType::Float32, Runtime, "expected numbers of type Float, got ",
+           scalar_type_name(x.dtype()));
+  const Tensor result = ops::empty_like(x, {is_signed ? DType::Int8 : DType::UInt8, {}, {}, {}});
+  if (!result.is_meta() && result.numel()) {
+    const Tensor dense = laid_out(x, result);
+    cpu::requantize_bytes({result.numel(), dense.ptr<float>(), byte_scale(scale, zero_point), is_signed,
+                           result.ptr<uint8_t>()});
+  }
+  return result;
+}
+
+Tensor multiplied_bytes(const ByteOperand& x, const ByteOperand& y, double scale, int64_t zero_point,
+                        bool relu) {
+  check_alike(x.integers, y.integers);
+  return combined({x.integers, y.integers, byte_scale(x.scale, x.zero_point),
+                   byte_scale(y.scale, y.zero_point), byte_scale(scale, zero_point), relu},
+                  cpu::multiply_bytes);
+}
+
+Tensor raised_bytes(const Tensor& integers, int64_t low) {
+  const Tensor result = ops::empty_like(integers);
+  raise_into(result, laid_out(integers, result), low);
+  return result;
+}
+
+void raise_bytes_(const Tensor& integers, int64_t low) {
+  const Tensor result = ops::empty_like(integers);  // dense, with the strides of a dense tensor
+  if (std::ranges::equal(result.strides(), integers.strides()))
+    raise_into(integers, integers, low);
+  else
+    ops::copy_(integers, raised_bytes(integers, low));
+}
 
 TL_KERNEL(_quantize_bytes, quantize)
 TL_KERNEL(_dequantize_bytes, dequantize)

@@ -74,6 +74,9 @@ def _type_as(self: Tensor, tensor: Tensor) -> Tensor:
 
 def _dequantize(self: Tensor) -> Tensor:
     """As float32; of a quantized tensor, the numbers that its integers stand for."""
+    if self.is_quantized:
+        numbers: Tensor = operator_hooks.quantized_methods["dequantize"](self)
+        return numbers
     return self.to(_C.float32)
 
 
@@ -91,16 +94,18 @@ def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
 
 
 def _of_quantized(name: str) -> Any:
-    def refuse(self: Tensor) -> Any:
+    def method(self: Tensor) -> Any:
+        if self.is_quantized:
+            return operator_hooks.quantized_methods[name](self)
         raise RuntimeError(
             f"{name}: expected a quantized tensor, but got one of {self.dtype}; "
             "tl_quantization.quantize_per_tensor makes one"
         )
 
-    refuse.__name__ = name
-    refuse.__qualname__ = f"Tensor.{name}"
-    refuse.__doc__ = f"`{name}` of a quantized tensor; RuntimeError for any other."
-    return refuse
+    method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
+    method.__doc__ = f"`{name}` of a quantized tensor; RuntimeError for any other."
+    return method
 
 
 def _cpu(self: Tensor, memory_format: Any = _C.preserve_format) -> Tensor:
@@ -416,6 +421,10 @@ def _new_like(self: Tensor, *args: Any, size: Any = None, device: Any = None) ->
         args = (Size(size),)
     if self.layout is not _C.strided:
         return _new_sparse(self, args, device)
+    if self.is_quantized:
+        raise RuntimeError(
+            "new: the legacy constructor makes no quantized tensors; call torch.empty_quantized"
+        )
     return construct(self.dtype, args).to(self.device if device is None else device)
 
 

@@ -63,6 +63,8 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
         named_tensor.check_serializing_named_tensor(self)
     if self.layout is not _C.strided:
         return _reduce_sparse(self, state)
+    if self.is_quantized:
+        return operator_hooks.quantized_methods["__reduce_ex__"](self)
     if _C._is_hollow(self):
         wrappers = _wrapper_subclasses()
         return (_rebuild_from_type, (wrappers.rebuild, type(self), wrappers.reduced(self), state))
@@ -113,6 +115,9 @@ def _copy_elements(self: Tensor, memo: dict[int, Any]) -> Tensor:
     tensor = _C._with_storage(
         storage._tensor, self.dtype, tuple(self.shape), self.stride(), self.storage_offset()
     )
+    if self.is_quantized:
+        _C._share_quantizer(tensor, self)
+        return tensor
     return with_conj_neg_bits(tensor, **conj_neg_bits_of(self)).resolve_conj().resolve_neg()
 
 

@@ -3,6 +3,7 @@ it is asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -11,6 +12,8 @@ makers: dict[str, str] = {}
 python_operators: list[str] = []
 # Modules that register the operators of a namespace when they are imported.
 namespaces: dict[str, str] = {}
+# The methods of Tensor that only quantized tensors have, and their text and pickles, by name.
+quantized_methods: dict[str, Callable[..., Any]] = {}
 
 
 def maker(name: str) -> Any:

@@ -140,7 +140,7 @@ def _reduce_tensor(tensor: Tensor) -> Any:
         )
     if tensor.device.type == "meta":
         return _rebuild_meta, (tuple(tensor.shape), tensor.stride(), tensor.dtype, tensor.requires_grad)
-    if tensor.device.type != "cpu" or not tensor.numel():
+    if tensor.device.type != "cpu" or not tensor.numel() or tensor.is_quantized:
         return tensor.__reduce_ex__(2)
     geometry = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
     return _rebuild_tensor, (

@@ -9,6 +9,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.base import operator_hooks
 from tl_core.dispatch.grad_mode import no_grad
 from tl_core.dispatch.modes import modes_off
 from tl_core.overrides import DisableTorchFunctionSubclass
@@ -283,6 +284,9 @@ def _full_text(self: Tensor) -> str:
         prefix = f"{type(self).__name__}("
     default = _C.get_default_dtype()
     natural = (default, _C.int64, _C.bool, default.to_complex())
+    if self.is_quantized:
+        text: str = operator_hooks.quantized_methods["__repr__"](self)
+        return text
     if self.layout is not _C.strided:
         return _whole_sparse(self, prefix, self.dtype in natural)
     if _C._is_hollow(self):

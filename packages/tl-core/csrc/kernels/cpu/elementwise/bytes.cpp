@@ -2,6 +2,7 @@
 // Quantized bytes element by element, a vector of floats at a time.
 #include "kernels/cpu/elementwise/bytes.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/parallel.h"
@@ -26,10 +27,9 @@ void each_vector(int64_t n, Body body, Rest rest) {
   });
 }
 
-void quantize(const QuantizedBytes& t) {
-  const VecF inverse = splat(1.0f / t.to.scale), zero = splat(t.to.zero_point);
-  const VecF low = splat(t.is_signed ? -128 : 0), high = splat(t.is_signed ? 127 : 255);
-  const auto bytes = [&](VecF x) { return rounded(exact_fma(x, inverse, zero), low, high); };
+// bytes(x) for each vector of numbers.
+template <class F>
+void each_number(const QuantizedBytes& t, F bytes) {
   each_vector(
       t.n,
       [&](int64_t i) { write_bytes(reinterpret_cast<char*>(t.out + i), bytes(vector_at<VecF>(t.x + i))); },
@@ -40,6 +40,22 @@ void quantize(const QuantizedBytes& t) {
         write_bytes(last, bytes(x));
         std::memcpy(t.out + i, last, count);
       });
+}
+
+void quantize(const QuantizedBytes& t) {
+  const VecF inverse = splat(1.0f / t.to.scale), zero = splat(t.to.zero_point);
+  const VecF low = splat(t.is_signed ? -128 : 0), high = splat(t.is_signed ? 127 : 255);
+  each_number(t, [&](VecF x) { return rounded(exact_fma(x, inverse, zero), low, high); });
+}
+
+void requantize(const QuantizedBytes& t) {
+  const VecF inverse = splat(1.0f / t.to.scale);
+  const int32_t zero = t.to.zero_point;
+  const VecF low = splat((t.is_signed ? -128 : 0) - zero), high = splat((t.is_signed ? 127 : 255) - zero);
+  each_number(t, [&](VecF x) {
+    const VecF steps = x * inverse;
+    return select<VecI>(steps == steps, rounded(steps, low, high) + zero, VecI{});
+  });
 }
 
 template <bool is_signed>
@@ -62,33 +78,79 @@ void dequantize(const DequantizedBytes& t) {
       });
 }
 
-template <bool is_signed>
-void add(const AddedBytes& t) {
-  const VecF scale_x = splat(t.of_x.scale), scale_y = splat(t.of_y.scale), inverse = splat(1.0f / t.to.scale);
-  const VecI zero_x = VecI{} + t.of_x.zero_point, zero_y = VecI{} + t.of_y.zero_point;
-  const VecF low = splat(t.low - t.to.zero_point), high = splat((is_signed ? 127 : 255) - t.to.zero_point);
-  const auto sum = [&](const uint8_t* x, const uint8_t* y) {
-    const VecF s = number<is_signed>(x, zero_x, scale_x) + number<is_signed>(y, zero_y, scale_y);
-    return rounded(s * inverse, low, high) + t.to.zero_point;
-  };
+// bytes(x, y) for each pair of vectors of bytes.
+template <class F>
+void each_pair(const AddedBytes& t, F bytes) {
   each_vector(
-      t.n, [&](int64_t i) { write_bytes(reinterpret_cast<char*>(t.out + i), sum(t.x + i, t.y + i)); },
+      t.n, [&](int64_t i) { write_bytes(reinterpret_cast<char*>(t.out + i), bytes(t.x + i, t.y + i)); },
       [&](int64_t i, size_t count) {
         uint8_t x[kLanesI] = {}, y[kLanesI] = {};
         std::memcpy(x, t.x + i, count);
         std::memcpy(y, t.y + i, count);
         char last[kLanesI];
-        write_bytes(last, sum(x, y));
+        write_bytes(last, bytes(x, y));
         std::memcpy(t.out + i, last, count);
       });
 }
 
+// The bytes of numbers in steps of the result's scale.
+template <bool is_signed>
+struct Rounding {
+  explicit Rounding(const AddedBytes& t)
+      : low(splat(t.low - t.to.zero_point)),
+        high(splat((is_signed ? 127 : 255) - t.to.zero_point)),
+        zero_point(t.to.zero_point) {}
+  VecI operator()(VecF steps) const { return rounded(steps, low, high) + zero_point; }
+  VecF low, high;
+  int32_t zero_point;
+};
+
+template <bool is_signed>
+void add(const AddedBytes& t) {
+  const VecF scale_x = splat(t.of_x.scale), scale_y = splat(t.of_y.scale), inverse = splat(1.0f / t.to.scale);
+  const VecI zero_x = VecI{} + t.of_x.zero_point, zero_y = VecI{} + t.of_y.zero_point;
+  const Rounding<is_signed> bytes(t);
+  each_pair(t, [&](const uint8_t* x, const uint8_t* y) {
+    return bytes((number<is_signed>(x, zero_x, scale_x) + number<is_signed>(y, zero_y, scale_y)) * inverse);
+  });
+}
+
+template <bool is_signed>
+void multiply(const AddedBytes& t) {
+  const VecF factor = splat(t.of_x.scale * t.of_y.scale * (1.0f / t.to.scale));
+  const VecI zero_x = VecI{} + t.of_x.zero_point, zero_y = VecI{} + t.of_y.zero_point;
+  const Rounding<is_signed> bytes(t);
+  each_pair(t, [&](const uint8_t* x, const uint8_t* y) {
+    const VecI product = (read_bytes(x, is_signed) - zero_x) * (read_bytes(y, is_signed) - zero_y);
+    return bytes(__builtin_convertvector(product, VecF) * factor);
+  });
+}
+
+template <class Byte>
+void raise(const RaisedBytes& t) {
+  constexpr int64_t kBytes = kLanes<Byte>;
+  using Line = Pack<Byte, kBytes>;
+  const Line low = Line{} + static_cast<Byte>(t.low);
+  parallel_for(0, t.n, kGrain, [&](int64_t begin, int64_t end) {
+    int64_t i = begin;
+    for (; i + kBytes <= end; i += kBytes) {
+      const Line x = vector_at<Line>(t.x + i);
+      write(reinterpret_cast<char*>(t.out + i), x > low ? x : low);
+    }
+    for (; i < end; ++i)
+      t.out[i] = static_cast<uint8_t>(std::max(static_cast<Byte>(t.x[i]), static_cast<Byte>(t.low)));
+  });
+}
+
 void dequantize_any(const DequantizedBytes& t) { t.is_signed ? dequantize<true>(t) : dequantize<false>(t); }
 void add_any(const AddedBytes& t) { t.is_signed ? add<true>(t) : add<false>(t); }
+void multiply_any(const AddedBytes& t) { t.is_signed ? multiply<true>(t) : multiply<false>(t); }
+void raise_any(const RaisedBytes& t) { t.is_signed ? raise<int8_t>(t) : raise<uint8_t>(t); }
 
 }  // namespace
 
-extern const ByteFunctions byte_functions = {&quantize, &dequantize_any, &add_any};
+extern const ByteFunctions byte_functions = {&quantize,   &dequantize_any, &add_any,
+                                             &requantize, &multiply_any,   &raise_any};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
@@ -100,6 +162,9 @@ namespace tl::cpu {
 void quantize_bytes(const QuantizedBytes& task) { TL_SELECT(byte_functions).quantize(task); }
 void dequantize_bytes(const DequantizedBytes& task) { TL_SELECT(byte_functions).dequantize(task); }
 void add_bytes(const AddedBytes& task) { TL_SELECT(byte_functions).add(task); }
+void requantize_bytes(const QuantizedBytes& task) { TL_SELECT(byte_functions).requantize(task); }
+void multiply_bytes(const AddedBytes& task) { TL_SELECT(byte_functions).multiply(task); }
+void raise_bytes(const RaisedBytes& task) { TL_SELECT(byte_functions).raise(task); }
 
 }  // namespace tl::cpu
 #endif

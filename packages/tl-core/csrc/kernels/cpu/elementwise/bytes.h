@@ -1,4 +1,5 @@
-// Numbers as bytes with a scale and a zero point, numbers of bytes, and their sums. Elements are dense.
+// Numbers as bytes with a scale and a zero point, numbers of bytes, their sums and products. Elements are
+// dense.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,9 @@ struct QuantizedBytes {
 };
 void quantize_bytes(const QuantizedBytes& task);
 
+// rint(x * (1 / scale)) + zero_point, clamped; NaN becomes 0. So are the results of operators rounded.
+void requantize_bytes(const QuantizedBytes& task);
+
 // (x - zero_point) * scale.
 struct DequantizedBytes {
   int64_t n;
@@ -40,11 +44,26 @@ struct AddedBytes {
   uint8_t* out;
 };
 void add_bytes(const AddedBytes& task);
+// The same of the product of the numbers.
+void multiply_bytes(const AddedBytes& task);
+
+// Each byte, or `low` if that is larger.
+struct RaisedBytes {
+  int64_t n;
+  const uint8_t* x;
+  int32_t low;
+  bool is_signed;
+  uint8_t* out;
+};
+void raise_bytes(const RaisedBytes& task);
 
 struct ByteFunctions {
   void (*quantize)(const QuantizedBytes&);
   void (*dequantize)(const DequantizedBytes&);
   void (*add)(const AddedBytes&);
+  void (*requantize)(const QuantizedBytes&);
+  void (*multiply)(const AddedBytes&);
+  void (*raise)(const RaisedBytes&);
 };
 
 }  // namespace tl::cpu
