@@ -359,7 +359,7 @@ def test_a_table_of_integers():
 
 def test_packed_layers():
     integers = tl.tensor([[2, -4]], dtype=tl.int8)
-    quantizer = tq.quantize_per_tensor(tl.zeros(1), 0.5, 0, tq.qint8).quantizer
+    quantizer = tq.PerTensor(0.5, 0, tq.qint8)
     packed = integer_layers.pack_linear(integers, quantizer, tl.tensor([0.25]))
     assert packed.weight().dequantize().tolist() == [[1.0, -2.0]] and packed.bias.tolist() == [0.25]
     kernel = integer_layers.pack_convolution(integers.reshape(2, 1, 1), quantizer, None, 2)

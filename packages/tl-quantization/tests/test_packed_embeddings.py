@@ -48,7 +48,7 @@ def weight(rows: int = 6, columns: int = 12) -> tl.Tensor:
     return tl.from_numpy(np.random.default_rng(rows).standard_normal((rows, columns)).astype(np.float32))
 
 
-def quantized(dtype: tl.dtype, rows: int = 6, columns: int = 12) -> tq.QuantizedTensor:
+def quantized(dtype: tl.dtype, rows: int = 6, columns: int = 12) -> tl.Tensor:
     scales, zeros = tl.linspace(0.1, 0.3, rows), tl.linspace(0.5, 7.5, rows)
     return tq.quantize_per_channel(weight(rows, columns), scales, zeros, 0, dtype)
 

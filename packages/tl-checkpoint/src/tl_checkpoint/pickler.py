@@ -19,7 +19,7 @@ from tl_core.tensors.named_tensor import check_serializing_named_tensor
 
 from . import nested
 from .class_names import own_path, reference, storage_name
-from .quantized import is_quantized, is_script_object, parts
+from .quantized import is_script_object, parts
 
 __all__ = ["SavedStorage", "pickle_object"]
 
@@ -93,8 +93,6 @@ class _Reducers(dict[type, Any]):
             )
         if nested.is_nested(kind):
             return _reduce_nested
-        if is_quantized(kind):
-            return _reduce_quantized
         return _of_type if kind.__reduce_ex__ in _REDUCED else default
 
 
@@ -201,6 +199,8 @@ class _Pickler(_PythonPickler):
 
     def _save_tensor(self, t: Any) -> None:
         check_serializing_named_tensor(t)
+        if t.is_quantized:
+            return self.save_reduce(*_reduce_quantized(t), obj=t)
         if getattr(t, "__dict__", None):
             return self.save_reduce(*_of_type(t), obj=t)
         if t.is_meta:

@@ -10,8 +10,6 @@ from collections import OrderedDict
 from typing import Any
 
 import tl_core
-from tl_core.base.public_names import own_module_of
-from tl_core.overrides import DisableTorchFunctionSubclass
 
 from . import rebuild
 from .class_names import QUANTIZED
@@ -19,7 +17,6 @@ from .globals import Global
 from .unfinished import Unfinished
 
 __all__ = [
-    "is_quantized",
     "is_quantized_dtype",
     "is_script_object",
     "new",
@@ -173,11 +170,6 @@ def is_script_object(kind: type) -> bool:
     return module is not None and issubclass(kind, module.ScriptObject)
 
 
-def is_quantized(kind: type) -> bool:
-    """Whether a class is the class of quantized tensors."""
-    return own_module_of(kind) == f"{_PACKAGE}.tensor"
-
-
 def is_quantized_dtype(dtype: Any) -> bool:
     """Whether an element type is quantized."""
     return str(dtype).removeprefix("torch.") in QUANTIZED
@@ -191,9 +183,8 @@ def new(size: Any, dtype: Any) -> Any:
 
 def parts(t: Any) -> tuple[Any, str, tuple[Any, ...]]:
     """The integers of a quantized tensor, the path of their storage's class, and the further arguments of `tensor`."""
-    with DisableTorchFunctionSubclass():
-        integers = t.as_subclass(tl_core.Tensor)
-    quantizer = t.quantizer
+    tensors = _module("tensor")
+    integers, quantizer = tensors.integers_of(t), tensors.quantizer_of(t)
     numbers: tuple[Any, ...]
     if hasattr(quantizer, "axis"):
         numbers = (quantizer.scales, quantizer.zero_points, quantizer.axis)

@@ -210,7 +210,7 @@ __getattr__, __dir__, __all__ = attach(
         "tensor_quantizer": ("PerChannel", "PerTensor", "Quantizer"),
         "stubs": ("DeQuantStub", "QuantStub", "QuantWrapper"),
         "weight_only": ("WeightOnlyLinear", "quantize_weights"),
-        "tensor": ("QuantizedTensor", "implements", "integers_of", "made_of"),
+        "tensor": ("implements", "integers_of", "is_quantized_tensor", "made_of", "quantizer_of"),
     },
     ["nn"],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
+from tl_core import _C
 from tl_nn import functional as F
 
 from .dtypes import bounds, qint32
@@ -31,16 +32,13 @@ def add(x: Any, y: Any, scale: float, zero_point: int, relu: bool = False) -> An
         >>> add(q, q, 0.5, 0).dequantize()
         tensor([2., 2.])
     """
-    quantizer = PerTensor(scale, zero_point, x.dtype)
     if x.shape != y.shape or not _are_bytes(x, y):
         total = x.dequantize() + y.dequantize()
-        return quantize_numbers(F.relu(total) if relu else total, quantizer)
-    first, second = x.quantizer, y.quantizer
+        return quantize_numbers(F.relu(total) if relu else total, PerTensor(scale, zero_point, x.dtype))
     integers = tl_core._add_bytes(
-        integers_of(x), first.scale, first.zero_point, integers_of(y), second.scale, second.zero_point,
-        scale, zero_point, relu,
-    )  # fmt: skip
-    return made_of(integers, quantizer)
+        integers_of(x), *_C._quantizer(x), integers_of(y), *_C._quantizer(y), scale, zero_point, relu
+    )
+    return _C._quantized(integers, x.dtype, scale, zero_point)
 
 
 def add_number(x: Any, y: float) -> Any:
@@ -71,11 +69,13 @@ def mul(x: Any, y: Any, scale: float, zero_point: int, relu: bool = False) -> An
         zero_point: the zero point of the result.
         relu: whether negative results become 0.
     """
+    if _are_bytes(x, y) and x.shape == y.shape:
+        return _C._multiplied_bytes(x, y, scale, zero_point, relu)
     quantizer = PerTensor(scale, zero_point, x.dtype)
     if not _are_bytes(x, y):
         product = x.dequantize() * y.dequantize()
         return quantize_numbers(F.relu(product) if relu else product, quantizer)
-    first, second = ((integers_of(t).to(tl_core.int32) - t.quantizer.zero_point) for t in (x, y))
+    first, second = ((integers_of(t).to(tl_core.int32) - t.q_zero_point()) for t in (x, y))
     factors = [tl_core.tensor(s, dtype=tl_core.float32) for s in (x.q_scale(), y.q_scale(), scale)]
     steps = (first * second).to(tl_core.float32) * (factors[0] * factors[1] * factors[2].reciprocal())
     return made_of(quantizer.integers_of_steps(F.relu(steps) if relu else steps), quantizer)
@@ -98,7 +98,7 @@ def mul_number(x: Any, y: float) -> Any:
 def _are_bytes(x: Any, y: Any) -> bool:
     """Whether both are bytes of one type, each with one scale."""
     is_byte = x.dtype is y.dtype and x.dtype is not qint32
-    return is_byte and isinstance(x.quantizer, PerTensor) and isinstance(y.quantizer, PerTensor)
+    return is_byte and all(len(_C._quantizer(t)) == 2 for t in (x, y))
 
 
 def _covering(x: Any, numbers: Any, shifted: int) -> Any:

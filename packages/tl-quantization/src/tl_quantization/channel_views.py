@@ -4,67 +4,65 @@ from __future__ import annotations
 
 from typing import Any
 
-from tl_core import Tensor
+from tl_core import _C, Tensor
 
-from .tensor import QuantizedTensor, integers_of, made_of
+from .tensor import integers_of, made_of, quantizer_of
 from .tensor_quantizer import PerChannel, PerTensor
 
 __all__: list[str] = []
 
-_OTHERS = (type(None), type(Ellipsis))
-
 
 def view_channels(name: str, args: Any, kwargs: Any) -> Any:
-    """A view of a tensor with a scale a channel: an index, squeeze or unsqueeze. NotImplemented for others.
+    """A view of a tensor with a scale a channel: select, slice, squeeze or unsqueeze. NotImplemented for others.
 
     Args:
         name: the name of the operator.
         args: the arguments, with the tensor first.
         kwargs: the arguments by name.
     """
-    x = args[0]
-    if name == "__getitem__":
-        return _index(x, args[1])
-    if name not in ("squeeze", "unsqueeze"):
-        return NotImplemented
-    dims = kwargs.get("dim", args[1] if len(args) > 1 else None)
-    axis = x.quantizer.axis
-    integers = integers_of(x)
-    if name == "unsqueeze":
-        dim = dims + x.dim() + 1 if dims < 0 else dims
-        return _with_axis(integers.unsqueeze(dim), x.quantizer, axis + (dim <= axis))
-    candidates = range(x.dim()) if dims is None else dims if isinstance(dims, (tuple, list)) else (dims,)
-    single = {dim % x.dim() for dim in candidates if x.shape[dim] == 1}
-    if axis in single:
-        raise RuntimeError(
-            "Squeeze is only possible on non-axis dimension for Per-Channel Quantized Tensors."
-        )
-    return _with_axis(integers.squeeze(tuple(single)), x.quantizer, axis - sum(dim < axis for dim in single))
+    rule = _RULES.get(name)
+    return rule(args[0], quantizer_of(args[0]), *args[1:], **kwargs) if rule else NotImplemented
 
 
-def _with_axis(integers: Tensor, quantizer: Any, axis: int) -> QuantizedTensor:
+def _with_axis(integers: Tensor, quantizer: Any, axis: int) -> Tensor:
     return made_of(integers, PerChannel(quantizer.scales, quantizer.zero_points, axis, quantizer.dtype))
 
 
-def _index(x: Any, index: Any) -> Any:
-    """Elements by numbers and slices. A number on the axis of the channels leaves the scale of one."""
-    parts = list(index if isinstance(index, tuple) else (index,))
-    if any(isinstance(part, bool) or not isinstance(part, (int, slice, *_OTHERS)) for part in parts):
+def _unsqueeze(x: Tensor, quantizer: Any, dim: int) -> Tensor:
+    place = dim + x.dim() + 1 if dim < 0 else dim
+    return _with_axis(integers_of(x).unsqueeze(place), quantizer, quantizer.axis + (place <= quantizer.axis))
+
+
+def _squeeze(x: Tensor, quantizer: Any, dim: Any = None) -> Tensor:
+    candidates = range(x.dim()) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+    single = {each % x.dim() for each in candidates if x.shape[each] == 1}
+    if quantizer.axis in single:
+        raise RuntimeError(
+            "Squeeze is only possible on non-axis dimension for Per-Channel Quantized Tensors."
+        )
+    below = sum(each < quantizer.axis for each in single)
+    return _with_axis(integers_of(x).squeeze(tuple(single)), quantizer, quantizer.axis - below)
+
+
+def _select(x: Tensor, quantizer: Any, dim: int, index: int) -> Any:
+    """A number on the axis of the channels leaves the scale of one."""
+    place, view = dim % x.dim(), integers_of(x).select(dim, index)
+    if place != quantizer.axis:
+        return _with_axis(view, quantizer, quantizer.axis - (place < quantizer.axis))
+    scale, zero_point = quantizer.scales[index], quantizer.zero_points[index]
+    if zero_point.is_floating_point():
         return NotImplemented
-    count = sum(isinstance(part, (int, slice)) for part in parts)
-    rest = [slice(None)] * (x.dim() - count)
-    at = parts.index(Ellipsis) if Ellipsis in parts else len(parts)
-    parts[at : at + 1] = rest
-    quantizer, dim, axis = x.quantizer, 0, 0
-    for part in parts:  # the part of the channels, and the axis of the view
-        if part is not None and dim == quantizer.axis:
-            break
-        dim += part is not None
-        axis += not isinstance(part, int)
-    scales, zeros = quantizer.scales[part], quantizer.zero_points[part]
-    view = integers_of(x)[tuple(parts)]
-    if not isinstance(part, int):
-        return made_of(view, PerChannel(scales, zeros, axis, quantizer.dtype))
-    if zeros.is_floating_point():
-        return NotImplemented
-    return made_of(view, PerTensor(float(scales), int(zeros), quantizer.dtype))
+    return made_of(view, PerTensor(float(scale), int(zero_point), quantizer.dtype))
+
+
+def _slice(
+    x: Tensor, quantizer: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Tensor:
+    view = _C._call_operator(("slice.Tensor",), integers_of(x), dim, start, end, step)
+    if dim % x.dim() != quantizer.axis:
+        return _with_axis(view, quantizer, quantizer.axis)
+    scales, zero_points = quantizer.scales[start:end:step], quantizer.zero_points[start:end:step]
+    return made_of(view, PerChannel(scales, zero_points, quantizer.axis, quantizer.dtype))
+
+
+_RULES = {"select": _select, "slice": _slice, "squeeze": _squeeze, "unsqueeze": _unsqueeze}

@@ -10,7 +10,7 @@ from tl_core import Tensor
 
 from .dtypes import is_quantized_dtype, quantized_dtype, quint8, storage_dtype
 from .qparams import choose_qparams
-from .tensor import QuantizedTensor, made_of
+from .tensor import is_quantized_tensor, made_of, quantizer_of
 from .tensor_quantizer import PerChannel, PerTensor, Quantizer
 
 __all__ = ["empty_quantized"]
@@ -59,7 +59,7 @@ def _empty_affine_quantized(
     scale: float = 1.0,
     zero_point: int = 0,
     memory_format: Any = None,
-) -> QuantizedTensor:
+) -> Tensor:
     """A quantized tensor of uninitialized memory, with one scale.
 
     Args:
@@ -91,7 +91,7 @@ def _empty_per_channel_affine_quantized(
     device: Any = None,
     pin_memory: bool | None = None,
     memory_format: Any = None,
-) -> QuantizedTensor:
+) -> Tensor:
     """A quantized tensor of uninitialized memory, with a scale for each slice along an axis.
 
     Args:
@@ -117,7 +117,7 @@ def _empty_per_channel_affine_quantized(
     )
 
 
-def _make_per_tensor_quantized_tensor(input: Tensor, scale: float, zero_point: int) -> QuantizedTensor:
+def _make_per_tensor_quantized_tensor(input: Tensor, scale: float, zero_point: int) -> Tensor:
     """A quantized tensor of a copy of integers, with one scale.
 
     Args:
@@ -133,9 +133,7 @@ def _make_per_tensor_quantized_tensor(input: Tensor, scale: float, zero_point: i
     return made_of(input.clone(), PerTensor(float(scale), int(zero_point), kind))
 
 
-def _make_per_channel_quantized_tensor(
-    input: Tensor, scale: Tensor, zero_point: Tensor, axis: int
-) -> QuantizedTensor:
+def _make_per_channel_quantized_tensor(input: Tensor, scale: Tensor, zero_point: Tensor, axis: int) -> Tensor:
     """A quantized tensor of a copy of integers, with a scale for each slice along an axis.
 
     Args:
@@ -162,19 +160,19 @@ def _type_for(name: str, input: Tensor) -> tl_core.dtype:
 
 def empty_quantized(
     size: Sequence[int],
-    qtensor: QuantizedTensor,
+    qtensor: Tensor,
     *,
     dtype: Any = None,
     layout: Any = None,
     device: Any = None,
     pin_memory: bool | None = None,
     memory_format: Any = None,
-) -> QuantizedTensor:
+) -> Tensor:
     """A quantized tensor of uninitialized memory, with the scales of another one.
 
     Args:
         size (sequence of int): The sizes.
-        qtensor (QuantizedTensor): The tensor with the scales.
+        qtensor (Tensor): The tensor with the scales.
         dtype (dtype, optional): The type of `qtensor`.
         layout (layout, optional): None or strided.
         device (device, optional): By default the device of `qtensor`.
@@ -190,11 +188,11 @@ def empty_quantized(
         >>> empty_quantized([4], q).q_scale()
         0.5
     """
-    if not isinstance(qtensor, QuantizedTensor):
+    if not is_quantized_tensor(qtensor):
         raise RuntimeError(f"empty_quantized: qtensor must be quantized, but got {qtensor.dtype}")
     if dtype is not None and dtype is not qtensor.dtype:
         raise RuntimeError(f"empty_quantized: dtype must be {qtensor.dtype}, but got {dtype}")
-    quantizer = qtensor.quantizer
+    quantizer = quantizer_of(qtensor)
     if isinstance(quantizer, PerChannel):
         quantizer = _channel_quantizer(
             "empty_quantized", size, quantizer.scales, quantizer.zero_points, quantizer.axis, quantizer.dtype

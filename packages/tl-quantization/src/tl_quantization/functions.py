@@ -13,7 +13,7 @@ from tl_core.overrides import overridable
 from . import operators
 from .dtypes import bits_of, bounds, is_quantized_dtype, qint32, quantized_dtype
 from .qparams import choose_qparams
-from .tensor import QuantizedTensor, made_of
+from .tensor import is_quantized_tensor, made_of, quantizer_of
 from .tensor_quantizer import PerChannel, PerTensor
 
 __all__ = [
@@ -90,9 +90,7 @@ def _checked_zero(name: str, zero_point: int, kind: tl_core.dtype) -> int:
 
 
 @overridable
-def quantize_per_channel(
-    input: Tensor, scales: Tensor, zero_points: Tensor, axis: int, dtype: Any
-) -> QuantizedTensor:
+def quantize_per_channel(input: Tensor, scales: Tensor, zero_points: Tensor, axis: int, dtype: Any) -> Tensor:
     """Numbers as integers, with a scale and a zero point for each slice along an axis.
 
     Args:
@@ -173,12 +171,12 @@ def dequantize(tensor: Any) -> Any:
     """
     if isinstance(tensor, (list, tuple)):
         return tuple(dequantize(t) for t in tensor)
-    return tensor.dequantize() if isinstance(tensor, QuantizedTensor) else tensor.to(tl_core.float32)
+    return tensor.dequantize() if is_quantized_tensor(tensor) else tensor.to(tl_core.float32)
 
 
 @overridable
 def quantized_max_pool1d(
-    input: QuantizedTensor,
+    input: Tensor,
     kernel_size: Sequence[int],
     stride: Sequence[int] = (),
     padding: Sequence[int] = (0,),
@@ -206,7 +204,7 @@ def quantized_max_pool1d(
 
 @overridable
 def quantized_max_pool2d(
-    input: QuantizedTensor,
+    input: Tensor,
     kernel_size: Sequence[int],
     stride: Sequence[int] = (),
     padding: Sequence[int] = (0,),
@@ -234,7 +232,7 @@ def quantized_max_pool2d(
 
 @overridable
 def quantized_batch_norm(
-    input: QuantizedTensor,
+    input: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
     mean: Tensor,
@@ -242,11 +240,11 @@ def quantized_batch_norm(
     eps: float,
     output_scale: float,
     output_zero_point: int,
-) -> QuantizedTensor:
+) -> Tensor:
     """Batch normalization in evaluation, with `output_scale` and `output_zero_point`.
 
     Args:
-        input (QuantizedTensor, shape (batch, channels, ...)): With one scale.
+        input (Tensor, shape (batch, channels, ...)): With one scale.
         weight, bias (Tensor, shape (channels,), optional): A factor and a shift of each channel.
         mean, var (Tensor, shape (channels,)): Of each channel.
         eps (float): Added to the variance.
@@ -262,13 +260,13 @@ def quantized_batch_norm(
     """
     x = tl_core.batch_norm(input.dequantize(), weight, bias, mean, var, False, 0.0, eps, False)
     return operators.quantize_numbers(
-        x, PerTensor(float(output_scale), int(output_zero_point), input.quantizer.dtype)
+        x, PerTensor(float(output_scale), int(output_zero_point), quantizer_of(input).dtype)
     )
 
 
 @overridable
 def quantized_max_pool3d(
-    input: QuantizedTensor,
+    input: Tensor,
     kernel_size: Sequence[int],
     stride: Sequence[int] = (),
     padding: Sequence[int] = (0,),
@@ -296,7 +294,7 @@ def quantized_max_pool3d(
 
 # ---- attributes of a quantized tensor, as functions
 @overridable
-def int_repr(input: QuantizedTensor) -> Tensor:
+def int_repr(input: Tensor) -> Tensor:
     """Its integers: `Tensor.int_repr`.
 
     Example:
@@ -309,7 +307,7 @@ def int_repr(input: QuantizedTensor) -> Tensor:
 
 
 @overridable
-def q_scale(input: QuantizedTensor) -> float:
+def q_scale(input: Tensor) -> float:
     """Its scale: `Tensor.q_scale`.
 
     Example:
@@ -322,7 +320,7 @@ def q_scale(input: QuantizedTensor) -> float:
 
 
 @overridable
-def q_zero_point(input: QuantizedTensor) -> int:
+def q_zero_point(input: Tensor) -> int:
     """The integer of the number 0: `Tensor.q_zero_point`.
 
     Example:
@@ -335,7 +333,7 @@ def q_zero_point(input: QuantizedTensor) -> int:
 
 
 @overridable
-def q_per_channel_scales(input: QuantizedTensor) -> Tensor:
+def q_per_channel_scales(input: Tensor) -> Tensor:
     """The scales of its channels: `Tensor.q_per_channel_scales`.
 
     Example:
@@ -349,7 +347,7 @@ def q_per_channel_scales(input: QuantizedTensor) -> Tensor:
 
 
 @overridable
-def q_per_channel_zero_points(input: QuantizedTensor) -> Tensor:
+def q_per_channel_zero_points(input: Tensor) -> Tensor:
     """The integers of the number 0 in each channel: `Tensor.q_per_channel_zero_points`.
 
     Example:
@@ -363,7 +361,7 @@ def q_per_channel_zero_points(input: QuantizedTensor) -> Tensor:
 
 
 @overridable
-def q_per_channel_axis(input: QuantizedTensor) -> int:
+def q_per_channel_axis(input: Tensor) -> int:
     """The axis of its channels: `Tensor.q_per_channel_axis`.
 
     Example:

@@ -11,23 +11,21 @@ tensor([-1.,  0.,  2.])
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
-from tl_core import Tensor
+from tl_core import _C, Tensor
+from tl_core.base import operator_hooks
 from tl_core.base.rule_table import RuleTable
-from tl_core.overrides import DisableTorchFunctionSubclass, made_of_others
 
-from .dtypes import QScheme, bits_of, storage_dtype
+from .dtypes import QScheme, bits_of
 from .packing import pack_bits
 from .tensor_quantizer import PerChannel, PerTensor, Quantizer
 
-__all__ = ["QuantizedTensor", "implements", "integers_of", "made_of"]
+__all__ = ["implements", "integers_of", "is_quantized_tensor", "made_of", "quantizer_of"]
 
+#: The rules of operators.
 QUANTIZED: RuleTable[Callable[..., Any]] = RuleTable("quantized")
-#: The callers of operators of a namespace, such as `quantized::linear`: they take the tensors as they are.
-NAMESPACES: dict[str, Callable[..., Any]] = {}
-#: Functions whose operator of aten has another name.
-_OF_ATEN = {"batch_norm": "native_batch_norm"}
 
 
 def implements(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -38,114 +36,62 @@ def implements(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
     return QUANTIZED.rule(*names)
 
 
-class QuantizedTensor(Tensor):
-    """Integers, and the quantizer that maps them to numbers.
+@cache
+def _operator(name: str) -> Any:
+    operator = partial(_C._call_operator, (name,))
+    operator.__name__ = name.partition(".")[0]  # type: ignore[attr-defined]
+    return operator
 
-    Views, copies and operators that choose elements keep the quantizer.
-    `tl_quantization.nn` computes with quantized tensors. Other operators raise
-    NotImplementedError: call `dequantize()` before.
+
+def call(name: str, functional: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result of an operator on quantized tensors; NotImplemented without a rule.
+
+    Args:
+        name: the operator's name.
+        functional: the name of the form that returns a new tensor.
+        args: its arguments.
+        kwargs: its arguments by name.
+    """
+    for each in (name, functional):
+        rule = QUANTIZED.get(each.partition(".")[0])
+        if rule is not None:
+            return rule(_operator(each), args, kwargs)
+    return NotImplemented
+
+
+_C._set_quantized_rules(call)
+
+
+def is_quantized_tensor(x: Any) -> bool:
+    """Whether an object is a quantized tensor.
+
+    Args:
+        x: the object.
 
     Example:
         >>> import tl_core, tl_quantization as tq
-        >>> x = tq.quantize_per_tensor(tl_core.tensor([0.4, 1.0]), 0.5, 10, tq.quint8)
-        >>> isinstance(x, tq.QuantizedTensor), x.dequantize()
-        (True, tensor([0.5000, 1.0000]))
+        >>> is_quantized_tensor(tl_core.ones(1)), is_quantized_tensor(None)
+        (False, False)
     """
+    return isinstance(x, Tensor) and x.is_quantized
 
-    quantizer: Quantizer
 
-    @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if (code := made_of_others(func)) is not None:
-            return code(*args, **(kwargs or {}))
-        space = getattr(func, "_namespace", None) or getattr(func, "namespace", None)
-        if space is not None and space in NAMESPACES:
-            return NAMESPACES[space](func, args, kwargs or {})
-        handler = QUANTIZED.get(func.__name__)
-        if handler is None:
-            operator = _OF_ATEN.get(func.__name__, func.__name__)
-            raise NotImplementedError(
-                f"Could not run 'aten::{operator}' with arguments from the 'QuantizedCPU' backend: {func.__name__} "
-                "doesn't compute with quantized tensors; call dequantize() before, as a DeQuantStub does in a model"
-            )
-        return handler(func, args, kwargs or {})
+def quantizer_of(x: Tensor) -> Quantizer:
+    """The scales and zero points of a quantized tensor.
 
-    @property
-    def dtype(self) -> Any:  # type: ignore[override]
-        """`quint8`, `qint8` or `qint32`."""
-        return self.quantizer.dtype
+    Args:
+        x: the tensor.
 
-    @property
-    def is_quantized(self) -> bool:  # type: ignore[override]
-        """True."""
-        return True
+    Raises:
+        RuntimeError: If `x` isn't quantized.
 
-    def new(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Raises RuntimeError, because the older constructor takes no scale."""
-        raise RuntimeError(
-            "new: the legacy constructor makes no quantized tensors; call torch.empty_quantized"
-        )
-
-    def int_repr(self) -> Tensor:
-        """The integers, as a plain tensor of its own; those of less than a byte are packed into a vector of bytes."""
-        integers, bits = integers_of(self), bits_of(self.dtype)
-        return pack_bits(integers.flatten(), bits) if bits < 8 else integers.clone()
-
-    def dequantize(self) -> Tensor:
-        """The numbers of the integers, as float32."""
-        return self.quantizer.numbers(integers_of(self))
-
-    def qscheme(self) -> QScheme:
-        """The scheme of the scales, such as `per_tensor_affine`."""
-        return self.quantizer.scheme
-
-    def q_scale(self) -> float:
-        """The scale. Raises RuntimeError if each channel has its own."""
-        return self._one("q_scale").scale
-
-    def q_zero_point(self) -> int:
-        """The zero point. Raises RuntimeError if each channel has its own."""
-        return self._one("q_zero_point").zero_point
-
-    def q_per_channel_scales(self) -> Tensor:
-        """The channels' scales as float64. Raises RuntimeError if there is only one."""
-        return self._several("q_per_channel_scales").scales
-
-    def q_per_channel_zero_points(self) -> Tensor:
-        """The channels' zero points. Raises RuntimeError if there is only one."""
-        return self._several("q_per_channel_zero_points").zero_points
-
-    def q_per_channel_axis(self) -> int:
-        """The axis of the channels. Raises RuntimeError if there is one scale for all."""
-        return self._several("q_per_channel_axis").axis
-
-    def _one(self, name: str) -> PerTensor:
-        if not isinstance(self.quantizer, PerTensor):
-            raise RuntimeError(f"{name}: expected a tensor with one scale, but got {self.qscheme()}")
-        return self.quantizer
-
-    def _several(self, name: str) -> PerChannel:
-        if not isinstance(self.quantizer, PerChannel):
-            raise RuntimeError(f"{name}: expected a tensor with a scale a channel, but got {self.qscheme()}")
-        return self.quantizer
-
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
-        numbers = repr(self.dequantize())
-        body = numbers.removesuffix(")").partition(", size=")[0]
-        return (
-            f"{body}, size={tuple(self.shape)}, dtype={self.dtype},\n"
-            f"       quantization_scheme={self.qscheme()}, {self.quantizer.shown()})"
-        )
-
-    __str__ = __repr__
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> QuantizedTensor:
-        copy = made_of(integers_of(self).clone(), self.quantizer)
-        memo[id(self)] = copy
-        return copy
-
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return made_of, (integers_of(self).clone(), self.quantizer)
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> tq.quantizer_of(tq.quantize_per_tensor(tl_core.ones(2), 0.5, 10, tq.quint8))
+        PerTensor(scale=0.5, zero_point=10, dtype=torch.quint8)
+    """
+    parts = _C._quantizer(x)
+    return PerTensor(*parts, x.dtype) if len(parts) == 2 else PerChannel(*parts, x.dtype)
 
 
 def integers_of(x: Tensor) -> Tensor:
@@ -157,23 +103,102 @@ def integers_of(x: Tensor) -> Tensor:
         >>> tq.integers_of(x)
         tensor([11, 12], dtype=torch.uint8)
     """
-    with DisableTorchFunctionSubclass():
-        return x.as_subclass(Tensor)
+    integers: Tensor = _C._integers(x)
+    return integers
 
 
-def made_of(integers: Tensor, quantizer: Quantizer) -> QuantizedTensor:
+def made_of(integers: Tensor, quantizer: Quantizer) -> Tensor:
     """A quantized tensor on the memory of its integers.
 
     Raises:
         TypeError: If the integers do not have the type that the quantizer's elements are kept in.
 
-    >>> q = made_of(tl_core.tensor([3], dtype=tl_core.int8), PerTensor(0.5, 1, qint8))
+    >>> q = made_of(tl_core.tensor([3], dtype=tl_core.int8), PerTensor(0.5, 1, tl_core.qint8))
     >>> q.dequantize()
     tensor([1.])
     """
-    storage = storage_dtype(quantizer.dtype)
-    if integers.dtype is not storage:
-        raise TypeError(f"integers of {quantizer.dtype} are of {storage}, but got {integers.dtype}")
-    tensor = integers.detach().as_subclass(QuantizedTensor)
-    tensor.quantizer = quantizer
+    tensor: Tensor = _C._quantized(integers, quantizer.dtype, *quantizer.parts)
     return tensor
+
+
+# ---- methods of Tensor
+
+
+def _method(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        operator_hooks.quantized_methods[name] = function
+        return function
+
+    return register
+
+
+@_method("int_repr")
+def _int_repr(x: Tensor) -> Tensor:
+    """The integers, as a plain tensor of its own; those of less than a byte are packed into a vector of bytes."""
+    integers, bits = integers_of(x), bits_of(x.dtype)
+    return pack_bits(integers.flatten(), bits) if bits < 8 else integers.clone()
+
+
+@_method("dequantize")
+def _dequantize(x: Tensor) -> Tensor:
+    """The numbers of the integers, as float32."""
+    return quantizer_of(x).numbers(integers_of(x))
+
+
+@_method("qscheme")
+def _qscheme(x: Tensor) -> QScheme:
+    return quantizer_of(x).scheme
+
+
+@_method("q_scale")
+def _q_scale(x: Tensor) -> float:
+    return _one("q_scale", x).scale
+
+
+@_method("q_zero_point")
+def _q_zero_point(x: Tensor) -> int:
+    return _one("q_zero_point", x).zero_point
+
+
+@_method("q_per_channel_scales")
+def _q_per_channel_scales(x: Tensor) -> Tensor:
+    return _several("q_per_channel_scales", x).scales
+
+
+@_method("q_per_channel_zero_points")
+def _q_per_channel_zero_points(x: Tensor) -> Tensor:
+    return _several("q_per_channel_zero_points", x).zero_points
+
+
+@_method("q_per_channel_axis")
+def _q_per_channel_axis(x: Tensor) -> int:
+    return _several("q_per_channel_axis", x).axis
+
+
+def _one(name: str, x: Tensor) -> PerTensor:
+    quantizer = quantizer_of(x)
+    if not isinstance(quantizer, PerTensor):
+        raise RuntimeError(f"{name}: expected a tensor with one scale, but got {quantizer.scheme}")
+    return quantizer
+
+
+def _several(name: str, x: Tensor) -> PerChannel:
+    quantizer = quantizer_of(x)
+    if not isinstance(quantizer, PerChannel):
+        raise RuntimeError(f"{name}: expected a tensor with a scale a channel, but got {quantizer.scheme}")
+    return quantizer
+
+
+@_method("__repr__")
+def _text(x: Tensor) -> str:
+    numbers, quantizer = repr(x.dequantize()), quantizer_of(x)
+    body = numbers.removesuffix(")").partition(", size=")[0]
+    return (
+        f"{body}, size={tuple(x.shape)}, dtype={x.dtype},\n"
+        f"       quantization_scheme={quantizer.scheme}, {quantizer.shown()})"
+    )
+
+
+@_method("__reduce_ex__")
+def _reduce(x: Tensor) -> tuple[Any, ...]:
+    return made_of, (integers_of(x), quantizer_of(x))

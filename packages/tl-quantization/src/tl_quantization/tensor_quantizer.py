@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import tl_core
-from tl_core import Tensor
+from tl_core import _C, Tensor
 
 from .dtypes import (
     QScheme,
@@ -47,6 +47,11 @@ class PerTensor:
         return per_tensor_affine
 
     @property
+    def parts(self) -> tuple[float, int]:
+        """The scale and the zero point."""
+        return self.scale, self.zero_point
+
+    @property
     def _inverse(self) -> Tensor:
         return tl_core.tensor(self.scale, dtype=tl_core.float32).reciprocal()
 
@@ -64,7 +69,11 @@ class PerTensor:
 
     def requantized(self, x: Tensor) -> Tensor:
         """`clamp(round(x * (1 / scale)) + zero_point)`, the rule of operators that compute with quantized tensors."""
-        return self.integers_of_steps(x.to(tl_core.float32) * self._inverse)
+        numbers = x.to(tl_core.float32)
+        if self.dtype is qint32 or bits_of(self.dtype) < 8:
+            return self.integers_of_steps(numbers * self._inverse)
+        integers: Tensor = _C._requantized_bytes(numbers, self.scale, self.zero_point, self.dtype is qint8)
+        return integers
 
     def integers_of_steps(self, steps: Tensor) -> Tensor:
         """`clamp(round(steps) + zero_point)`: the integers of numbers in units of the scale."""
@@ -107,6 +116,11 @@ class PerChannel:
         """`per_channel_affine`, or `per_channel_affine_float_qparams` if the zero points are floating numbers."""
         floating = self.zero_points.is_floating_point()
         return per_channel_affine_float_qparams if floating else per_channel_affine
+
+    @property
+    def parts(self) -> tuple[Tensor, Tensor, int]:
+        """The scales, the zero points and the axis."""
+        return self.scales, self.zero_points, self.axis
 
     def integers(self, x: Tensor) -> Tensor:
         """`clamp(round(x * (1 / scale) + zero_point))`, product and sum rounded each.

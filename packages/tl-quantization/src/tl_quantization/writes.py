@@ -7,28 +7,14 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
-from tl_core.overrides import DisableTorchFunctionSubclass
 
 from .operators import on_integers, on_numbers
-from .tensor import QuantizedTensor, implements, integers_of, made_of
+from .tensor import implements, integers_of, is_quantized_tensor, made_of, quantizer_of
 from .tensor_quantizer import PerTensor, Quantizer
 
 __all__: list[str] = []
 
-_COMPARISONS = (
-    "eq",
-    "ne",
-    "lt",
-    "le",
-    "gt",
-    "ge",
-    "__eq__",
-    "__ne__",
-    "__lt__",
-    "__le__",
-    "__gt__",
-    "__ge__",
-)
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
 @implements(*_COMPARISONS)
@@ -37,15 +23,15 @@ def compare(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     return on_numbers(func, args, kwargs)
 
 
-@implements("item", "tolist", "__float__", "__int__", "__bool__")
+@implements("_local_scalar_dense")
 def read(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """The numbers of Python."""
+    """A number of Python."""
     return on_numbers(func, args, kwargs)
 
 
 def _integers_for(quantizer: Quantizer, value: Any, like: Tensor) -> Tensor:
     """The integers of a number, or of numbers in the shape of a tensor."""
-    if isinstance(value, QuantizedTensor):
+    if is_quantized_tensor(value):
         value = value.dequantize()
     numbers = value.to(tl_core.float32) if isinstance(value, Tensor) else tl_core.tensor(float(value))
     if numbers.numel() == 1:
@@ -58,8 +44,7 @@ def fill(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Sets all elements to one number, or to 0."""
     x = args[0]
     value = kwargs.get("value", args[1] if len(args) > 1 else 0.0)
-    with DisableTorchFunctionSubclass():
-        integers_of(x).copy_(_integers_for(x.quantizer, value, integers_of(x)))
+    integers_of(x).copy_(_integers_for(quantizer_of(x), value, integers_of(x)))
     return x
 
 
@@ -69,22 +54,20 @@ def fill_masked(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     x, rest = args[0], {**dict(zip(("mask", "value"), args[1:], strict=False)), **kwargs}
     target = x if func.__name__.endswith("_") else x.clone()
     integers = integers_of(target)
-    with DisableTorchFunctionSubclass():
-        integers.copy_(_integers_for(target.quantizer, rest["value"], integers).where(rest["mask"], integers))
+    integers.copy_(_integers_for(quantizer_of(target), rest["value"], integers).where(rest["mask"], integers))
     return target
 
 
-@implements("__setitem__")
-def write(func: Callable[..., Any], args: Any, kwargs: Any) -> None:
-    """Writes numbers, which are rounded by the quantizer, or quantized numbers."""
-    x, index, value = args
-    parts = index if isinstance(index, tuple) else (index,)
-    if any(isinstance(part, (Tensor, list)) for part in parts):
-        _write_by_index(x, index, value)
-        return
-    view = x[index]
-    with DisableTorchFunctionSubclass():
-        integers_of(view).copy_(_integers_for(view.quantizer, value, integers_of(view)))
+@implements("copy_")
+def copy(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Quantizes numbers by the target's quantizer. A rule in C++ copies quantized tensors."""
+    target, source = args[:2]
+    if not target.is_quantized:
+        raise RuntimeError(
+            "copy_: a quantized tensor can't be copied to a plain one, please use dequantize: call dequantize() before"
+        )
+    integers_of(target).copy_(_integers_for(quantizer_of(target), source, target))
+    return target
 
 
 @implements("index_put_", "index_put")
@@ -98,15 +81,14 @@ def put(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     return target
 
 
-def _write_by_index(x: QuantizedTensor, index: Any, value: Any) -> None:
-    if not isinstance(x.quantizer, PerTensor):
+def _write_by_index(x: Tensor, index: Any, value: Any) -> None:
+    if not isinstance(quantizer_of(x), PerTensor):
         raise NotImplementedError("writes at indices need a tensor with one scale; call dequantize() before")
-    if isinstance(value, QuantizedTensor):
+    if is_quantized_tensor(value):
         value = value.dequantize()
     numbers = value if isinstance(value, Tensor) else tl_core.tensor(float(value))
-    integers = x.quantizer.integers(numbers.to(tl_core.float32))
-    with DisableTorchFunctionSubclass():
-        integers_of(x)[index] = integers
+    integers = quantizer_of(x).integers(numbers.to(tl_core.float32))
+    integers_of(x)[index] = integers
 
 
 @implements("empty_like")
@@ -117,15 +99,14 @@ def empty(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         raise RuntimeError(
             f"empty_like: dtype must be the type of the quantized tensor, {x.dtype}, but got {dtype}"
         )
-    return made_of(on_integers(func, args, kwargs), x.quantizer)
+    return made_of(on_integers(func, args, kwargs), quantizer_of(x))
 
 
 @implements("resize_")
 def resize(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Changes the sizes of a tensor with one scale."""
     x = args[0]
-    if not isinstance(x.quantizer, PerTensor):
+    if not isinstance(quantizer_of(x), PerTensor):
         raise NotImplementedError("resize_: a tensor with a scale a channel can't be resized")
-    with DisableTorchFunctionSubclass():
-        func(*args, **kwargs)
+    func(*args, **kwargs)
     return x

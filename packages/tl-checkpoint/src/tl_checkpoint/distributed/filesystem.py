@@ -23,7 +23,6 @@ from typing import Any
 
 import tl_core
 
-from ..quantized import is_quantized
 from ..source import FileSource, PartSource, Source
 from . import metadata_file
 from .future import Future
@@ -612,7 +611,7 @@ def _read_all(tasks: list[_Task], planner: LoadPlanner) -> None:
 
 def _writable(tensor: Any) -> Any:
     """The tensor without its gradient graph; a quantized tensor is unchanged, as it receives scales too."""
-    return tensor if is_quantized(type(tensor)) else tensor.detach()
+    return tensor if tensor.is_quantized else tensor.detach()
 
 
 def _read_bytes(task: _Task, planner: LoadPlanner) -> None:

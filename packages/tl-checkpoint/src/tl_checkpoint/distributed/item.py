@@ -13,7 +13,6 @@ from .. import config
 from ..archive_reader import ArchiveReader
 from ..archive_writer import ArchiveWriter
 from ..pickler import pickle_object
-from ..quantized import is_quantized
 from ..safe_globals import require_global
 from ..source import Source
 from ..storages import Storages, is_swapped
@@ -83,7 +82,7 @@ class StoredTensor:
     def _plain_key(self) -> str | None:
         """The record that holds the elements one after another, if there is one."""
         outline = self.outline
-        if is_quantized(type(outline)):
+        if outline.is_quantized:
             return None
         if self._swapped or len(self._keys) != 1 or outline.storage_offset() or not outline.is_contiguous():
             return None

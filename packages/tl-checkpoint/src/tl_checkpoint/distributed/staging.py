@@ -13,7 +13,6 @@ import tl_core
 from tl_core.memory.snapshot import Snapshot, can_snapshot
 from tl_core.memory.usage import get_memory_limit
 
-from ..quantized import is_quantized
 from .chunked import ChunkedTensor
 
 __all__ = ["AsyncStager", "BlockingAsyncStager", "DefaultStager", "StagingOptions", "frozen"]
@@ -187,7 +186,7 @@ class _Copies:
         self.by_id: dict[int, Any] = {}
 
     def of(self, path: tuple[Any, ...], value: Any) -> Any:
-        if isinstance(value, tl_core.Tensor) and not is_quantized(type(value)):
+        if isinstance(value, tl_core.Tensor) and not value.is_quantized:
             return self._tensor(path, value)
         if isinstance(value, ChunkedTensor):
             chunks = ((offsets, self._tensor((*path, offsets), tensor)) for offsets, tensor in value.chunks)

@@ -13,7 +13,7 @@ from ..functions import quantize_per_tensor
 from ..operators import quantize_numbers
 from ..packed.half import HalfLinear
 from ..packed.linear import PackedLinear
-from ..tensor import QuantizedTensor
+from ..tensor import is_quantized_tensor
 from ..tensor_quantizer import PerTensor
 from .registry import define, quantized_input
 
@@ -25,7 +25,7 @@ def _prepack(W: Any, B: Tensor | None = None) -> PackedLinear:
 
 
 def _check_quantized(name: str, x: Any) -> Any:
-    if not isinstance(x, QuantizedTensor):
+    if not is_quantized_tensor(x):
         raise RuntimeError(
             f"{name} must be a quantized tensor, but got {getattr(x, 'dtype', type(x).__name__)}"
         )

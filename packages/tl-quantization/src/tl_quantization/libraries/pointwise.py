@@ -11,7 +11,7 @@ from tl_nn import functional as F
 from .. import arithmetic
 from ..functions import quantized_max_pool1d, quantized_max_pool2d
 from ..operators import quantize_numbers
-from ..tensor import QuantizedTensor
+from ..tensor import is_quantized_tensor
 from ..tensor_quantizer import PerTensor
 from .registry import define
 
@@ -28,9 +28,9 @@ def _number(b: Any) -> float:
 
 def _binary(function: Any, with_number: Any, relu: bool) -> Any:
     def call(qa: Any, qb: Any, scale: Any = None, zero_point: Any = None, out: Any = None) -> Any:
-        if not isinstance(qa, QuantizedTensor):
+        if not is_quantized_tensor(qa):
             qa, qb = qb, qa
-        if not isinstance(qb, QuantizedTensor):
+        if not is_quantized_tensor(qb):
             result = with_number(qa, _number(qb))
             result = F.relu(result) if relu else result
         else:
@@ -137,7 +137,7 @@ def _leaky_relu(
 
 
 def _prelu(qx: Any, weight: Any, output_scale: float, output_zero_point: int) -> Any:
-    factor = weight.dequantize() if isinstance(weight, QuantizedTensor) else weight
+    factor = weight.dequantize() if is_quantized_tensor(weight) else weight
     return _again(F.prelu(qx.dequantize(), factor), qx, output_scale, output_zero_point)
 
 

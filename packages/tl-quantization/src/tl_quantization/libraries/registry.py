@@ -8,12 +8,11 @@ from typing import Any
 
 from tl_core.library import Library
 
-from ..tensor import NAMESPACES, QuantizedTensor
+from ..tensor import is_quantized_tensor
 
 __all__ = ["define", "quantized_input", "schema_of"]
 
 _LIBRARIES: dict[str, Library] = {}
-_FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {}  # by operator, then by overload
 
 # Short names of the classes of packed weights in schemas.
 _CLASSES = {
@@ -49,20 +48,12 @@ def quantized_input(x: Any, name: str) -> Any:
     Raises:
         NotImplementedError: it is a plain tensor.
     """
-    if not isinstance(x, QuantizedTensor):
+    if not is_quantized_tensor(x):
         raise NotImplementedError(
             f"Could not run 'quantized::{name}' with arguments from the 'CPU' backend: the input must be a quantized "
             "tensor, which quantize_per_tensor makes; in eager mode a QuantStub in front of the layer does"
         )
     return x
-
-
-def _call(func: Any, args: Any, kwargs: Any) -> Any:
-    """Runs an operator with quantized tensors as arguments."""
-    packet = getattr(func, "overloadpacket", func)
-    functions = _FUNCTIONS[f"{packet._namespace}::{packet.__name__}"]
-    function = functions.get(getattr(func, "_overloadname", "default")) or next(iter(functions.values()))
-    return function(*args, **kwargs)
 
 
 def define(
@@ -78,10 +69,7 @@ def define(
     library = _LIBRARIES.get(space)
     if library is None:
         library = _LIBRARIES[space] = Library(space, "FRAGMENT")
-        NAMESPACES[space] = _call
     for text, function in schemas.items():
         name = text.partition("(")[0]
         library.define(schema_of(text))
         library.impl(name, function, key)
-        operator, _, overload = name.partition(".")
-        _FUNCTIONS.setdefault(f"{space}::{operator}", {})[overload or "default"] = function

@@ -8,7 +8,6 @@ from tl_core import Tensor
 
 from ..nn.sparse.quantized.utils import check_blocks
 from ..packed.linear import PackedLinear
-from ..tensor import QuantizedTensor
 from .registry import define, quantized_input
 
 __all__: list[str] = []
@@ -25,7 +24,7 @@ class _SparseLinear(PackedLinear):
 
     __slots__ = ("blocks",)
 
-    def __init__(self, weight: QuantizedTensor, bias: Tensor | None, blocks: tuple[int, int]) -> None:
+    def __init__(self, weight: Tensor, bias: Tensor | None, blocks: tuple[int, int]) -> None:
         super().__init__(weight, bias)
         self.blocks = blocks
 

@@ -9,7 +9,7 @@ import tl_core
 from tl_core import Tensor
 
 from ..dtypes import qint8
-from ..tensor import QuantizedTensor, integers_of, made_of
+from ..tensor import integers_of, made_of, quantizer_of
 from ..tensor_quantizer import PerChannel, PerTensor, Quantizer
 from .linear import row_parameters
 
@@ -25,7 +25,7 @@ class PackedConvolution:
     lies tap by tap.
 
     Args:
-        weight (QuantizedTensor, shape (out_channels, in_channels / groups, ...)): Of `qint8`, with one scale or a
+        weight (Tensor, shape (out_channels, in_channels / groups, ...)): Of `qint8`, with one scale or a
             scale for each output channel.
         bias (Tensor, shape (out_channels,), optional): Of floating numbers.
         groups (int): The groups of channels.
@@ -46,12 +46,12 @@ class PackedConvolution:
     shape: tuple[int, ...]
     quantizer: Quantizer
 
-    def __init__(self, weight: QuantizedTensor, bias: Tensor | None, groups: int) -> None:
+    def __init__(self, weight: Tensor, bias: Tensor | None, groups: int) -> None:
         _check(weight)
         rows = weight.shape[0]
         if bias is not None and tuple(bias.shape) != (rows,):
             raise RuntimeError(f"bias must have the shape ({rows},), but got {tuple(bias.shape)}")
-        self.shape, self.quantizer, self.groups = tuple(weight.shape), weight.quantizer, groups
+        self.shape, self.quantizer, self.groups = tuple(weight.shape), quantizer_of(weight), groups
         self.bias = None if bias is None else bias.detach().to(tl_core.float32)
         self.packed, self.sums = self._pack(integers_of(weight))
         self.scales, self.zero_points = row_parameters(weight)
@@ -71,7 +71,7 @@ class PackedConvolution:
         packed, sums = zip(*parts)
         return tl_core.stack(packed), tl_core.cat(sums)
 
-    def weight(self) -> QuantizedTensor:
+    def weight(self) -> Tensor:
         """The weight, as a tensor of its own."""
         rows, channels, *kernel = self.shape
         if self._is_depthwise:
@@ -84,20 +84,20 @@ class PackedConvolution:
 
     def of_bytes(
         self,
-        x: QuantizedTensor,
+        x: Tensor,
         windows: tuple[Any, Any, Any],
         qparams: tuple[float, int],
         relu: bool = False,
-    ) -> QuantizedTensor:
+    ) -> Tensor:
         """The convolution of a quantized tensor. Channels of the result lie together in memory.
 
         Args:
-            x (QuantizedTensor, shape (batch, in_channels, ...)): Of `quint8` or `qint8`, with one scale.
+            x (Tensor, shape (batch, in_channels, ...)): Of `quint8` or `qint8`, with one scale.
             windows (tuple of three tuples): Stride, padding and dilation of each axis.
             qparams (float, int): Scale and zero point of the result.
             relu (bool): Whether negative results become 0.
         """
-        quantizer = x.quantizer
+        quantizer = quantizer_of(x)
         if not isinstance(quantizer, PerTensor):
             raise RuntimeError(f"the input of a quantized layer must have one scale, but got {x.qscheme()}")
         integers = tl_core._int8_convolution(
@@ -110,12 +110,12 @@ class PackedConvolution:
         return PackedConvolution, (self.weight(), self.bias, self.groups)
 
 
-def _check(weight: QuantizedTensor) -> None:
+def _check(weight: Tensor) -> None:
     if weight.dtype is not qint8:
         raise RuntimeError(
             f"the weight of a quantized convolution must be of torch.qint8, but got {weight.dtype}"
         )
-    quantizer = weight.quantizer
+    quantizer = quantizer_of(weight)
     if isinstance(quantizer, PerChannel) and (
         quantizer.axis != 0 or quantizer.zero_points.is_floating_point()
     ):

@@ -10,7 +10,7 @@ from tl_core.extensions.custom_classes import ScriptObject
 
 from ..dtypes import bits_of, quint4x2, quint8
 from ..packing import pack_bits, unpack_bits
-from ..tensor import QuantizedTensor, integers_of, made_of
+from ..tensor import integers_of, is_quantized_tensor, made_of, quantizer_of
 from ..tensor_quantizer import PerChannel
 
 __all__ = ["PackedEmbedding", "look_up", "scale_dtype"]
@@ -38,7 +38,7 @@ class PackedEmbedding(ScriptObject):
     columns and 4 bytes.
 
     Args:
-        weight (QuantizedTensor, shape (rows, columns)): Of `quint8` or `quint4x2`, with a scale and a floating zero
+        weight (Tensor, shape (rows, columns)): Of `quint8` or `quint4x2`, with a scale and a floating zero
             point for each row.
 
     Raises:
@@ -54,19 +54,19 @@ class PackedEmbedding(ScriptObject):
 
     _qualified_name = "__torch__.torch.classes.quantized.EmbeddingPackedParamsBase"
 
-    def __init__(self, weight: QuantizedTensor) -> None:
+    def __init__(self, weight: Tensor) -> None:
         self.quantizer = _check(weight)
         self.bits, self.columns = bits_of(weight.dtype), weight.shape[1]
         scales, zeros = self.quantizer.scales.float(), self.quantizer.zero_points.float()
         tails = tl_core.stack([scales, -zeros * scales], 1).to(scale_dtype(self.bits))
         self.packed = tl_core.cat([pack_bits(integers_of(weight), self.bits), tails.view(tl_core.uint8)], 1)
 
-    def weight(self) -> QuantizedTensor:
+    def weight(self) -> Tensor:
         """The table, as a tensor of its own."""
         tail = 2 * scale_dtype(self.bits).itemsize
         return made_of(unpack_bits(self.packed[:, :-tail], self.bits, self.columns), self.quantizer)
 
-    def unpack(self) -> QuantizedTensor:
+    def unpack(self) -> Tensor:
         """The table, as a tensor of its own."""
         return self.weight()
 
@@ -107,13 +107,13 @@ class PackedEmbedding(ScriptObject):
 
 
 def _check(weight: Any) -> PerChannel:
-    if not isinstance(weight, QuantizedTensor) or weight.dtype not in (quint8, quint4x2) or weight.dim() != 2:
+    if not is_quantized_tensor(weight) or weight.dtype not in (quint8, quint4x2) or weight.dim() != 2:
         kind = weight.dtype if isinstance(weight, Tensor) else type(weight).__name__
         shape = f" of shape {tuple(weight.shape)}" if isinstance(weight, Tensor) else ""
         raise RuntimeError(
             f"the weight of an embedding must be a matrix of torch.quint8 or torch.quint4x2, but got {kind}{shape}"
         )
-    quantizer = weight.quantizer
+    quantizer = quantizer_of(weight)
     if (
         not isinstance(quantizer, PerChannel)
         or quantizer.axis != 0

@@ -9,7 +9,7 @@ from tl_core import Tensor
 from tl_core.extensions.custom_classes import ScriptObject
 
 from ..dtypes import qint8
-from ..tensor import QuantizedTensor, integers_of, made_of
+from ..tensor import integers_of, made_of, quantizer_of
 from ..tensor_quantizer import PerChannel, PerTensor, Quantizer
 
 __all__ = ["PackedLinear"]
@@ -23,7 +23,7 @@ class PackedLinear(ScriptObject):
     The packed weight takes the memory of the weight, rounded up to 16 rows and 4 columns. Threads may share it.
 
     Args:
-        weight (QuantizedTensor, shape (out_features, in_features)): Of `qint8`, with one scale or a scale a row.
+        weight (Tensor, shape (out_features, in_features)): Of `qint8`, with one scale or a scale a row.
         bias (Tensor, shape (out_features,), optional): Of floating numbers.
 
     Raises:
@@ -41,17 +41,17 @@ class PackedLinear(ScriptObject):
     shape: tuple[int, int]
     quantizer: Quantizer
 
-    def __init__(self, weight: QuantizedTensor, bias: Tensor | None) -> None:
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         _check(weight)
         rows, columns = weight.shape
         if bias is not None and tuple(bias.shape) != (rows,):
             raise RuntimeError(f"bias must have the shape ({rows},), but got {tuple(bias.shape)}")
-        self.shape, self.quantizer = (rows, columns), weight.quantizer
+        self.shape, self.quantizer = (rows, columns), quantizer_of(weight)
         self.bias = None if bias is None else bias.detach().to(tl_core.float32)
         self.packed, self.sums = tl_core._pack_int8(integers_of(weight))
         self.scales, self.zero_points = row_parameters(weight)
 
-    def weight(self) -> QuantizedTensor:
+    def weight(self) -> Tensor:
         """The weight, as a tensor of its own."""
         rows, columns = self.shape
         panels, quads, _ = self.packed.shape
@@ -60,7 +60,7 @@ class PackedLinear(ScriptObject):
         # a copy without the padding, which files would have otherwise
         return made_of(integers.clone(memory_format=tl_core.contiguous_format), self.quantizer)
 
-    def unpack(self) -> tuple[QuantizedTensor, Tensor | None]:
+    def unpack(self) -> tuple[Tensor, Tensor | None]:
         """The weight and the bias."""
         return self.weight(), self.bias
 
@@ -83,17 +83,15 @@ class PackedLinear(ScriptObject):
             reduce_range, relu,
         )  # fmt: skip
 
-    def of_bytes(
-        self, x: QuantizedTensor, scale: float, zero_point: int, relu: bool = False
-    ) -> QuantizedTensor:
+    def of_bytes(self, x: Tensor, scale: float, zero_point: int, relu: bool = False) -> Tensor:
         """The layer's result for a quantized tensor, with a scale and a zero point.
 
         Args:
-            x (QuantizedTensor, shape (..., in_features)): Of `quint8` or `qint8`, with one scale.
+            x (Tensor, shape (..., in_features)): Of `quint8` or `qint8`, with one scale.
             scale, zero_point (float, int): Of the result.
             relu (bool): Whether negative results become 0.
         """
-        quantizer = x.quantizer
+        quantizer = quantizer_of(x)
         if not isinstance(quantizer, PerTensor):
             raise RuntimeError(f"the input of a quantized layer must have one scale, but got {x.qscheme()}")
         integers = tl_core._int8_linear(
@@ -109,13 +107,13 @@ class PackedLinear(ScriptObject):
         return repr(self.unpack())
 
 
-def _check(weight: QuantizedTensor) -> None:
+def _check(weight: Tensor) -> None:
     if weight.dtype is not qint8 or weight.dim() != 2:
         raise RuntimeError(
             f"the weight of a quantized linear layer must be a matrix of torch.qint8, but got {weight.dtype} of "
             f"shape {tuple(weight.shape)}"
         )
-    quantizer = weight.quantizer
+    quantizer = quantizer_of(weight)
     if isinstance(quantizer, PerChannel) and (
         quantizer.axis != 0 or quantizer.zero_points.is_floating_point()
     ):
@@ -125,13 +123,13 @@ def _check(weight: QuantizedTensor) -> None:
         )
 
 
-def row_parameters(weight: QuantizedTensor) -> tuple[Tensor, Tensor | None]:
+def row_parameters(weight: Tensor) -> tuple[Tensor, Tensor | None]:
     """The scale of each row as float32, and its zero point as int32, or None if all are 0.
 
     Args:
         weight: quantized, with one scale or a scale for each slice of the first axis.
     """
-    quantizer, rows = weight.quantizer, weight.shape[0]
+    quantizer, rows = quantizer_of(weight), weight.shape[0]
     if isinstance(quantizer, PerTensor):
         scales = tl_core.full((rows,), quantizer.scale)
         zeros = tl_core.full((rows,), quantizer.zero_point, dtype=tl_core.int32)

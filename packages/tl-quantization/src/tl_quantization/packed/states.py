@@ -11,7 +11,7 @@ import tl_core
 from tl_core import Tensor
 from tl_core.extensions.custom_classes import ScriptObject, register
 
-from ..tensor import QuantizedTensor
+from ..tensor import is_quantized_tensor
 from .cell import CellMatrices, CellWeights
 from .embedding import PackedEmbedding
 from .half import HalfLinear
@@ -31,7 +31,7 @@ def _need(condition: bool, kind: str, what: str) -> None:
 def _is_bias(value: Any) -> bool:
     return value is None or (
         isinstance(value, Tensor)
-        and not isinstance(value, QuantizedTensor)
+        and not is_quantized_tensor(value)
         and value.is_floating_point()
         and value.dim() == 1
     )
@@ -54,7 +54,7 @@ class LinearPackedParamsBase(ScriptObject):
         weight, bias = state
         _need(isinstance(weight, Tensor) and weight.dim() == 2, kind, "a matrix as its weight")
         _need(_is_bias(bias), kind, "a vector of floating numbers or None as its bias")
-        if isinstance(weight, QuantizedTensor):
+        if is_quantized_tensor(weight):
             return PackedLinear(weight, bias)
         _need(weight.is_floating_point(), kind, "a weight of integers or of floating numbers")
         _need(bias is None or len(bias) == len(weight), kind, f"a bias of {len(weight)} numbers")
@@ -78,7 +78,7 @@ class _ConvolutionPackedParams(ScriptObject):
         )
         _need(is_transposed in (0, 1), kind, "0 or 1 for its direction")
         _need(
-            isinstance(weight, QuantizedTensor) and weight.dim() == n + 2,
+            is_quantized_tensor(weight) and weight.dim() == n + 2,
             kind,
             f"a quantized weight of {n + 2} axes",
         )

@@ -11,7 +11,7 @@ from tl_nn import functional as F
 
 from ..functions import quantize_per_tensor_dynamic
 from ..operators import quantize_numbers
-from ..tensor import QuantizedTensor, integers_of, made_of
+from ..tensor import integers_of, made_of, quantizer_of
 from ..tensor_quantizer import PerTensor
 from .convolution import PackedConvolution
 
@@ -22,7 +22,7 @@ class ConvolutionWindows(ScriptObject):
     """A convolution's weight, bias and windows.
 
     Args:
-        weight (QuantizedTensor or PackedConvolution): Of `qint8`.
+        weight (Tensor or PackedConvolution): Of `qint8`.
         bias (Tensor, optional): Of floating numbers.
         stride, padding, dilation (sequence of int): Of each axis.
         groups (int): The groups of channels.
@@ -76,7 +76,7 @@ class ConvolutionWindows(ScriptObject):
         return len(self.stride) == 2 and x.dim() == 3 and self.weight().shape[2] == 1
 
     def of_bytes(
-        self, x: QuantizedTensor, scale: float, zero_point: int, relu: bool = False, addend: Any = None
+        self, x: Tensor, scale: float, zero_point: int, relu: bool = False, addend: Any = None
     ) -> Any:
         """The convolution of a quantized tensor.
 
@@ -139,7 +139,7 @@ class ConvolutionWindows(ScriptObject):
         """The version, the windows with the weight, and the bias. One axis is the second of two, as in PyTorch."""
         weight, first = self.weight(), (2 - len(self.stride)) * (1,)
         if first:
-            weight = made_of(integers_of(weight).unsqueeze(2), weight.quantizer)
+            weight = made_of(integers_of(weight).unsqueeze(2), quantizer_of(weight))
         none = (0,) * len(first)
         ends = (0,) * len(self.stride) if self.output_padding is None else self.output_padding
         windows = (*first, *self.stride, *none, *self.padding, *first, *self.dilation, *none, *ends)

@@ -256,7 +256,6 @@ from tl_quantization.rangeless_observers import ReuseInputObserver as ReuseInput
 from tl_quantization.stubs import DeQuantStub as DeQuantStub
 from tl_quantization.stubs import QuantStub as QuantStub
 from tl_quantization.stubs import QuantWrapper as QuantWrapper
-from tl_quantization.tensor import QuantizedTensor as QuantizedTensor
 from tl_quantization.tensor import implements as implements
 from tl_quantization.tensor import integers_of as integers_of
 from tl_quantization.tensor import made_of as made_of

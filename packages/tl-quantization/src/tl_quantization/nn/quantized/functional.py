@@ -203,8 +203,8 @@ def conv2d(
     """`tl_nn.functional.conv2d` with a weight of integers.
 
     Args:
-        input (QuantizedTensor, shape (batch, channels, height, width)): Of the type `dtype`.
-        weight (QuantizedTensor): Of `qint8`.
+        input (Tensor, shape (batch, channels, height, width)): Of the type `dtype`.
+        weight (Tensor): Of `qint8`.
         bias (Tensor, optional): Of floating numbers.
         stride, padding, dilation, groups: As of the float function.
         padding_mode (str): "zeros".
@@ -275,8 +275,8 @@ def linear(
     """`tl_nn.functional.linear` with a weight of integers.
 
     Args:
-        input (QuantizedTensor, shape (..., in_features)): The input.
-        weight (QuantizedTensor, shape (out_features, in_features)): Of `qint8`.
+        input (Tensor, shape (..., in_features)): The input.
+        weight (Tensor, shape (out_features, in_features)): Of `qint8`.
         bias (Tensor, optional): Of floating numbers.
         scale, zero_point (float, int, optional): Of the result, by default the input's.
 

@@ -15,7 +15,6 @@ from tl_nn.utils.fusion import fuse_conv_bn_weights
 from ....dtypes import qint8
 from ....packed.convolution import PackedConvolution
 from ....packed.windows import ConvolutionWindows
-from ....tensor import QuantizedTensor
 from ...qat.modules.conv import settings_of
 from .utils import (
     WeightedQuantizedModule,
@@ -186,7 +185,7 @@ class _Conv(_ConvNd):
             dtype,
         )
 
-    def weight(self) -> QuantizedTensor:
+    def weight(self) -> Tensor:
         """The weight."""
         return self._packed.weight()
 
@@ -194,7 +193,7 @@ class _Conv(_ConvNd):
         """The bias, of floating numbers."""
         return self._packed.bias
 
-    def set_weight_bias(self, w: QuantizedTensor, b: Tensor | None) -> None:
+    def set_weight_bias(self, w: Tensor, b: Tensor | None) -> None:
         """Replaces weight and bias.
 
         Raises:

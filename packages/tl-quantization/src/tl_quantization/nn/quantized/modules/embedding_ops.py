@@ -13,7 +13,7 @@ from ....dtypes import quint4x2, quint8
 from ....functions import quantize_per_channel
 from ....packed.embedding import PackedEmbedding
 from ....qconfig import float_qparams_weight_only_qconfig
-from ....tensor import QuantizedTensor
+from ....tensor import is_quantized_tensor
 from .utils import numbers_of, pop_entries, quantized_weight, weight_observer
 
 __all__ = ["Embedding", "EmbeddingBag", "EmbeddingPackedParams"]
@@ -43,12 +43,12 @@ class EmbeddingPackedParams(Module):
         self.dtype = dtype
         self.set_weight(_empty_rows(num_embeddings, embedding_dim, dtype))
 
-    def set_weight(self, weight: QuantizedTensor) -> None:
+    def set_weight(self, weight: Tensor) -> None:
         """Replaces the table."""
         self._packed_weight = PackedEmbedding(weight)
         self.dtype = weight.dtype
 
-    def _weight(self) -> QuantizedTensor:
+    def _weight(self) -> Tensor:
         return self._packed_weight.weight()
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
@@ -70,7 +70,7 @@ class EmbeddingPackedParams(Module):
         entries = pop_entries(state_dict, prefix, ("dtype", "_packed_weight"), missing)
         if entries is not None:
             shape, weight = tuple(self._weight().shape), entries[1]
-            if isinstance(weight, QuantizedTensor) and tuple(weight.shape) == shape:
+            if is_quantized_tensor(weight) and tuple(weight.shape) == shape:
                 self.set_weight(weight)
             else:
                 size = f" of shape {tuple(weight.shape)}" if isinstance(weight, Tensor) else ""
@@ -95,7 +95,7 @@ class Embedding(Module):
         num_embeddings, embedding_dim (int): Rows and columns.
         padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse: As of `tl_nn.Embedding`. Only shown in
             the representation, as the layer doesn't train.
-        _weight (QuantizedTensor, optional): The table.
+        _weight (Tensor, optional): The table.
         dtype (quantized dtype): `quint8` or `quint4x2`.
 
     Raises:
@@ -144,7 +144,7 @@ class Embedding(Module):
         self._packed_params.set_weight(w)
         self.dtype = self._packed_params.dtype
 
-    def weight(self) -> QuantizedTensor:
+    def weight(self) -> Tensor:
         """The table, as a tensor of its own."""
         return self._packed_params._weight()
 
@@ -179,7 +179,7 @@ class EmbeddingBag(Embedding):
         include_last_offset (bool): Whether the last offset is the end of the last bag.
         max_norm, norm_type, scale_grad_by_freq, sparse: As of `tl_nn.EmbeddingBag`. Only shown in
             the representation, as the layer doesn't train.
-        _weight (QuantizedTensor, optional): The table.
+        _weight (Tensor, optional): The table.
         dtype (quantized dtype): `quint8` or `quint4x2`.
     """
 
@@ -242,7 +242,7 @@ class EmbeddingBag(Embedding):
         )  # fmt: skip
 
 
-def _empty_rows(rows: int, columns: int, dtype: Any) -> QuantizedTensor:
+def _empty_rows(rows: int, columns: int, dtype: Any) -> Tensor:
     zeros = tl_core.zeros(rows, columns)
     return quantize_per_channel(zeros, tl_core.ones(rows), tl_core.zeros(rows), 0, dtype)
 

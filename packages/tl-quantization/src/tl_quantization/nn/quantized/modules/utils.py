@@ -11,7 +11,7 @@ from tl_nn import Module
 from ....dtypes import bounds, quantized_dtype, storage_dtype
 from ....functions import quantize_per_channel, quantize_per_tensor
 from ....operators import quantize_numbers
-from ....tensor import QuantizedTensor, integers_of, made_of
+from ....tensor import integers_of, is_quantized_tensor, made_of
 from ....tensor_quantizer import PerTensor
 
 __all__ = [
@@ -26,28 +26,30 @@ __all__ = [
 ]
 
 
-def requantize(x: Any, like: Any, scale: Any, zero_point: Any) -> QuantizedTensor:
+def requantize(x: Any, like: Any, scale: Any, zero_point: Any) -> Tensor:
     """Numbers as a quantized tensor of another's type.
 
     Args:
         x (Tensor): The numbers.
-        like (QuantizedTensor): A tensor of the result's type. Raises TypeError if it isn't quantized.
+        like (Tensor): A tensor of the result's type. It must be quantized.
         scale, zero_point (number or Tensor of one): Of the result.
     """
     return quantize_numbers(x, PerTensor(float(scale), int(zero_point), numbers_of(like).dtype))
 
 
-def numbers_of(x: Any) -> QuantizedTensor:
-    """Returns the tensor itself. Raises TypeError if it isn't quantized."""
-    if not isinstance(x, QuantizedTensor):
-        actual = x.dtype if isinstance(x, Tensor) else type(x).__name__
-        raise TypeError(
-            f"a quantized layer takes quantized tensors, but got {actual}; quantize_per_tensor makes one"
+def numbers_of(x: Any) -> Tensor:
+    """Returns the tensor itself. Raises NotImplementedError if it isn't quantized, and TypeError if it is no tensor."""
+    if not isinstance(x, Tensor):
+        raise TypeError(f"a quantized layer takes quantized tensors, but got {type(x).__name__}")
+    if not x.is_quantized:
+        raise NotImplementedError(
+            f"Could not run a quantized layer with arguments from the 'CPU' backend: it takes quantized tensors, but "
+            f"got {x.dtype}; quantize_per_tensor makes one, and a QuantStub in front of the layer does"
         )
     return x
 
 
-def quantized_weight(weight: Tensor, observer: Any) -> QuantizedTensor:
+def quantized_weight(weight: Tensor, observer: Any) -> Tensor:
     """A weight as integers, by the scales of an observer that has watched it."""
     scale, zero = observer.calculate_qparams()
     kind = quantized_dtype(observer.dtype)
@@ -79,7 +81,7 @@ def weight_observer(mod: Any, weight: Tensor, qconfig: Any, precomputed: bool) -
     return observer
 
 
-def observed_weight(mod: Any, weight: Tensor, precomputed: bool = False) -> QuantizedTensor:
+def observed_weight(mod: Any, weight: Tensor, precomputed: bool = False) -> Tensor:
     """A module's weight as integers, by its `weight_observer`.
 
     Args:
@@ -112,7 +114,7 @@ class Scaled:
         self.register_buffer("scale", tl_core.tensor(scale))  # type: ignore[attr-defined]
         self.register_buffer("zero_point", tl_core.tensor(zero_point))  # type: ignore[attr-defined]
 
-    def _again(self, x: Any, like: Any) -> QuantizedTensor:
+    def _again(self, x: Any, like: Any) -> Tensor:
         return requantize(x, like, self.scale, self.zero_point)
 
 
@@ -126,7 +128,7 @@ def pop_entries(state_dict: Any, prefix: str, names: tuple[str, ...], missing: l
 
 def _is_number(value: Any) -> bool:
     if isinstance(value, Tensor):
-        return value.numel() == 1 and not value.is_complex() and not isinstance(value, QuantizedTensor)
+        return value.numel() == 1 and not value.is_complex() and not is_quantized_tensor(value)
     return isinstance(value, (int, float))
 
 
@@ -167,10 +169,10 @@ class WeightedQuantizedModule(OutputScale):
     Its state has `weight` and `bias`, `scale` and `zero_point`.
     """
 
-    _weight: QuantizedTensor
+    _weight: Tensor
     _bias: Tensor | None
 
-    def weight(self) -> QuantizedTensor:
+    def weight(self) -> Tensor:
         """The weight."""
         return self._weight
 
@@ -178,7 +180,7 @@ class WeightedQuantizedModule(OutputScale):
         """The bias, of floating numbers."""
         return self._bias
 
-    def set_weight_bias(self, w: QuantizedTensor, b: Tensor | None) -> None:
+    def set_weight_bias(self, w: Tensor, b: Tensor | None) -> None:
         """Replaces weight and bias.
 
         Raises:
@@ -186,13 +188,13 @@ class WeightedQuantizedModule(OutputScale):
         """
         self._weight, self._bias = numbers_of(w), None if b is None else b.detach()
 
-    def _weight_bias(self) -> tuple[QuantizedTensor, Tensor | None]:
+    def _weight_bias(self) -> tuple[Tensor, Tensor | None]:
         return self.weight(), self.bias()
 
     def _misfit(self, weight: Any, bias: Any) -> str | None:
         """Why a weight and a bias of a state do not fit the layer, or None."""
         shape = tuple(self.weight().shape)
-        if not isinstance(weight, QuantizedTensor) or tuple(weight.shape) != shape:
+        if not is_quantized_tensor(weight) or tuple(weight.shape) != shape:
             size = f" of shape {tuple(weight.shape)}" if isinstance(weight, Tensor) else ""
             return (
                 f"weight must be a quantized tensor of shape {shape}, but got {type(weight).__name__}{size}"
@@ -226,7 +228,7 @@ class WeightedQuantizedModule(OutputScale):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, unexpected, errors)
 
 
-def empty_weight(shape: Any, kind: Any, device: Any = None) -> QuantizedTensor:
+def empty_weight(shape: Any, kind: Any, device: Any = None) -> Tensor:
     """A weight of zeros, until `set_weight_bias` replaces it."""
     return made_of(tl_core.zeros(shape, dtype=storage_dtype(kind), device=device), PerTensor(1.0, 0, kind))
 

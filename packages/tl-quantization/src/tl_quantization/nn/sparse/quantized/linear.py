@@ -9,6 +9,7 @@ import tl_nn as nn
 from tl_core import Tensor
 
 from ....dtypes import qint8
+from ....tensor import quantizer_of
 from ...quantized.modules import linear as dense
 from ...quantized.modules.utils import empty_weight, observed_qparams, observed_weight
 from .utils import check_blocks
@@ -155,7 +156,7 @@ class SparseLinear:
         if getattr(mod, "qconfig", None) is None:
             raise AssertionError("Input float module must have qconfig defined")
         weight = observed_weight(mod, mod.weight, use_precomputed_fake_quant)
-        quantizer = weight.quantizer
+        quantizer = quantizer_of(weight)
         zeros = getattr(quantizer, "zero_points", getattr(quantizer, "zero_point", 0))
         if bool(tl_core.as_tensor(zeros).any()):
             raise AssertionError("All weight zero points must map to 0")
