@@ -8,8 +8,8 @@ import tl_core
 from tl_core import Tensor
 from tl_nn import Module
 
-from ..packed.convolution import PackedConvolution
-from ..packed.linear import PackedLinear
+from ..packed.convolution import PackedConvolution, check_channels
+from ..packed.linear import PackedLinear, check_columns
 from ..tensor import made_of
 from ..tensor_quantizer import PerTensor
 
@@ -66,6 +66,7 @@ class IntegerLinear(_IntegerLayer):
     def forward(self, x: Tensor) -> Tensor:
         """The integers of the result, or its numbers."""
         source = self.source
+        check_columns(x, self.shape[1])
         return _int8_linear(
             x, source.scale, source.zero_point, self.packed, self.sums, self.scales, self.zero_points, self.bias,
             *self.output, self.relu,
@@ -98,6 +99,7 @@ class DynamicLinear(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """The result in floating numbers."""
+        check_columns(x, self.shape[1])
         return tl_core._int8_linear_dynamic(
             x, self.packed, self.sums, self.scales, self.zero_points, self.bias, self.reduce_range, self.relu
         )
@@ -123,6 +125,7 @@ class IntegerConvolution(_IntegerLayer):
     def forward(self, x: Tensor) -> Tensor:
         """The integers of the result, or its numbers."""
         source = self.source
+        check_channels(x, self.shape, self.groups)
         return _int8_convolution(
             x, source.scale, source.zero_point, self.packed, self.sums, self.scales, self.zero_points, self.bias,
             self.shape[2:], *self.windows, self.groups, *self.output, self.relu,

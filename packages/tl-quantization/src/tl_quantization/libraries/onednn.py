@@ -9,7 +9,8 @@ import tl_core
 from tl_core import Tensor
 from tl_nn import functional as F
 
-from ..packed.convolution import PackedConvolution
+from ..packed.convolution import PackedConvolution, check_channels
+from ..packed.linear import check_columns
 from ..tensor import made_of
 from ..tensor_quantizer import PerChannel, PerTensor
 from .registry import define
@@ -130,6 +131,7 @@ def _linear_numbers(
     x: tuple[Tensor, float, int], qw: Tensor, scales: Tensor, zeros: Tensor | None, bias: Any
 ) -> Tensor:
     """The product of bytes with a weight, of float32."""
+    check_columns(x[0], qw.shape[1])
     packed, sums = getattr(qw, "packing", None) or tl_core._pack_int8(qw)
     rows = qw.shape[0]
     scale = scales.float().expand(rows).contiguous() if scales.numel() == 1 else scales.float().flatten()
@@ -197,6 +199,7 @@ def _convolution_numbers(
     groups: int,
 ) -> Tensor:
     """The convolution of bytes, of float32."""
+    check_channels(x[0], tuple(qw.shape), groups)
     if zeros is not None and bool(zeros.any()):
         raise RuntimeError("the zero points of a convolution's weight must be 0")
     part = getattr(qw, "packing", None) or _packed_convolution(qw, scales, groups)

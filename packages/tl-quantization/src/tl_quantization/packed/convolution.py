@@ -13,7 +13,7 @@ from ..tensor import integers_of, made_of, quantizer_of
 from ..tensor_quantizer import PerChannel, PerTensor, Quantizer
 from .linear import row_parameters
 
-__all__ = ["PackedConvolution"]
+__all__ = ["check_channels", "PackedConvolution"]
 
 _PANEL, _QUAD = 16, 4  # rows of a panel, columns that lie together: `_pack_int8`
 
@@ -97,6 +97,7 @@ class PackedConvolution:
             qparams (float, int): Scale and zero point of the result.
             relu (bool): Whether negative results become 0.
         """
+        check_channels(x, self.shape, self.groups)
         quantizer = quantizer_of(x)
         if not isinstance(quantizer, PerTensor):
             raise RuntimeError(f"the input of a quantized layer must have one scale, but got {x.qscheme()}")
@@ -108,6 +109,22 @@ class PackedConvolution:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PackedConvolution, (self.weight(), self.bias, self.groups)
+
+
+def check_channels(x: Tensor, shape: tuple[int, ...], groups: int) -> None:
+    """Raises RuntimeError unless the input has the channels of a weight, which are padded to whole quads.
+
+    Args:
+        x: the input.
+        shape: of the weight.
+        groups: the groups of channels.
+    """
+    channels = shape[1] * groups
+    if x.dim() == len(shape) and x.shape[1] != channels:
+        raise RuntimeError(
+            f"Given groups={groups}, weight of size {list(shape)}, expected input{list(x.shape)} to have {channels} "
+            f"channels, but got {x.shape[1]} channels instead"
+        )
 
 
 def _check(weight: Tensor) -> None:

@@ -12,7 +12,7 @@ from ..dtypes import qint8
 from ..tensor import integers_of, made_of, quantizer_of
 from ..tensor_quantizer import PerChannel, PerTensor, Quantizer
 
-__all__ = ["PackedLinear"]
+__all__ = ["check_columns", "PackedLinear"]
 
 _PANEL, _QUAD = 16, 4  # rows of a panel, columns that lie together: `_pack_int8`
 
@@ -78,6 +78,7 @@ class PackedLinear(ScriptObject):
         Raises:
             RuntimeError: If a number isn't finite.
         """
+        check_columns(x, self.shape[1])
         return tl_core._int8_linear_dynamic(
             x, self.packed, self.sums, self.scales, self.zero_points, self.bias if bias is None else bias,
             reduce_range, relu,
@@ -91,6 +92,7 @@ class PackedLinear(ScriptObject):
             scale, zero_point (float, int): Of the result.
             relu (bool): Whether negative results become 0.
         """
+        check_columns(x, self.shape[1])
         quantizer = quantizer_of(x)
         if not isinstance(quantizer, PerTensor):
             raise RuntimeError(f"the input of a quantized layer must have one scale, but got {x.qscheme()}")
@@ -105,6 +107,20 @@ class PackedLinear(ScriptObject):
 
     def __repr__(self) -> str:
         return repr(self.unpack())
+
+
+def check_columns(x: Tensor, columns: int) -> None:
+    """Raises RuntimeError unless the last dimension has the columns of a weight, which is padded to whole quads.
+
+    Args:
+        x: the input.
+        columns: of the weight.
+    """
+    if x.dim() and x.shape[-1] != columns:
+        raise RuntimeError(
+            f"the last dimension of the input must have {columns} elements, the columns of the weight, but got shape "
+            f"{tuple(x.shape)}"
+        )
 
 
 def _check(weight: Tensor) -> None:
