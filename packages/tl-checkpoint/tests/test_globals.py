@@ -224,7 +224,7 @@ def test_classes_of_nested_and_quantized_tensors():
     from tl_core.nested.tensor import NestedTensor
 
     assert nested.is_nested(NestedTensor) and not nested.is_nested(int)
-    assert not quantized.is_quantized(tl.Tensor) and not quantized.is_quantized_dtype(tl.int8)
+    assert not quantized.is_quantized_dtype(tl.int8)
     assert quantized.is_quantized_dtype("torch.quint8")
     assert quantized.scheme("torch.FloatTensor") is None is quantized.scheme("project.per_tensor_affine")
     assert quantized.is_quantized_dtype("torch.quint4x2")
