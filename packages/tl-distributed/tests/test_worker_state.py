@@ -20,7 +20,7 @@ from tl_distributed.rpc.current import current as current_agent
 from tl_distributed.rpc.deadlines import Deadlines
 from tl_distributed.rpc.gathering import Meetings
 from tl_distributed.rpc.gradients import contexts
-from tl_distributed.rpc.internal import PythonUDF, RPCExecMode
+from tl_distributed.rpc.internal import PythonUDF, RPCExecMode, _build_rpc_profiling_key
 from tl_distributed.rpc.options import RpcBackendOptions
 from tl_distributed.rpc.roster import Roster
 from tl_distributed.rpc.rref_proxy import RRefProxy, call_method
@@ -156,8 +156,8 @@ def test_options_of_backends():
     for value in (True, "5"):
         with pytest.raises(TypeError, match="rpc_timeout must be a number"):
             options.rpc_timeout = value
-    kinds = {mode.value for mode in RPCExecMode}
-    assert kinds == {"rpc_sync", "rpc_async", "rpc_async_jit", "remote"}
+    names = [_build_rpc_profiling_key(mode, "f", "a", "b") for mode in RPCExecMode]
+    assert names == [f"rpc_{way}#f(a -> b)" for way in ("sync", "async", "async_jit", "remote")]
     assert PythonUDF(len, ([1],), None).func([1, 2]) == 2
 
 

@@ -1,4 +1,4 @@
-"""The defaults of arguments and the texts of layers, as PyTorch 2.13 had them."""
+"""The defaults of arguments, the values of enumerations and the texts of layers, as PyTorch 2.13 had them."""
 
 import importlib
 import inspect
@@ -16,7 +16,9 @@ from tl_quantization.nn.intrinsic import quantized as nniq
 from tl_quantization.nn.intrinsic.quantized import dynamic as nniqd
 from tl_quantization.nn.quantized import dynamic as nnqd
 
-RECORDED = json.loads((Path(__file__).parent / "data" / "defaults.json").read_text())
+DATA = Path(__file__).parent / "data"
+RECORDED = json.loads((DATA / "defaults.json").read_text())
+ENUMERATIONS = json.loads((DATA / "enumerations.json").read_text())
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -109,3 +111,10 @@ def test_convolutions_have_the_recorded_texts(name, module, dims):
 )
 def test_layers_have_the_recorded_names(name, layer):
     assert repr(layer).startswith(f"{name}(")
+
+
+@pytest.mark.parametrize("name", ENUMERATIONS)
+def test_enumerations_have_the_recorded_values(name):
+    module, _, path = name.partition(":")
+    members = getattr(importlib.import_module(module), path).__members__
+    assert {member: members[member].value for member in ENUMERATIONS[name]} == ENUMERATIONS[name]

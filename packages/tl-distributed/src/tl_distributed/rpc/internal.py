@@ -20,12 +20,12 @@ class RPCExecMode(Enum):
 
     Example:
         >>> RPCExecMode.SYNC.value
-        'rpc_sync'
+        'sync'
     """
 
-    SYNC = "rpc_sync"
-    ASYNC = "rpc_async"
-    ASYNC_JIT = "rpc_async_jit"
+    SYNC = "sync"
+    ASYNC = "async"
+    ASYNC_JIT = "async_jit"
     REMOTE = "remote"
 
 
@@ -138,7 +138,7 @@ def _build_rpc_profiling_key(
     exec_type: RPCExecMode, func_name: str, current_worker_name: str, dst_worker_name: str
 ) -> str:
     """The name of a call in profiles."""
-    return f"{exec_type.value}#{func_name}({current_worker_name} -> {dst_worker_name})"
+    return f"rpc_{exec_type.value}#{func_name}({current_worker_name} -> {dst_worker_name})"
 
 
 class recording:
