@@ -9,7 +9,7 @@ import pytest
 import tl_core
 import tl_nn as nn
 from tl_compiler.export import Dim, draft_export, export
-from tl_compiler.export.serde.codes import DTYPES
+from tl_compiler.export.serde.codes import DTYPES, LAYOUTS, MEMORY_FORMATS
 from tl_compiler.fx import Graph, symbolic_trace
 from tl_compiler.fx.node_list import InsertPoint, NodeList
 from tl_compiler.fx.passes.net_min_base import FxNetMinimizerBadModuleError, FxNetMinimizerRunFuncError
@@ -478,3 +478,7 @@ def test_the_codes_of_element_types_in_files():
         33: "float8_e8m0fnu", 34: "uint32", 35: "uint64",
     }  # fmt: skip
     assert {code: str(dtype).partition(".")[2] for code, dtype in DTYPES.items()} == recorded
+    layouts = ["sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"]
+    assert {n: getattr(tl_core, name) for n, name in enumerate(layouts, 1)} | {7: tl_core.strided} == LAYOUTS
+    formats = ["contiguous_format", "channels_last", "channels_last_3d", "preserve_format"]
+    assert {n: getattr(tl_core, name) for n, name in enumerate(formats, 1)} == MEMORY_FORMATS

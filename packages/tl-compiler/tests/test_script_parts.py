@@ -152,7 +152,17 @@ def test_numbers_of_element_types_and_layouts():
         assert (
             dtype_codes.dtype_of(code) is getattr(tl, name) and dtype_codes.code_of(getattr(tl, name)) == code
         )
-    assert [dtype_codes.layout_of(i) for i in (0, 1, 2)] == [tl.strided, tl.sparse_coo, tl.sparse_csr]
+    layouts = {
+        0: "strided",
+        1: "sparse_coo",
+        2: "sparse_csr",
+        4: "sparse_csc",
+        5: "sparse_bsr",
+        6: "sparse_bsc",
+    }
+    for code, name in layouts.items():
+        layout = getattr(tl, name)
+        assert dtype_codes.layout_of(code) is layout and dtype_codes.code_of(layout) == code
     formats = [tl.contiguous_format, tl.preserve_format, tl.channels_last, tl.channels_last_3d]
     assert [dtype_codes.memory_format_of(i) for i in range(4)] == formats
     assert [dtype_codes.code_of(f) for f in formats] == [0, 1, 2, 3]
