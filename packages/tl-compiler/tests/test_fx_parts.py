@@ -1,6 +1,8 @@
 """The parts of graphs: nodes, names, containers, proxies, code, patterns, and what passes share."""
 
 import collections
+import copy
+import inspect
 import logging
 import math
 import operator
@@ -61,6 +63,49 @@ def test_structures_are_mapped_leaf_by_leaf():
     x, add = by_name["x"], by_name["add"]
     assert isinstance(add, nodes.Node) and nodes.map_arg(add.args, lambda n: n.name) == ("x", 1)
     assert nodes.map_arg([x, 3, {"k": x}], lambda n: 7) == [7, 3, {"k": 7}]
+
+
+def test_copies_of_proxies_and_tracers():
+    tracer = fx.Tracer()
+    tracer.root, tracer.graph, tracer.limit = nn.Linear(2, 2), fx.Graph(tracer_cls=fx.Tracer), [3]
+    x = tracer.create_proxy("placeholder", "x", (), {})
+    first, second, other = copy.deepcopy([x, x, tracer])
+    assert first is second and first is not x and type(first) is proxy.Proxy
+    assert first.node.name == "x" and first.node is not x.node
+    assert first.tracer is other and type(other) is fx.Tracer and other is not tracer
+    assert other.root is tracer.root and other.limit == [3] and other.limit is not tracer.limit
+
+
+def known(methods):
+    """The names that the module operator has; Python 3 has no `div`."""
+    return [name for name in methods if hasattr(operator, name)]
+
+
+@pytest.mark.parametrize("name", known([*proxy.magic_methods, *proxy.inplace_methods]))
+def test_special_methods_of_proxies_are_functions_of_operator(name):
+    function = getattr(operator, name)
+    special = f"__{name.strip('_')}__"
+    method = getattr(proxy.Proxy, special)
+    assert method.__name__ == special
+    x = proxy.Proxy(fx.Graph().placeholder("x"))
+    operands = (2,) * (len(inspect.signature(function).parameters) - 1)
+    node = method(x, *operands).node
+    assert (node.op, node.target, node.args, node.kwargs) == (
+        "call_function",
+        function,
+        (x.node, *operands),
+        {},
+    )
+
+
+@pytest.mark.parametrize("name", known(n for n in proxy.reflectable_magic_methods if n != "getitem"))
+def test_reflected_methods_of_proxies_exchange_the_operands(name):
+    x = proxy.Proxy(fx.Graph().placeholder("x"))
+    special = f"__r{name.strip('_')}__"
+    method = getattr(proxy.Proxy, special)
+    node = method(x, 2).node
+    assert method.__name__ == special
+    assert (node.target, node.args) == (getattr(operator, name), (2, x.node))
 
 
 def test_a_function_with_an_effect_stays():
