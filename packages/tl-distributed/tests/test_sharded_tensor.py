@@ -40,7 +40,7 @@ COLUMNS = EnumerableShardingSpec(
 WHOLE = tl.arange(10.0).reshape(5, 2)
 
 
-def gathered(tensor, rank):
+def whole_of(tensor, rank):
     out = tl.full(tensor.size(), -1.0) if rank == 0 else None
     tensor.gather(0, out)
     return out
@@ -107,7 +107,7 @@ def test_wrong_metadata(make, kind, text):
 def test_parts_and_the_whole(ranks):
     def body(rank):
         tensor = _shard_tensor(WHOLE, CHUNKS)
-        return tensor.local_tensor().tolist(), gathered(tensor, rank), tensor.size(), tensor.sharding_spec()
+        return tensor.local_tensor().tolist(), whole_of(tensor, rank), tensor.size(), tensor.sharding_spec()
 
     first, second = ranks(2, body)
     assert first[0] == WHOLE[:3].tolist() and second[0] == WHOLE[3:].tolist()
@@ -118,7 +118,7 @@ def test_parts_and_the_whole(ranks):
 def test_own_parts_become_a_tensor(ranks):
     def body(rank):
         own = Shard.from_tensor_and_offsets(tl.full((2, 3), float(rank)), [2 * rank, 0], rank)
-        return gathered(init_from_local_shards([own], 4, 3), rank)
+        return whole_of(init_from_local_shards([own], 4, 3), rank)
 
     assert ranks(2, body)[0].tolist() == [[0.0] * 3] * 2 + [[1.0] * 3] * 2
 
@@ -137,20 +137,24 @@ def test_boxes_in_another_order(ranks):
 
 def test_created_tensors(ranks):
     def body(rank):
-        made = [
+        tensors = [
             st.zeros(CHUNKS, 5, 2),
             st.ones(CHUNKS, 5, 2),
             st.full(CHUNKS, (5, 2), 4.0),
             st.empty(CHUNKS, (5, 2)),
         ]
         tl.manual_seed(rank)
-        drawn = st.rand(CHUNKS, 5, 2, dtype=tl.float64)
-        return [gathered(t, rank) for t in made[:3]], made[3].local_tensor().shape, drawn.local_tensor()
+        numbers = st.rand(CHUNKS, 5, 2, dtype=tl.float64)
+        return (
+            [whole_of(t, rank) for t in tensors[:3]],
+            tensors[3].local_tensor().shape,
+            numbers.local_tensor(),
+        )
 
-    (whole, shape, drawn), _ = ranks(2, body)
+    (whole, shape, numbers), _ = ranks(2, body)
     assert [t.tolist() for t in whole] == [[[n, n]] * 5 for n in (0.0, 1.0, 4.0)] and shape == (3, 2)
     tl.manual_seed(0)
-    assert drawn.tolist() == tl.empty(3, 2, dtype=tl.float64).uniform_().tolist()
+    assert numbers.tolist() == tl.empty(3, 2, dtype=tl.float64).uniform_().tolist()
 
 
 def test_files(ranks):
@@ -194,7 +198,7 @@ def test_modules(ranks):
         pre_load_state_dict_hook(other, state, "", {}, True, [], [], [])
         with pytest.raises(AttributeError, match="has no attribute `nothing`"):
             shard_parameter(layer, "nothing", CHUNKS)
-        return list(state), gathered(other.weight, rank), other.weight is layer.weight
+        return list(state), whole_of(other.weight, rank), other.weight is layer.weight
 
     (names, whole, same), _ = ranks(2, body)
     assert names == ["weight"] and same and tl.equal(whole.detach(), WHOLE)
@@ -219,7 +223,7 @@ def test_operators(ranks):
         values, size = marker(tensor)
         half = tensor.to(tl.float64)
         return (
-            tl.equal(tensor, tensor.clone()), tl.equal(tensor, twin), gathered(zeros, rank), values, size,
+            tl.equal(tensor, tensor.clone()), tl.equal(tensor, twin), whole_of(zeros, rank), values, size,
             half.dtype, half.local_tensor().dtype, tensor.to(tl.float32) is tensor,
         )  # fmt: skip
 

@@ -219,9 +219,9 @@ class ShardedTensor(ShardedTensorBase):
             size,
             TensorProperties.create_from_tensor(local_shards[0].tensor) if local_shards else None,
         )
-        gathered: list[Any] = [None] * get_world_size(group)
-        all_gather_object(gathered, own, group)
-        metadata = _global_metadata(gathered)
+        answers: list[Any] = [None] * get_world_size(group)
+        all_gather_object(answers, own, group)
+        metadata = _global_metadata(answers)
         spec = _infer_sharding_spec_from_shards_metadata(metadata.shards_metadata)
         return cls._finish(local_shards, metadata, spec, group)
 
@@ -341,12 +341,12 @@ class ShardedTensor(ShardedTensorBase):
             n = shard.tensor.numel()
             buffer[at : at + n].copy_(shard.tensor.detach().reshape(-1))
             at += n
-        received = [tl_core.empty_like(buffer) for _ in counts] if here == dst else None
-        gather_tensors(buffer, received, dst=get_global_rank(group, dst), group=group)
-        if out is None or received is None:
+        buffers = [tl_core.empty_like(buffer) for _ in counts] if here == dst else None
+        gather_tensors(buffer, buffers, dst=get_global_rank(group, dst), group=group)
+        if out is None or buffers is None:
             return
         for part, source, start in places:
-            elements = received[source][start : start + volume(part.shard_sizes)].view(part.shard_sizes)
+            elements = buffers[source][start : start + volume(part.shard_sizes)].view(part.shard_sizes)
             box = out.detach()
             for dim, (first, n) in enumerate(zip(part.shard_offsets, part.shard_sizes, strict=True)):
                 box = box.narrow(dim, first, n)
@@ -462,11 +462,11 @@ def _restore(cls: type[ShardedTensor], state: Any) -> ShardedTensor:
         raise RuntimeError(
             'Need to initialize default process group using "init_process_group" before loading ShardedTensor'
         )
-    saved, shards, metadata, spec = state
+    facts, shards, metadata, spec = state
     group = current_process_group()
     now = (get_rank(group), get_rank(), get_world_size(group), get_world_size())
     names = ("Local rank", "Global rank", "Local world size", "Global world size")
-    for name, before, after in zip(names, saved, now, strict=True):
+    for name, before, after in zip(names, facts, now, strict=True):
         if before != after:
             raise RuntimeError(f"{name} at save time was {before}, but at load time was {after}")
     return cls._finish(shards, metadata, spec, group)
@@ -522,9 +522,9 @@ def _check_properties(properties: TensorProperties, part: Shard) -> None:
             )
 
 
-def _global_metadata(gathered: Sequence[Any]) -> ShardedTensorMetadata:
+def _global_metadata(answers: Sequence[Any]) -> ShardedTensorMetadata:
     """The metadata of all processes as one."""
-    holders = [(rank, item) for rank, item in enumerate(gathered) if item[0]]
+    holders = [(rank, item) for rank, item in enumerate(answers) if item[0]]
     if not holders:
         raise ValueError("ShardedTensor have no local shards on all ranks!")
     first_rank, (_, size, properties) = holders[0]
@@ -570,16 +570,16 @@ def shard_tensor(
         box = tensor.detach()
         for dim, (first, n) in enumerate(zip(part.shard_offsets, part.shard_sizes, strict=True)):
             box = box.narrow(dim, first, n)
-        received = tl_core.empty(part.shard_sizes, dtype=tensor.dtype, device=device)
+        target = tl_core.empty(part.shard_sizes, dtype=tensor.dtype, device=device)
         if volume(part.shard_sizes):
-            sent = None
+            pieces = None
             if here == src_rank:
-                sent = [
-                    box.contiguous() if rank == holder else tl_core.empty_like(received) for rank in ranks
+                pieces = [
+                    box.contiguous() if rank == holder else tl_core.empty_like(target) for rank in ranks
                 ]
-            scatter(received, sent, src=src_rank, group=group)
+            scatter(target, pieces, src=src_rank, group=group)
         if here == holder:
-            own.append(Shard(received.requires_grad_(tensor.requires_grad), part))
+            own.append(Shard(target.requires_grad_(tensor.requires_grad), part))
     return ShardedTensor._finish(own, metadata, spec, group)
 
 

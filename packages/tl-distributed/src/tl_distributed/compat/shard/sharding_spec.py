@@ -228,19 +228,19 @@ def check_tensor(shards_metadata: Sequence[ShardMetadata], tensor_dims: Sequence
     Raises:
         ValueError: a box has another rank or lies outside, or elements are in no box.
     """
-    rank, expected = len(tensor_dims), len(shards_metadata[0].shard_offsets)
-    if rank != expected:
-        raise ValueError(f"Rank of tensor is {rank}, but shards rank is {expected}")
-    covered = 0
+    rank, shard_rank = len(tensor_dims), len(shards_metadata[0].shard_offsets)
+    if rank != shard_rank:
+        raise ValueError(f"Rank of tensor is {rank}, but shards rank is {shard_rank}")
+    total_volume = 0
     for part in shards_metadata:
         for n, start, size in zip(tensor_dims, part.shard_offsets, part.shard_sizes, strict=True):
             if start + size > n:
                 raise ValueError(f"Shard offset {start} and length {size} exceeds tensor dim: {n}")
-        covered += volume(part.shard_sizes)
-    if covered != volume(tensor_dims):
+        total_volume += volume(part.shard_sizes)
+    if total_volume != volume(tensor_dims):
         raise ValueError(
-            f"Total volume of shards: {covered} does not match tensor volume: {volume(tensor_dims)}, in other words "
-            "all the individual shards do not cover the entire tensor"
+            f"Total volume of shards: {total_volume} does not match tensor volume: {volume(tensor_dims)}, in other "
+            "words all the individual shards do not cover the entire tensor"
         )
 
 
