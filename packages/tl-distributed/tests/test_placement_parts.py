@@ -9,6 +9,7 @@ import tl_distributed as dist
 import tl_nn as nn
 from tl_core.library import Library
 from tl_distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
+from tl_distributed.tensor.api import _shard_tensor
 from tl_distributed.tensor.dispatch import _is_data_dependent, plan_of
 from tl_distributed.tensor.dtensor_spec import DTensorSpec, TensorMeta
 from tl_distributed.tensor.layout import cut_order, whole_stride
@@ -272,3 +273,30 @@ def test_a_piece_of_each_of_several_pieces(ranks, length, factor, count):
         assert (x * 2 + x).full_tensor().tolist() == (3 * rows).tolist()
 
     ranks(count, body)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5, 8])
+def test_all_pieces_of_a_tensor(rows):
+    """As `chunk` cuts it; the filled pieces have zeros at their ends."""
+    whole = tl.arange(2.0 * rows).view(2, rows).t()
+    pieces, counts = Shard(0)._split_tensor(whole, 4, with_padding=False)
+    chunk = -(-rows // 4)
+    expected = [list(range(rows))[chunk * rank : chunk * (rank + 1)] for rank in range(4)]
+    assert counts == [] and [piece[:, 0].tolist() for piece in pieces] == expected
+    assert all(piece.is_contiguous() for piece in pieces)
+    filled, counts = Shard(0)._split_tensor(whole, 4)
+    assert counts == [chunk - len(part) for part in expected]
+    assert [piece[:, 0].tolist() for piece in filled] == [
+        part + [0] * (chunk - len(part)) for part in expected
+    ]
+
+
+def test_a_distributed_tensor_of_own_parts(ranks):
+    """Without communication: each rank takes its part of what it has."""
+
+    def body(rank):
+        mesh = dist.init_device_mesh("cpu", (2,))
+        result = _shard_tensor(tl.arange(4.0) + 10 * rank, [Shard(0)], mesh)
+        assert result.shape == (4,) and result.to_local().tolist() == [12 * rank, 12 * rank + 1]
+
+    ranks(2, body)

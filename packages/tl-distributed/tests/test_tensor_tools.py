@@ -54,6 +54,10 @@ def test_functions_on_parts(ranks):
         )
         with pytest.raises(AssertionError, match="does not match the number of input args"):
             call(w, x)
+        with pytest.raises(AssertionError, match=r"(?s)DTensor input .* placements but received None"):
+            local_map(multiply, [Partial()], ([Shard(1)], None, None))(w, x, 2)
+        with pytest.raises(AssertionError, match="Non-Tensor input 2 expects None placements"):
+            local_map(multiply, [Partial()], ([Shard(1)], [Shard(0)], [Shard(0)]))(w, x, 2)
         with pytest.raises(AssertionError, match="2 out_placements but 1 is expected"):
             local_map(lambda x: x, ([Shard(0)], [Shard(0)]))(x)
         assert local_map(lambda x: x + 1, [Shard(0)])(tl.ones(1)).tolist() == [2]

@@ -23,7 +23,7 @@ _RANKS = (  # modules below `distributed.`, and theirs below tl_distributed
     "fsdp._fully_shard._fsdp_param_group:fsdp.managed_states _functional_collectives:nn.functional_collectives "
     "fsdp._fully_shard._fsdp_init:fsdp.managed_states collective_utils:collectives.collective_utils "
     "_symmetric_memory:compat.symmetric_memory _state_dict_utils:compat.state_dict_utils "
-    "fsdp._traversal_utils:fsdp.wrapper_states tensor._utils:tensor.layout "
+    "fsdp._traversal_utils:fsdp.wrapper_states tensor._utils:tensor.layout tensor._api:tensor.api "
     "flight_recorder:backends.flight_recorder logging_handlers:groups.logging_handlers rendezvous:stores.rendezvous "
     "tensor._dtensor_spec:tensor.dtensor_spec fsdp._common_utils:fsdp.wrapper_names remote_device:base.remote_device "
     "argparse_util:launcher.argparse_util _composable:parallel.composable _composable.replicate:parallel.replicate "

@@ -275,3 +275,10 @@ def full(
     """
     options = {"dtype": dtype, "layout": layout, "fill_value": fill_value}
     return _make(tl_core.full, tuple(size), device_mesh, placements, requires_grad, **options)
+
+
+def _shard_tensor(
+    full_tensor: Tensor, placements: Sequence[Placement], device_mesh: DeviceMesh | None = None
+) -> DTensor:
+    """A distributed tensor of which each process takes its part of its own tensor, without communication."""
+    return distribute_tensor(full_tensor, device_mesh, placements, src_data_rank=None)

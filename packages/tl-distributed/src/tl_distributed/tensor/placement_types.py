@@ -102,6 +102,19 @@ class Shard(Placement):
         parts = [tensor.narrow(self.dim, offset, size) for size, offset in runs]
         return parts[0] if len(parts) == 1 else tl_core.cat(parts, self.dim)
 
+    def _split_tensor(
+        self, tensor: Tensor, num_chunks: int, *, with_padding: bool = True, contiguous: bool = True
+    ) -> tuple[list[Tensor], list[int]]:
+        """All pieces of a tensor, and how many rows of zeros fill each of them up; no numbers without filling."""
+        chunk = -(-tensor.shape[self.dim] // num_chunks)
+        pieces = [self.piece(tensor, num_chunks, rank) for rank in range(num_chunks)]
+        rows = [chunk - piece.shape[self.dim] for piece in pieces] if with_padding else []
+        for index, count in enumerate(rows):
+            if count:
+                shape = [count if dim == self.dim else size for dim, size in enumerate(tensor.shape)]
+                pieces[index] = tl_core.cat([pieces[index], tensor.new_zeros(shape)], self.dim)
+        return [piece.contiguous() if contiguous else piece for piece in pieces], rows
+
     def write_piece(self, whole: Tensor, piece: Tensor, num_chunks: int, rank: int) -> None:
         """Writes a rank's piece to its place in a whole tensor.
 

@@ -85,11 +85,18 @@ def local_map(
 
 def _local(value: Any, index: int, required: Any, grads: Any, moves: bool) -> Any:
     if not isinstance(value, DTensor):
+        if required is not None and required[index] is not None and not isinstance(value, Tensor):
+            raise AssertionError(
+                f"Non-Tensor input {value} expects None placements but received {required[index]}! "
+                f"(in_placements[{index}] of local_map)"
+            )
         return value
     if required is not None:
         placements = required[index]
         if placements is None:
-            raise ValueError(f"local_map: in_placements[{index}] is None, where the argument is a DTensor")
+            raise AssertionError(
+                f"DTensor input {value} expects placements but received None! (in_placements[{index}] of local_map)"
+            )
         if value.placements != tuple(placements):
             if not moves:
                 raise ValueError(
