@@ -319,3 +319,30 @@ def test_storages_by_position(tmp_path):
     assert state["x"].tolist() == [0, 1, 2]
     with pytest.raises(TypeError, match="positional"):
         sharded.load(state, sharded.FileSystemReader(tmp_path), None)
+
+
+def test_objects_are_asked_in_the_order_of_their_keys(tmp_path):
+    """Their methods may call collectives, and ranks may have the keys in another order."""
+    calls = []
+
+    class Recorder:
+        def __init__(self, name):
+            self.name = name
+
+        def state_dict(self):
+            calls.append(("save", self.name))
+            return {"x": tl.ones(1)}
+
+        def load_state_dict(self, state):
+            calls.append(("load", self.name, state["x"].tolist()))
+
+    for names in ("abc", "cab"):
+        state = {name: Recorder(name) for name in names} | {"step": 1}
+        calls.clear()
+        sharded.save(state, checkpoint_id=tmp_path / names)
+        assert calls == [("save", name) for name in "abc"]
+        calls.clear()
+        sharded.load(state, checkpoint_id=tmp_path / names)
+        assert calls == [("save", name) for name in "abc"] + [("load", name, [1.0]) for name in "abc"]
+        assert [*state] == [*names, "step"]
+        assert [type(value) for value in state.values()] == [Recorder] * 3 + [int]

@@ -13,7 +13,7 @@ from .former_order import accept_former_order
 from .future import outcome
 from .logger import log
 from .planner import LoadPlanner
-from .stateful import Stateful
+from .stateful import stateful_keys
 from .storage import StorageReader
 
 __all__ = ["load", "load_state_dict"]
@@ -94,13 +94,12 @@ def load(
     """
     ranks = ranks_of(process_group, no_dist)
     reader = _reader(storage_reader, checkpoint_id)
-    states = {k: v.state_dict() if isinstance(v, Stateful) else v for k, v in state_dict.items()}
+    keys = stateful_keys(state_dict)
+    states = {**state_dict, **{key: state_dict[key].state_dict() for key in keys}}
     _load(states, reader, planner, ranks)
-    for key, value in states.items():
-        if isinstance(state_dict[key], Stateful):
-            state_dict[key].load_state_dict(value)
-        else:
-            state_dict[key] = value
+    for key in keys:
+        state_dict[key].load_state_dict(states.pop(key))
+    state_dict.update(states)
 
 
 def _reader(storage_reader: StorageReader | None, checkpoint_id: _Path | None) -> StorageReader:

@@ -20,7 +20,7 @@ from .logger import log
 from .metadata import Metadata
 from .planner import SavePlanner
 from .staging import AsyncStager, BlockingAsyncStager, frozen
-from .stateful import Stateful
+from .stateful import stateful_keys
 from .storage import StorageWriter
 
 __all__ = ["AsyncCheckpointerType", "AsyncSaveResponse", "async_save", "save", "save_state_dict"]
@@ -235,7 +235,8 @@ def _writer(storage_writer: StorageWriter | None, checkpoint_id: _Path | None) -
 
 
 def _with_states(state_dict: dict[str, Any]) -> dict[str, Any]:
-    return {k: v.state_dict() if isinstance(v, Stateful) else v for k, v in state_dict.items()}
+    states = {key: state_dict[key].state_dict() for key in stateful_keys(state_dict)}
+    return {key: states.get(key, value) for key, value in state_dict.items()}
 
 
 def _save(

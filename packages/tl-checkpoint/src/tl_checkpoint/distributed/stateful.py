@@ -31,3 +31,12 @@ class Stateful(Protocol):
 
 
 StatefulT = TypeVar("StatefulT", bound=Stateful)
+
+
+def stateful_keys(state_dict: dict[str, Any]) -> list[str]:
+    """The keys of objects with a state, in an order that is the same on all ranks: their methods may call collectives.
+
+    >>> stateful_keys({"step": 3})
+    []
+    """
+    return sorted((key for key, value in state_dict.items() if isinstance(value, Stateful)), key=str)
