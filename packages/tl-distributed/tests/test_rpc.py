@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 import operator
@@ -169,6 +170,35 @@ def test_ways_of_calling(workers):
 
     CALLS.clear()
     assert workers(2, body) == [(0, ["worker0", "worker1"]), (1, ["worker0", "worker1"])]
+
+
+class Compiled:
+    """A function as an object that doesn't pickle, as a scripted one is."""
+
+    def __init__(self, function):
+        functools.update_wrapper(self, function)
+        self.program = lambda: function
+
+    def __call__(self, *args):
+        return self.program()(*args)
+
+
+@Compiled
+def doubled(x):
+    return x * 2
+
+
+def test_a_callable_object_is_sent_by_its_name(workers):
+    other = Compiled(operator.neg)  # which `operator.neg` isn't
+
+    def body(rank):
+        if rank == 0:
+            assert rpc.rpc_sync("worker1", doubled, (3,)) == 6
+            assert rpc.rpc_sync("worker1", operator.is_, (doubled, doubled)) is True
+            with pytest.raises((AttributeError, pickle.PicklingError), match=r"local object|<lambda>"):
+                rpc.rpc_sync("worker1", other, (3,))
+
+    workers(2, body)
 
 
 def test_many_waiting_calls_do_not_block_the_others(workers):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -58,7 +59,18 @@ class _Pickler(pickle.Pickler):
                 return small
             self._tensors.append(value)
             return tensor_at, (len(self._tensors) - 1,)
-        return NotImplemented
+        return _name_of(value) or NotImplemented
+
+
+def _name_of(value: Any) -> str | None:
+    """The name by which another worker imports a callable object, such as a scripted function; None for others."""
+    name = getattr(value, "__dict__", {}).get("__qualname__") if callable(value) else None
+    if not isinstance(name, str):
+        return None
+    found: Any = sys.modules.get(value.__module__)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return name if found is value else None
 
 
 def _small(tensor: Tensor) -> Any:
