@@ -26,7 +26,8 @@ def accept_former_order(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]
                     f"The argument order of {function.__name__} has been changed: write {name}=...",
                     stacklevel=2,
                 )
-                args, kwargs = args[:1], {**kwargs, name: args[1]}
+                first, storage = args
+                return function(first, **kwargs, **{name: storage})
             return function(*args, **kwargs)
 
         return call
