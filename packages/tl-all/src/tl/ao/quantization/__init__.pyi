@@ -258,7 +258,9 @@ from tl_quantization.stubs import QuantStub as QuantStub
 from tl_quantization.stubs import QuantWrapper as QuantWrapper
 from tl_quantization.tensor import implements as implements
 from tl_quantization.tensor import integers_of as integers_of
+from tl_quantization.tensor import is_quantized_tensor as is_quantized_tensor
 from tl_quantization.tensor import made_of as made_of
+from tl_quantization.tensor import quantizer_of as quantizer_of
 from tl_quantization.tensor_quantizer import PerChannel as PerChannel
 from tl_quantization.tensor_quantizer import PerTensor as PerTensor
 from tl_quantization.tensor_quantizer import Quantizer as Quantizer
