@@ -72,11 +72,10 @@ def _type_as(self: Tensor, tensor: Tensor) -> Tensor:
     return self.to(tensor.device, tensor.dtype)
 
 
-def _dequantize(self: Tensor) -> Tensor:
+def _dequantize(self: Tensor) -> Any:
     """As float32; of a quantized tensor, the numbers that its integers stand for."""
     if self.is_quantized:
-        numbers: Tensor = operator_hooks.quantized_methods["dequantize"](self)
-        return numbers
+        return operator_hooks.quantized_methods["dequantize"](self)
     return self.to(_C.float32)
 
 
@@ -422,9 +421,7 @@ def _new_like(self: Tensor, *args: Any, size: Any = None, device: Any = None) ->
     if self.layout is not _C.strided:
         return _new_sparse(self, args, device)
     if self.is_quantized:
-        raise RuntimeError(
-            "new: the legacy constructor makes no quantized tensors; call torch.empty_quantized"
-        )
+        raise RuntimeError("new() makes no quantized tensors; call torch.empty_quantized")
     return construct(self.dtype, args).to(self.device if device is None else device)
 
 
