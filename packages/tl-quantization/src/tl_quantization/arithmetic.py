@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
-from tl_core import _C
+from tl_core.tensors import quantized_tensor
 from tl_nn import functional as F
 
 from .dtypes import bounds, qint32
@@ -36,9 +36,15 @@ def add(x: Any, y: Any, scale: float, zero_point: int, relu: bool = False) -> An
         total = x.dequantize() + y.dequantize()
         return quantize_numbers(F.relu(total) if relu else total, PerTensor(scale, zero_point, x.dtype))
     integers = tl_core._add_bytes(
-        integers_of(x), *_C._quantizer(x), integers_of(y), *_C._quantizer(y), scale, zero_point, relu
+        integers_of(x),
+        *quantized_tensor.quantizer(x),
+        integers_of(y),
+        *quantized_tensor.quantizer(y),
+        scale,
+        zero_point,
+        relu,
     )
-    return _C._quantized(integers, x.dtype, scale, zero_point)
+    return quantized_tensor.quantized(integers, x.dtype, scale, zero_point)
 
 
 def add_number(x: Any, y: float) -> Any:
@@ -70,7 +76,7 @@ def mul(x: Any, y: Any, scale: float, zero_point: int, relu: bool = False) -> An
         relu: whether negative results become 0.
     """
     if _are_bytes(x, y) and x.shape == y.shape:
-        return _C._multiplied_bytes(x, y, scale, zero_point, relu)
+        return quantized_tensor.multiplied_bytes(x, y, scale, zero_point, relu)
     quantizer = PerTensor(scale, zero_point, x.dtype)
     if not _are_bytes(x, y):
         product = x.dequantize() * y.dequantize()
@@ -98,7 +104,7 @@ def mul_number(x: Any, y: float) -> Any:
 def _are_bytes(x: Any, y: Any) -> bool:
     """Whether both are bytes of one type, each with one scale."""
     is_byte = x.dtype is y.dtype and x.dtype is not qint32
-    return is_byte and all(len(_C._quantizer(t)) == 2 for t in (x, y))
+    return is_byte and all(len(quantized_tensor.quantizer(t)) == 2 for t in (x, y))
 
 
 def _covering(x: Any, numbers: Any, shifted: int) -> Any:

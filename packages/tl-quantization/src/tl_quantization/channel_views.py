@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tl_core import _C, Tensor
+from tl_core import Tensor
+from tl_core.tensors import quantized_tensor
 
 from .tensor import integers_of, made_of, quantizer_of
 from .tensor_quantizer import PerChannel, PerTensor
@@ -58,7 +59,7 @@ def _select(x: Tensor, quantizer: Any, dim: int, index: int) -> Any:
 def _slice(
     x: Tensor, quantizer: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Tensor:
-    view = _C._call_operator(("slice.Tensor",), integers_of(x), dim, start, end, step)
+    view = quantized_tensor.call_operator(("slice.Tensor",), integers_of(x), dim, start, end, step)
     if dim % x.dim() != quantizer.axis:
         return _with_axis(view, quantizer, quantizer.axis)
     scales, zero_points = quantizer.scales[start:end:step], quantizer.zero_points[start:end:step]

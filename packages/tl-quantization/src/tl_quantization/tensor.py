@@ -14,9 +14,10 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-from tl_core import _C, Tensor
+from tl_core import Tensor
 from tl_core.base import operator_hooks
 from tl_core.base.rule_table import RuleTable
+from tl_core.tensors import quantized_tensor
 
 from .dtypes import QScheme, bits_of
 from .packing import pack_bits
@@ -38,7 +39,7 @@ def implements(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 @cache
 def _operator(name: str) -> Any:
-    operator = partial(_C._call_operator, (name,))
+    operator = partial(quantized_tensor.call_operator, (name,))
     operator.__name__ = name.partition(".")[0]  # type: ignore[attr-defined]
     return operator
 
@@ -59,7 +60,7 @@ def call(name: str, functional: str, args: tuple[Any, ...], kwargs: dict[str, An
     return NotImplemented
 
 
-_C._set_quantized_rules(call)
+quantized_tensor.set_quantized_rules(call)
 
 
 def is_quantized_tensor(x: Any) -> bool:
@@ -90,7 +91,7 @@ def quantizer_of(x: Tensor) -> Quantizer:
         >>> tq.quantizer_of(tq.quantize_per_tensor(tl_core.ones(2), 0.5, 10, tq.quint8))
         PerTensor(scale=0.5, zero_point=10, dtype=torch.quint8)
     """
-    parts = _C._quantizer(x)
+    parts = quantized_tensor.quantizer(x)
     return PerTensor(*parts, x.dtype) if len(parts) == 2 else PerChannel(*parts, x.dtype)
 
 
@@ -103,7 +104,7 @@ def integers_of(x: Tensor) -> Tensor:
         >>> tq.integers_of(x)
         tensor([11, 12], dtype=torch.uint8)
     """
-    integers: Tensor = _C._integers(x)
+    integers: Tensor = quantized_tensor.integers(x)
     return integers
 
 
@@ -117,7 +118,7 @@ def made_of(integers: Tensor, quantizer: Quantizer) -> Tensor:
     >>> q.dequantize()
     tensor([1.])
     """
-    tensor: Tensor = _C._quantized(integers, quantizer.dtype, *quantizer.parts)
+    tensor: Tensor = quantized_tensor.quantized(integers, quantizer.dtype, *quantizer.parts)
     return tensor
 
 

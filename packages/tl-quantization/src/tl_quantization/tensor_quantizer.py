@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import tl_core
-from tl_core import _C, Tensor
+from tl_core import Tensor
+from tl_core.tensors import quantized_tensor
 
 from .dtypes import (
     QScheme,
@@ -72,7 +73,9 @@ class PerTensor:
         numbers = x.to(tl_core.float32)
         if self.dtype is qint32 or bits_of(self.dtype) < 8:
             return self.integers_of_steps(numbers * self._inverse)
-        integers: Tensor = _C._requantized_bytes(numbers, self.scale, self.zero_point, self.dtype is qint8)
+        integers: Tensor = quantized_tensor.requantized_bytes(
+            numbers, self.scale, self.zero_point, self.dtype is qint8
+        )
         return integers
 
     def integers_of_steps(self, steps: Tensor) -> Tensor:
