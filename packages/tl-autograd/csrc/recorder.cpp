@@ -19,8 +19,8 @@
 namespace tl::autograd {
 
 namespace {
-// "log_softmax.int" -> "LogSoftmaxBackward0", "fft_c2c" -> "FftC2CBackward0": a letter after a digit is large as well,
-// as in PyTorch. Overloads of one name are numbered as they come.
+// "log_softmax.int" -> "LogSoftmaxBackward0", "fft_c2c" -> "FftC2CBackward0": a letter after a digit is large
+// as well, as in PyTorch. Overloads of one name are numbered as they come.
 std::string backward_name(const TlOperatorInfo& info) {
   static std::map<std::string, int> counts;
   const TlOperatorInfo& plain = *api->op_info(info.functional);

@@ -61,7 +61,7 @@ def test_empty_tensors_have_the_scales_of_their_model(q, channels):
         tl.empty_like(q, dtype=tq.qint8)
     with pytest.raises(RuntimeError, match="scales must have shape"):
         creation.empty_quantized([5, 4], channels[1])
-    with pytest.raises(RuntimeError, match="legacy constructor"):
+    with pytest.raises(RuntimeError, match="makes no quantized tensors"):
         q.new([3])
 
 
