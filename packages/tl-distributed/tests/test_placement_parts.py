@@ -278,13 +278,13 @@ def test_a_piece_of_each_of_several_pieces(ranks, length, factor, count):
 @pytest.mark.parametrize("rows", [0, 1, 5, 8])
 def test_all_pieces_of_a_tensor(rows):
     """As `chunk` cuts it; the filled pieces have zeros at their ends."""
-    whole = tl.arange(2.0 * rows).view(2, rows).t()
-    pieces, counts = Shard(0)._split_tensor(whole, 4, with_padding=False)
+    tensor = tl.arange(2.0 * rows).view(2, rows).t()
+    pieces, counts = Shard(0)._split_tensor(tensor, 4, with_padding=False)
     chunk = -(-rows // 4)
     expected = [list(range(rows))[chunk * rank : chunk * (rank + 1)] for rank in range(4)]
     assert counts == [] and [piece[:, 0].tolist() for piece in pieces] == expected
     assert all(piece.is_contiguous() for piece in pieces)
-    filled, counts = Shard(0)._split_tensor(whole, 4)
+    filled, counts = Shard(0)._split_tensor(tensor, 4)
     assert counts == [chunk - len(part) for part in expected]
     assert [piece[:, 0].tolist() for piece in filled] == [
         part + [0] * (chunk - len(part)) for part in expected

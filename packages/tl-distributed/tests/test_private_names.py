@@ -110,21 +110,21 @@ def test_products_with_collectives(ranks, dim):
 def test_functions_of_state_dicts(ranks):
     def body(rank):
         mesh = dist.init_device_mesh("cpu", (2,))
-        whole = tl.arange(12.0).view(4, 3)
+        full = tl.arange(12.0).view(4, 3)
         state = {
-            "a": distribute_tensor(whole, mesh, [Shard(0)]),
+            "a": distribute_tensor(full, mesh, [Shard(0)]),
             "b": [1, None, (tl.ones(2) * rank, "x")],
             "c": tl.ones(()),
         }
         gathered = state_dict_utils._gather_state_dict(state, cpu_offload=True)
-        assert gathered["a"].tolist() == whole.tolist() and gathered["b"][:2] == [1, None]
+        assert gathered["a"].tolist() == full.tolist() and gathered["b"][:2] == [1, None]
         assert gathered["b"][2][0].tolist() == [rank, rank] and gathered["b"][2][1] == "x"
         assert (state_dict_utils._gather_state_dict(state, ranks_only=(1,)) == {}) == (rank == 0)
         assert type(state_dict_utils._offload_state_dict_to_cpu(state)["a"]) is DTensor
         fresh = state_dict_utils._create_cpu_state_dict(state, share_memory=True)
         assert fresh["b"][2][0].is_shared() and type(fresh["a"]) is DTensor
         copy = state_dict_utils._copy_state_dict(state, fresh)
-        assert copy["a"] is fresh["a"] and fresh["a"].full_tensor().tolist() == whole.tolist()
+        assert copy["a"] is fresh["a"] and fresh["a"].full_tensor().tolist() == full.tolist()
         assert fresh["b"][2][0].tolist() == [rank, rank] and fresh["c"].item() == 1
         with pytest.raises(state_dict_utils.CompanionMismatch, match="structure"):
             state_dict_utils._copy_state_dict(state, {"a": state["a"]})

@@ -151,8 +151,8 @@ def test_created_tensors(ranks):
             numbers.local_tensor(),
         )
 
-    (whole, shape, numbers), _ = ranks(2, body)
-    assert [t.tolist() for t in whole] == [[[n, n]] * 5 for n in (0.0, 1.0, 4.0)] and shape == (3, 2)
+    (full, shape, numbers), _ = ranks(2, body)
+    assert [t.tolist() for t in full] == [[[n, n]] * 5 for n in (0.0, 1.0, 4.0)] and shape == (3, 2)
     tl.manual_seed(0)
     assert numbers.tolist() == tl.empty(3, 2, dtype=tl.float64).uniform_().tolist()
 
@@ -200,8 +200,8 @@ def test_modules(ranks):
             shard_parameter(layer, "nothing", CHUNKS)
         return list(state), whole_of(other.weight, rank), other.weight is layer.weight
 
-    (names, whole, same), _ = ranks(2, body)
-    assert names == ["weight"] and same and tl.equal(whole.detach(), WHOLE)
+    (names, full, same), _ = ranks(2, body)
+    assert names == ["weight"] and same and tl.equal(full.detach(), WHOLE)
 
 
 def test_operators(ranks):

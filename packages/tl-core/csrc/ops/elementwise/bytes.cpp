@@ -100,10 +100,10 @@ cpu::ByteScale byte_scale(double scale, int64_t zero_point) {
   return {static_cast<float>(scale), static_cast<int32_t>(zero_point)};
 }
 
-void raise_into(const Tensor& out, const Tensor& x, int64_t low) {
+void clamp_into(const Tensor& out, const Tensor& x, int64_t low) {
   const bool is_signed = x.dtype() == DType::Int8;
   if (!out.is_meta() && out.numel())
-    cpu::raise_bytes(
+    cpu::clamp_min_bytes(
         {out.numel(), x.ptr<uint8_t>(), static_cast<int32_t>(low), is_signed, out.ptr<uint8_t>()});
 }
 
@@ -129,18 +129,18 @@ Tensor multiplied_bytes(const ByteOperand& x, const ByteOperand& y, double scale
                   cpu::multiply_bytes);
 }
 
-Tensor raised_bytes(const Tensor& integers, int64_t low) {
+Tensor clamped_bytes(const Tensor& integers, int64_t low) {
   const Tensor result = ops::empty_like(integers);
-  raise_into(result, laid_out(integers, result), low);
+  clamp_into(result, laid_out(integers, result), low);
   return result;
 }
 
-void raise_bytes_(const Tensor& integers, int64_t low) {
+void clamp_min_bytes_(const Tensor& integers, int64_t low) {
   const Tensor result = ops::empty_like(integers);  // dense, with the strides of a dense tensor
   if (std::ranges::equal(result.strides(), integers.strides()))
-    raise_into(integers, integers, low);
+    clamp_into(integers, integers, low);
   else
-    ops::copy_(integers, raised_bytes(integers, low));
+    ops::copy_(integers, clamped_bytes(integers, low));
 }
 
 TL_KERNEL(_quantize_bytes, quantize)

@@ -18,7 +18,7 @@ Tensor multiplied_bytes(const ByteOperand& x, const ByteOperand& y, double scale
                         bool relu);
 
 // Each byte, or `low` if that is larger.
-Tensor raised_bytes(const Tensor& integers, int64_t low);
-void raise_bytes_(const Tensor& integers, int64_t low);
+Tensor clamped_bytes(const Tensor& integers, int64_t low);
+void clamp_min_bytes_(const Tensor& integers, int64_t low);
 
 }  // namespace tl

@@ -31,9 +31,9 @@ bool relu(const TlValue* args, TlValue* rets) {
   if (!has_one_scale(self)) return false;
   const Tensor integers = integers_of(self);
   const int64_t low = lowest_of_relu(self);
-  rets[0] =
-      owned(quantized(is_of_bytes(self) ? raised_bytes(integers, low) : ops::clamp_min(integers, Scalar(low)),
-                      self.dtype(), shared_quantizer(self)));
+  rets[0] = owned(
+      quantized(is_of_bytes(self) ? clamped_bytes(integers, low) : ops::clamp_min(integers, Scalar(low)),
+                self.dtype(), shared_quantizer(self)));
   return true;
 }
 
@@ -41,7 +41,7 @@ bool relu_(const TlValue* args, TlValue* rets) {
   const Tensor& self = tensor_at(args, 0);
   if (!has_one_scale(self)) return false;
   if (is_of_bytes(self))
-    raise_bytes_(integers_of(self), lowest_of_relu(self));
+    clamp_min_bytes_(integers_of(self), lowest_of_relu(self));
   else
     ops::clamp_min_(integers_of(self), Scalar(lowest_of_relu(self)));
   rets[0] = owned(self);

@@ -59,11 +59,11 @@ def _gather_state_dict(
         ValueError: there is another value.
     """
 
-    def whole(value: Tensor) -> Tensor:
+    def gather(value: Tensor) -> Tensor:
         full = value.full_tensor() if isinstance(value, DTensor) else value
         return full.cpu() if cpu_offload else full
 
-    result = _convert(state_dict, whole, type_check)
+    result = _convert(state_dict, gather, type_check)
     return result if not ranks_only or get_rank(pg) in ranks_only else {}
 
 

@@ -67,10 +67,10 @@ def _name_of(value: Any) -> str | None:
     name = getattr(value, "__dict__", {}).get("__qualname__") if callable(value) else None
     if not isinstance(name, str):
         return None
-    found: Any = sys.modules.get(value.__module__)
+    target: Any = sys.modules.get(value.__module__)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return name if found is value else None
+        target = getattr(target, part, None)
+    return name if target is value else None
 
 
 def _small(tensor: Tensor) -> Any:

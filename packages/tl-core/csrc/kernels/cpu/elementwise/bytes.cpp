@@ -127,7 +127,7 @@ void multiply(const AddedBytes& t) {
 }
 
 template <class Byte>
-void raise(const RaisedBytes& t) {
+void clamp_min(const ClampedBytes& t) {
   constexpr int64_t kBytes = kLanes<Byte>;
   using Line = Pack<Byte, kBytes>;
   const Line low = Line{} + static_cast<Byte>(t.low);
@@ -145,12 +145,12 @@ void raise(const RaisedBytes& t) {
 void dequantize_any(const DequantizedBytes& t) { t.is_signed ? dequantize<true>(t) : dequantize<false>(t); }
 void add_any(const AddedBytes& t) { t.is_signed ? add<true>(t) : add<false>(t); }
 void multiply_any(const AddedBytes& t) { t.is_signed ? multiply<true>(t) : multiply<false>(t); }
-void raise_any(const RaisedBytes& t) { t.is_signed ? raise<int8_t>(t) : raise<uint8_t>(t); }
+void clamp_min_any(const ClampedBytes& t) { t.is_signed ? clamp_min<int8_t>(t) : clamp_min<uint8_t>(t); }
 
 }  // namespace
 
 extern const ByteFunctions byte_functions = {&quantize,   &dequantize_any, &add_any,
-                                             &requantize, &multiply_any,   &raise_any};
+                                             &requantize, &multiply_any,   &clamp_min_any};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
@@ -164,7 +164,7 @@ void dequantize_bytes(const DequantizedBytes& task) { TL_SELECT(byte_functions).
 void add_bytes(const AddedBytes& task) { TL_SELECT(byte_functions).add(task); }
 void requantize_bytes(const QuantizedBytes& task) { TL_SELECT(byte_functions).requantize(task); }
 void multiply_bytes(const AddedBytes& task) { TL_SELECT(byte_functions).multiply(task); }
-void raise_bytes(const RaisedBytes& task) { TL_SELECT(byte_functions).raise(task); }
+void clamp_min_bytes(const ClampedBytes& task) { TL_SELECT(byte_functions).clamp_min(task); }
 
 }  // namespace tl::cpu
 #endif

@@ -48,14 +48,14 @@ void add_bytes(const AddedBytes& task);
 void multiply_bytes(const AddedBytes& task);
 
 // Each byte, or `low` if that is larger.
-struct RaisedBytes {
+struct ClampedBytes {
   int64_t n;
   const uint8_t* x;
   int32_t low;
   bool is_signed;
   uint8_t* out;
 };
-void raise_bytes(const RaisedBytes& task);
+void clamp_min_bytes(const ClampedBytes& task);
 
 struct ByteFunctions {
   void (*quantize)(const QuantizedBytes&);
@@ -63,7 +63,7 @@ struct ByteFunctions {
   void (*add)(const AddedBytes&);
   void (*requantize)(const QuantizedBytes&);
   void (*multiply)(const AddedBytes&);
-  void (*raise)(const RaisedBytes&);
+  void (*clamp_min)(const ClampedBytes&);
 };
 
 }  // namespace tl::cpu

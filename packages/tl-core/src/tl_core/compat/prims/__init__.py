@@ -73,11 +73,11 @@ def expand_dims(a: Tensor, dimensions: Sequence[int], ndim: int | None = None) -
     places = sorted(utils.canonicalize_dims(rank, list(dimensions)))
     if len(set(places)) != len(places):
         raise ValueError(f"Received duplicate dimensions to expand in {dimensions}")
-    kept = [d for d in range(rank) if d not in places]
+    own = [d for d in range(rank) if d not in places]
     sizes = [1] * rank
-    for d, n in zip(kept, a.shape, strict=True):
+    for d, n in zip(own, a.shape, strict=True):
         sizes[d] = n
-    result: Tensor = __getattr__("broadcast_in_dim")(a, sizes, kept)
+    result: Tensor = __getattr__("broadcast_in_dim")(a, sizes, own)
     return result
 
 

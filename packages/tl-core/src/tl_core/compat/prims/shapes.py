@@ -107,7 +107,7 @@ def _clone(self: Tensor, *, memory_format: Any = None) -> Tensor:
     return self.clone(memory_format=tl_core.preserve_format if memory_format is None else memory_format)
 
 
-def _collapsed(a: Tensor, start: int, end: int) -> list[int]:
+def _collapsed_sizes(a: Tensor, start: int, end: int) -> list[int]:
     _check_dims(a, (start, end))
     if end < start:
         raise AssertionError(f"end must be >= start, but got {end} and {start}")
@@ -117,11 +117,11 @@ def _collapsed(a: Tensor, start: int, end: int) -> list[int]:
 
 
 def _collapse(a: Tensor, start: int, end: int) -> Tensor:
-    return a.reshape(_collapsed(a, start, end)).clone()
+    return a.reshape(_collapsed_sizes(a, start, end)).clone()
 
 
 def _collapse_view(a: Tensor, start: int, end: int) -> Tensor:
-    sizes = _collapsed(a, start, end)
+    sizes = _collapsed_sizes(a, start, end)
     try:
         return a.view(sizes)
     except RuntimeError:

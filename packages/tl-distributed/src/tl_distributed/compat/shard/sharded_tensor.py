@@ -358,10 +358,10 @@ class ShardedTensor(ShardedTensorBase):
         Args:
             resharding_spec: the other cut.
         """
-        whole = tl_core.empty(self.size(), dtype=self._metadata.tensor_properties.dtype)
-        self.gather(0, whole if get_rank(self._process_group) == 0 else None)
+        full = tl_core.empty(self.size(), dtype=self._metadata.tensor_properties.dtype)
+        self.gather(0, full if get_rank(self._process_group) == 0 else None)
         source = get_global_rank(self._process_group, 0)
-        other = shard_tensor(whole, resharding_spec, source, self._process_group)
+        other = shard_tensor(full, resharding_spec, source, self._process_group)
         self._sharding_spec, self._metadata, self._local_shards = (
             resharding_spec,
             other._metadata,
@@ -600,7 +600,7 @@ def init_from_local_shards(
     return ShardedTensor._init_from_local_shards(local_shards, *global_size, process_group=process_group)
 
 
-def _created(fill: Callable[[Tensor], Any]) -> Callable[..., ShardedTensor]:
+def _creator(fill: Callable[[Tensor], Any]) -> Callable[..., ShardedTensor]:
     def create(sharding_spec: ShardingSpec, *size: Any, **options: Any) -> ShardedTensor:
         result: ShardedTensor = ShardedTensor(sharding_spec, *size, **options)
         with tl_core.no_grad():
@@ -611,11 +611,11 @@ def _created(fill: Callable[[Tensor], Any]) -> Callable[..., ShardedTensor]:
     return create
 
 
-empty = _created(lambda t: t)
-zeros = _created(lambda t: t.zero_())
-ones = _created(lambda t: t.fill_(1))
-rand = _created(lambda t: t.uniform_())
-randn = _created(lambda t: t.normal_())
+empty = _creator(lambda t: t)
+zeros = _creator(lambda t: t.zero_())
+ones = _creator(lambda t: t.fill_(1))
+rand = _creator(lambda t: t.uniform_())
+randn = _creator(lambda t: t.normal_())
 
 
 def full(sharding_spec: ShardingSpec, size: Sequence[int], fill_value: Any, **options: Any) -> ShardedTensor:
@@ -627,7 +627,7 @@ def full(sharding_spec: ShardingSpec, size: Sequence[int], fill_value: Any, **op
         fill_value: the number.
         options: as `ShardedTensor` takes them.
     """
-    return _created(lambda t: t.fill_(fill_value))(sharding_spec, *size, **options)
+    return _creator(lambda t: t.fill_(fill_value))(sharding_spec, *size, **options)
 
 
 # ---- modules

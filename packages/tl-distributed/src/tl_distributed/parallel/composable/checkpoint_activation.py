@@ -73,8 +73,8 @@ def checkpoint(module: Module, **kwargs: Any) -> Module:
             "use_reentrant=True is not supported in composable checkpoint. "
             "Please use torch.utils.checkpoint.checkpoint instead."
         )
-    known = {"preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop"}
-    if unknown := [name for name in kwargs if name not in known]:
+    names = {"preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop"}
+    if unknown := [name for name in kwargs if name not in names]:
         raise ValueError(f"Unexpected keyword arguments: {','.join(unknown)}")
     if "_checkpoint_state" in module.__dict__:
         raise AssertionError(
