@@ -32,7 +32,7 @@ from pathlib import Path
 
 from tools.mutations import Mutation, mutations
 from tools.packages import Package, packages
-from tools.reach import Place, Reach, copy_plugin, prepare_recording
+from tools.reach import Reach, Statement, copy_plugin, prepare_recording
 
 EQUIVALENT = Path(__file__).with_suffix(".toml")
 LEAST = 0.85
@@ -73,11 +73,11 @@ class Mutant:
     def lines(self) -> tuple[str, str]:
         """The removed and the added lines without indentation, as `mutants.toml` has them."""
         pairs = [(line[0], line[1:].strip()) for line in self.diff.splitlines()[3:]]
-        removed, added = ("\n".join(text for sign, text in pairs if sign == mark) for mark in "-+")
+        removed, added = ("\n".join(text for sign, text in pairs if sign == probe) for probe in "-+")
         return removed, added
 
     @property
-    def place(self) -> Place | None:
+    def statement(self) -> Statement | None:
         """The statement that runs before the change has an effect; None outside functions."""
         start = self.mutation.statement
         return None if start is None else (str(self.file), start)
@@ -201,12 +201,12 @@ class Workplace:
             files: the test files; None stands for all.
         """
         texts = {mutant.file: mutant.old for mutant in mutants}
-        places = prepare_recording(self.source, self.path, [m.place for m in mutants if m.place])
+        statements = prepare_recording(self.source, self.path, [m.statement for m in mutants if m.statement])
         try:
             _, output = self.run_pytest(files or self.files, 3600)
             if not (self.path / "tests").exists():
                 raise SystemExit(f"{output}\nno test ran")
-            self.reach.read(self.path, places)
+            self.reach.read(self.path, statements)
         finally:
             for file, text in texts.items():
                 (self.source / file).write_text(text)
@@ -224,7 +224,7 @@ class Workplace:
             mutant: the mutant.
         """
         texts = {file: (self.tests / file).read_text() for file in self.files}
-        seconds = {test: self.reach.seconds[test] for test in self.reach.tests(mutant.place)}
+        seconds = {test: self.reach.seconds[test] for test in self.reach.tests(mutant.statement)}
         order = order_tests(texts, seconds, mutant)
         ends = list(accumulate(seconds[test] for test in order))
         tests = [test for test, end in zip(order, ends, strict=True) if end <= BUDGET] or order[:1]

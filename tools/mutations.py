@@ -88,10 +88,13 @@ class _Reader(ast.NodeVisitor):
 
     # ---- statements around a change
     def visit(self, node: ast.AST) -> None:
-        """Visits a node; a statement of a function is the place of the changes in it, except `elif`."""
+        """Visits a node; a statement of a function is the statement of the changes in it, except `elif`."""
         outer = self.statement
-        is_place = outer is not None and isinstance(node, ast.stmt)
-        if is_place and not self.data.startswith(b"elif", self._start(node)):
+        if (
+            outer is not None
+            and isinstance(node, ast.stmt)
+            and not self.data.startswith(b"elif", self._start(node))
+        ):
             self.statement = self._line_start(node)
         super().visit(node)
         self.statement = outer

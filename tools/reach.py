@@ -1,6 +1,6 @@
 """Which tests of a package reach a statement: a recording of one run of the tests.
 
-A copy of the package calls `reach(mark)` of `tools.reach_plugin` before each statement of interest. A mutant of a
+A copy of the package calls `reach(probe)` of `tools.reach_plugin` before each statement of interest. A mutant of a
 statement can only be killed by tests that reach the statement, so a run of the other tests is superfluous.
 """
 
@@ -15,25 +15,25 @@ from pathlib import Path
 from tools import reach_plugin
 
 PLUGIN = Path(reach_plugin.__file__)
-Place = tuple[str, int]  # a file below the package's folder, and the first byte of a statement
+Statement = tuple[str, int]  # a file below the package's folder, and the first byte of a statement
 
 
-def mark_statements(text: str, marks: dict[int, int]) -> str:
+def insert_probes(text: str, probes: dict[int, int]) -> str:
     """The text of a file that calls `reach` before statements.
 
     Args:
         text: the text of the file.
-        marks: the number of the mark by the first byte of its statement.
+        probes: the number of the probe by the first byte of its statement.
 
     Example:
-        >>> mark_statements("def f():\\n    return 1\\n", {13: 5})
+        >>> insert_probes("def f():\\n    return 1\\n", {13: 5})
         "def f():\\n    __import__('reach_plugin').reach(5)\\n    return 1\\n"
     """
     data = text.encode()
-    for start in sorted(marks, reverse=True):
+    for start in sorted(probes, reverse=True):
         indent = data[data.rfind(b"\n", 0, start) + 1 : start]
         end = b"; " if indent.strip() else b"\n" + indent
-        call = f"__import__('reach_plugin').reach({marks[start]})".encode()
+        call = f"__import__('reach_plugin').reach({probes[start]})".encode()
         data = data[:start] + call + end + data[start:]
     return data.decode()
 
@@ -44,29 +44,29 @@ class Reach:
 
     Args:
         seconds: the time of each test by its name.
-        failed: the tests that fail beside the marks.
-        places: the tests that reach a statement; the empty name stands for imports.
+        failed: the tests that fail beside the probes.
+        statements: the tests that reach a statement; the empty name stands for imports.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
-    places: dict[Place, set[str]] = field(default_factory=dict)
+    statements: dict[Statement, set[str]] = field(default_factory=dict)
 
-    def tests(self, place: Place | None) -> list[str]:
+    def tests(self, statement: Statement | None) -> list[str]:
         """The tests that may reach a statement: all if imports reach it, or if the statement has no recording.
 
         Args:
-            place: the statement; None stands for code outside functions.
+            statement: the statement; None stands for code outside functions.
         """
-        names = self.places.get(place, {""}) if place else {""}
+        names = self.statements.get(statement, {""}) if statement else {""}
         return [test for test in self.seconds if "" in names or test in names or test in self.failed]
 
-    def read(self, folder: Path, places: list[Place]) -> None:
+    def read(self, folder: Path, statements: list[Statement]) -> None:
         """Adds the files that a run of the tests with the plugin wrote.
 
         Args:
             folder: the folder of the plugin's copy.
-            places: the statement of each mark.
+            statements: the statement of each probe.
         """
         names = {0: ""}
         for line in (folder / "tests").read_text().splitlines():
@@ -77,26 +77,26 @@ class Reach:
                 self.failed.add(name)
         reached = defaultdict(set)
         for line in (folder / "pairs").read_text().splitlines() if (folder / "pairs").exists() else ():
-            mark, number = line.split()
-            reached[int(mark)].add(names.get(int(number), ""))
-        for mark, place in enumerate(places):
-            self.places.setdefault(place, set()).update(reached[mark])
+            probe, test = map(int, line.split())
+            reached[probe].add(names.get(test, ""))
+        for probe, statement in enumerate(statements):
+            self.statements.setdefault(statement, set()).update(reached[probe])
 
 
-def prepare_recording(source: Path, folder: Path, places: Iterable[Place]) -> list[Place]:
-    """Marks statements of a copy of a package; returns the statement of each mark.
+def prepare_recording(source: Path, folder: Path, statements: Iterable[Statement]) -> list[Statement]:
+    """Marks statements of a copy of a package; returns the statement of each probe.
 
     Args:
         source: the folder of the copy of the package.
         folder: a folder on the path of the tests, for the plugin.
-        places: the statements.
+        statements: the statements.
     """
-    order = sorted(set(places))
-    marks: dict[str, dict[int, int]] = defaultdict(dict)
+    order = sorted(set(statements))
+    probes: dict[str, dict[int, int]] = defaultdict(dict)
     for number, (file, start) in enumerate(order):
-        marks[file][start] = number
-    for file, starts in marks.items():
-        (source / file).write_text(mark_statements((source / file).read_text(), starts))
+        probes[file][start] = number
+    for file, starts in probes.items():
+        (source / file).write_text(insert_probes((source / file).read_text(), starts))
     copy_plugin(folder)
     (folder / "current").write_bytes(bytes(reach_plugin.SIZE))
     return order

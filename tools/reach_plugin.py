@@ -1,9 +1,9 @@
-"""The pytest plugin of `tools.reach`: records which tests reach which marks, in every process of a test run.
+"""The pytest plugin of `tools.reach`: records which tests reach which probes, in every process of a test run.
 
 `tools.reach` copies this file to the folder of a recording. The number of the current test is in a file that all
 processes map, so ranks and workers that outlive a test count for the test that calls them.
 
-Lines of `pairs`: `reach MARK TEST`, where test 0 stands for imports and collection. Lines of `tests`:
+Lines of `pairs`: `reach PROBE TEST`, where test 0 stands for imports and collection. Lines of `tests`:
 `TEST SECONDS OUTCOME NAME`. The variable TL_REACH_TESTS names a file with the tests to run, in their order.
 """
 
@@ -41,13 +41,13 @@ def _append(name: str, line: str) -> None:
     os.close(file)
 
 
-def reach(mark: int) -> None:
-    """Records that the current test reaches a mark.
+def reach(probe: int) -> None:
+    """Records that the current test reaches a probe.
 
     Args:
-        mark: the number of the mark.
+        probe: the number of the probe.
     """
-    pair = mark, int.from_bytes(_current[:SIZE], "little") if _current else 0
+    pair = probe, int.from_bytes(_current[:SIZE], "little") if _current else 0
     if pair not in _seen:
         _seen.add(pair)
         _append("pairs", f"{pair[0]} {pair[1]}\n")

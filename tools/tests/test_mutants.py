@@ -10,7 +10,7 @@ import pytest
 
 from tools import mutants
 from tools.mutations import mutations
-from tools.reach import mark_statements
+from tools.reach import insert_probes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -87,14 +87,14 @@ def test_the_choice_follows_from_the_seed(tmp_path):
     assert {m.diff for m in mutants.draw(tmp_path, 4, 2)} == {m.diff for m in first}
 
 
-def places(source):
+def statements(source):
     """The first line of the statement that runs before each change, and the changed line."""
     lines = source.splitlines()
     result = {}
     for mutation in mutations(source):
         start = mutation.statement
-        place = None if start is None else source[start:].splitlines()[0]
-        assert result.setdefault(lines[mutation.line - 1].strip(), place) == place
+        statement = None if start is None else source[start:].splitlines()[0]
+        assert result.setdefault(lines[mutation.line - 1].strip(), statement) == statement
     return result
 
 
@@ -113,7 +113,7 @@ class A:
         def h(z=8): pass
         with x: h(9)
 """
-    assert places(source) == {
+    assert statements(source) == {
         "LIMIT = 1": None,
         "size = 2": None,
         "def f(self, x=3):": None,
@@ -127,10 +127,10 @@ class A:
     }
 
 
-def test_marks_leave_a_file_as_it_was_but_for_calls(tmp_path):
+def test_probes_leave_a_file_as_it_was_but_for_calls(tmp_path):
     source = "def f(ü):\n    if ü: return 1\n    @print\n    def g(): pass\n    return 2\n"
     starts = sorted({m.statement for m in mutations(source)} | {source.encode().index(b"@print")})
-    text = mark_statements(source, {start: number for number, start in enumerate(starts)})
+    text = insert_probes(source, {start: number for number, start in enumerate(starts)})
     calls = [f"__import__('reach_plugin').reach({n})" for n in range(4)]
     assert text == (
         f"def f(ü):\n    {calls[0]}\n    if ü: {calls[1]}; return 1\n    {calls[2]}\n    @print\n"
@@ -222,13 +222,13 @@ def test_each_process_of_a_test_counts_as_the_test(installed, tmp_path):
     names = ["test_f", "test_a_program", "test_a_fork"]
     inner = {f"tests/test_small.py::{name}" for name in names}
     for mutant in drawn:
-        expected = inner if mutant.place else {*inner, "tests/test_small.py::test_nothing"}
-        assert set(workplace.reach.tests(mutant.place)) == expected
+        expected = inner if mutant.statement else {*inner, "tests/test_small.py::test_nothing"}
+        assert set(workplace.reach.tests(mutant.statement)) == expected
 
 
 def test_tests_beyond_the_budget_are_left_out(installed, tmp_path, monkeypatch):
     workplace = mutants.Workplace(tmp_path / "copy", installed)
-    (mutant, *_) = [m for m in mutants.draw(workplace.source, 6, 1) if not m.place]
+    (mutant, *_) = [m for m in mutants.draw(workplace.source, 6, 1) if not m.statement]
     workplace.reach.seconds = {f"tests/test_small.py::test_{n}": s for n, s in (("a", 9), ("b", 2), ("c", 3))}
     names = [f"tests/test_small.py::test_{name}" for name in "bca"]
     assert workplace.choose_tests(mutant) == ([names], False)

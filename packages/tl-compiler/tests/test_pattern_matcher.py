@@ -77,7 +77,7 @@ def replaced(search: Any, replace: Any, examples: Any, function: Any, inputs: An
 
 
 class TestReplacements:
-    def test_operators_of_another_function_take_their_place(self):
+    def test_operators_of_another_function_replace_them(self):
         count, names = replaced(
             lambda x, y: (x * y).relu(),
             lambda x, y: x.relu() * y.abs() if False else (x * y).clamp(min=0),
@@ -351,7 +351,7 @@ class _WithWeight(nn.Module):
 
 
 class TestPasses:
-    def test_functions_in_the_place_of_a_pattern(self):
+    def test_functions_instead_of_a_pattern(self):
         table = PatternMatcherPass()
 
         @register_lowering_pattern(

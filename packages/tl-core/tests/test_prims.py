@@ -23,7 +23,7 @@ X = tl.tensor([[1.0, -2.0], [3.0, 4.0]])
 Y = tl.tensor([[1.0, 3.0], [-2.0, 4.0]])
 N = tl.tensor([1, 2])
 Z = tl.tensor([1 + 2j, 3 - 1j])
-PLACE = {"device": tl.device("cpu"), "requires_grad": False}
+OPTIONS = {"device": tl.device("cpu"), "requires_grad": False}
 
 
 def _own_schema(name: str) -> str:
@@ -138,9 +138,9 @@ _CALLS: list[tuple[Any, Any, Any]] = [
     (lambda: prims.resize(tl.ones(4), [2]), [1.0, 1.0], None),
     (lambda: prims.device_put(X, "cpu"), [[1.0, -2.0], [3.0, 4.0]], None),
     (lambda: prims.fill(X, 2), [[2.0, 2.0], [2.0, 2.0]], None),
-    (lambda: prims.full([2], 3, dtype=tl.float32, **PLACE), [3.0, 3.0], None),
-    (lambda: prims.full_like(X, 3, dtype=tl.int64, **PLACE), [[3, 3], [3, 3]], None),
-    (lambda: prims.iota(3, start=1, step=2, dtype=tl.int64, **PLACE), [1, 3, 5], None),
+    (lambda: prims.full([2], 3, dtype=tl.float32, **OPTIONS), [3.0, 3.0], None),
+    (lambda: prims.full_like(X, 3, dtype=tl.int64, **OPTIONS), [[3, 3], [3, 3]], None),
+    (lambda: prims.iota(3, start=1, step=2, dtype=tl.int64, **OPTIONS), [1, 3, 5], None),
     (lambda: prims.scalar_tensor(3.5, dtype=tl.float64, device="cpu"), 3.5, None),
     (lambda: prims.frexp(X)[1], [[1, 2], [2, 3]], None),
     (lambda: prims.fft_c2c(tl.ones(4, dtype=tl.complex64), dim=[0], forward=True), [4, 0, 0, 0], None),
@@ -214,9 +214,9 @@ _ERRORS: list[tuple[Any, type[Exception], str]] = [
     (lambda: prims.conj_physical(X), RuntimeError, "only defined for complex dtypes"),
     (lambda: prims.real(X), RuntimeError, "Only complex dtype is supported"),
     (lambda: prims.copy_to(X.clone(), N), RuntimeError, "Attempting to copy 2 elements"),
-    (lambda: prims.iota(3, start=1, step=0, dtype=tl.int64, **PLACE), RuntimeError, "step must be nonzero"),
+    (lambda: prims.iota(3, start=1, step=0, dtype=tl.int64, **OPTIONS), RuntimeError, "step must be nonzero"),
     (
-        lambda: prims.iota(3, start=1, step=2, dtype=tl.float32, **PLACE),
+        lambda: prims.iota(3, start=1, step=2, dtype=tl.float32, **OPTIONS),
         RuntimeError,
         "only supports integer dtypes",
     ),
@@ -234,7 +234,7 @@ def test_error(case: int) -> None:
 def test_random_numbers_follow_the_generator() -> None:
     tl.manual_seed(3)
     uniform = prims.uniform([4], low=1, high=3, dtype=tl.float64, device="cpu", stride=[1])
-    normal = prims.normal([4], mean=0, std=1, dtype=tl.float64, **PLACE)
+    normal = prims.normal([4], mean=0, std=1, dtype=tl.float64, **OPTIONS)
     tl.manual_seed(3)
     assert uniform.tolist() == tl.empty(4, dtype=tl.float64).uniform_(1, 3).tolist()
     assert normal.tolist() == tl.empty(4, dtype=tl.float64).normal_().tolist()

@@ -35,14 +35,9 @@ def add(x: Any, y: Any, scale: float, zero_point: int, relu: bool = False) -> An
     if x.shape != y.shape or not _are_bytes(x, y):
         total = x.dequantize() + y.dequantize()
         return quantize_numbers(F.relu(total) if relu else total, PerTensor(scale, zero_point, x.dtype))
+    (x_scale, x_zero), (y_scale, y_zero) = quantized_tensor.quantizer(x), quantized_tensor.quantizer(y)
     integers = tl_core._add_bytes(
-        integers_of(x),
-        *quantized_tensor.quantizer(x),
-        integers_of(y),
-        *quantized_tensor.quantizer(y),
-        scale,
-        zero_point,
-        relu,
+        integers_of(x), x_scale, x_zero, integers_of(y), y_scale, y_zero, scale, zero_point, relu
     )
     return quantized_tensor.quantized(integers, x.dtype, scale, zero_point)
 

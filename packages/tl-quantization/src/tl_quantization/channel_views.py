@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tl_core import Tensor
@@ -30,8 +31,10 @@ def _with_axis(integers: Tensor, quantizer: Any, axis: int) -> Tensor:
 
 
 def _unsqueeze(x: Tensor, quantizer: Any, dim: int) -> Tensor:
-    place = dim + x.dim() + 1 if dim < 0 else dim
-    return _with_axis(integers_of(x).unsqueeze(place), quantizer, quantizer.axis + (place <= quantizer.axis))
+    position = dim + x.dim() + 1 if dim < 0 else dim
+    return _with_axis(
+        integers_of(x).unsqueeze(position), quantizer, quantizer.axis + (position <= quantizer.axis)
+    )
 
 
 def _squeeze(x: Tensor, quantizer: Any, dim: Any = None) -> Tensor:
@@ -47,9 +50,9 @@ def _squeeze(x: Tensor, quantizer: Any, dim: Any = None) -> Tensor:
 
 def _select(x: Tensor, quantizer: Any, dim: int, index: int) -> Any:
     """A number on the axis of the channels leaves the scale of one."""
-    place, view = dim % x.dim(), integers_of(x).select(dim, index)
-    if place != quantizer.axis:
-        return _with_axis(view, quantizer, quantizer.axis - (place < quantizer.axis))
+    position, view = dim % x.dim(), integers_of(x).select(dim, index)
+    if position != quantizer.axis:
+        return _with_axis(view, quantizer, quantizer.axis - (position < quantizer.axis))
     scale, zero_point = quantizer.scales[index], quantizer.zero_points[index]
     if zero_point.is_floating_point():
         return NotImplemented
@@ -66,4 +69,9 @@ def _slice(
     return made_of(view, PerChannel(scales, zero_points, quantizer.axis, quantizer.dtype))
 
 
-_RULES = {"select": _select, "slice": _slice, "squeeze": _squeeze, "unsqueeze": _unsqueeze}
+_RULES: dict[str, Callable[..., Any]] = {
+    "select": _select,
+    "slice": _slice,
+    "squeeze": _squeeze,
+    "unsqueeze": _unsqueeze,
+}

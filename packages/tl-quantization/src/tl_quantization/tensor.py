@@ -91,8 +91,8 @@ def quantizer_of(x: Tensor) -> Quantizer:
         >>> tq.quantizer_of(tq.quantize_per_tensor(tl_core.ones(2), 0.5, 10, tq.quint8))
         PerTensor(scale=0.5, zero_point=10, dtype=torch.quint8)
     """
-    parts = quantized_tensor.quantizer(x)
-    return PerTensor(*parts, x.dtype) if len(parts) == 2 else PerChannel(*parts, x.dtype)
+    scale, zero_point, *axis = quantized_tensor.quantizer(x)
+    return PerChannel(scale, zero_point, *axis, x.dtype) if axis else PerTensor(scale, zero_point, x.dtype)
 
 
 def integers_of(x: Tensor) -> Tensor:

@@ -90,6 +90,7 @@ from tl_distributed.groups.device_mesh import init_device_mesh as init_device_me
 from . import _composable as _composable
 from . import _functional_collectives as _functional_collectives
 from . import _shard as _shard
+from . import _state_dict_utils as _state_dict_utils
 from . import _symmetric_memory as _symmetric_memory
 from . import _tensor as _tensor
 from . import algorithms as algorithms

@@ -52,7 +52,7 @@ class ScriptRecords:
         return number
 
     def reduce(self, module: Any) -> tuple[Any, tuple[str]]:
-        """Adds a module, and returns what a pickle calls for it: a function and its arguments.
+        """Adds a module, and returns its entry of a pickle: a function and its arguments.
 
         Args:
             module: the module.

@@ -285,8 +285,7 @@ def _full_text(self: Tensor) -> str:
     default = _C.get_default_dtype()
     natural = (default, _C.int64, _C.bool, default.to_complex())
     if self.is_quantized:
-        text: str = operator_hooks.quantized_methods["__repr__"](self)
-        return text
+        return str(operator_hooks.quantized_methods["__repr__"](self))
     if self.layout is not _C.strided:
         return _whole_sparse(self, prefix, self.dtype in natural)
     if _C._is_hollow(self):

@@ -92,7 +92,7 @@ class UnitState(ModuleState):
         return job
 
     def _order_check(self, job: Job) -> ForwardOrder:
-        names = []
+        names: list[list[str]] = []
         for state in job.states:
             if isinstance(state, UnitState) and state.unit is not None:
                 state.number = len(names)

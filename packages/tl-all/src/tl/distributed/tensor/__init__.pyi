@@ -1,6 +1,7 @@
 # Written by `python -m tools.facade_stubs --write`.
 from tl_distributed.tensor import *
 
+from . import _api as _api
 from . import _dtensor_spec as _dtensor_spec
 from . import _utils as _utils
 from . import debug as debug

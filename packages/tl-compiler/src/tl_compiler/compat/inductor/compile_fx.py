@@ -67,8 +67,8 @@ def compile_fx(
         (tensor([2., 2.]),)
     """
     inputs = list(example_inputs_)
-    with config.patch(config_patches or {}):
-        settings: Any = config
+    settings: Any = config
+    with settings.patch(config_patches or {}):
         if settings._has_custom_pass():
             return _with_passes(model_, inputs, inner_compile, decompositions)
         if inner_compile is None:

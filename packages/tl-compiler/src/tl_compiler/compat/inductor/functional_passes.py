@@ -69,8 +69,8 @@ def _is_equal(result: Any, source: Any) -> bool:
         return False
     if result.layout != source.layout or result.is_sparse or result.shape != source.shape:
         return False
-    same_place = result.device == source.device and result.storage_offset() == source.storage_offset()
-    return same_place and result.dtype == source.dtype and result.stride() == source.stride()
+    shares_offset = result.device == source.device and result.storage_offset() == source.storage_offset()
+    return shares_offset and result.dtype == source.dtype and result.stride() == source.stride()
 
 
 def _writes(node: Node) -> bool:

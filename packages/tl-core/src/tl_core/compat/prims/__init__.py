@@ -70,10 +70,10 @@ def expand_dims(a: Tensor, dimensions: Sequence[int], ndim: int | None = None) -
         torch.Size([1, 3, 1])
     """
     rank = a.dim() + len(dimensions) if ndim is None else ndim
-    places = sorted(utils.canonicalize_dims(rank, list(dimensions)))
-    if len(set(places)) != len(places):
+    indices = sorted(utils.canonicalize_dims(rank, list(dimensions)))
+    if len(set(indices)) != len(indices):
         raise ValueError(f"Received duplicate dimensions to expand in {dimensions}")
-    own = [d for d in range(rank) if d not in places]
+    own = [d for d in range(rank) if d not in indices]
     sizes = [1] * rank
     for d, n in zip(own, a.shape, strict=True):
         sizes[d] = n

@@ -33,7 +33,7 @@ def _function(path: str) -> Callable[..., Any]:
     value: Any = tl_core
     for part in path.split("."):
         value = getattr(value, part)
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _pairs(table: str) -> Iterator[tuple[str, str]]:

@@ -11,16 +11,16 @@ from tl_core.compat import prims_common as utils
 
 __all__ = ["rows"]
 
-_PLACE = "*, ScalarType dtype, Device device, bool requires_grad"
+_OPTIONS = "*, ScalarType dtype, Device device, bool requires_grad"
 
 
 def rows() -> Iterator[tuple[str, Callable[..., Any]]]:
     """The schemas of the operators, and their functions."""
-    yield f"empty(SymInt[] shape, {_PLACE}) -> Tensor", _empty
-    yield f"empty_strided(SymInt[] shape, SymInt[] strides, {_PLACE}) -> Tensor", _empty_strided
-    yield f"empty_permuted(SymInt[] shape, int[] physical_layout, {_PLACE}) -> Tensor", _empty_permuted
-    yield f"full(SymInt[] shape, Scalar fill_value, {_PLACE}) -> Tensor", _full
-    yield f"full_like(Tensor a, Scalar fill_value, {_PLACE}) -> Tensor", _full_like
+    yield f"empty(SymInt[] shape, {_OPTIONS}) -> Tensor", _empty
+    yield f"empty_strided(SymInt[] shape, SymInt[] strides, {_OPTIONS}) -> Tensor", _empty_strided
+    yield f"empty_permuted(SymInt[] shape, int[] physical_layout, {_OPTIONS}) -> Tensor", _empty_permuted
+    yield f"full(SymInt[] shape, Scalar fill_value, {_OPTIONS}) -> Tensor", _full
+    yield f"full_like(Tensor a, Scalar fill_value, {_OPTIONS}) -> Tensor", _full_like
     yield (
         (
             "iota(SymInt length, *, SymInt start, SymInt step, ScalarType dtype, Device device, bool requires_grad) "

@@ -7,6 +7,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
+from tl_core.operators import packets
 
 __all__ = ["rows"]
 
@@ -83,12 +84,15 @@ def _svd(A: Tensor, *, full_matrices: bool) -> Any:
 
 
 def _fft_c2c(self: Tensor, *, dim: Sequence[int], forward: bool) -> Tensor:
-    return tl_core.ops.aten._fft_c2c.default(self, list(dim), 0, forward)
+    result: Tensor = packets.aten._fft_c2c.default(self, list(dim), 0, forward)
+    return result
 
 
 def _fft_c2r(self: Tensor, *, dim: Sequence[int], last_dim_size: int) -> Tensor:
-    return tl_core.ops.aten._fft_c2r.default(self, list(dim), 0, last_dim_size)
+    result: Tensor = packets.aten._fft_c2r.default(self, list(dim), 0, last_dim_size)
+    return result
 
 
 def _fft_r2c(self: Tensor, *, dim: Sequence[int], onesided: bool) -> Tensor:
-    return tl_core.ops.aten._fft_r2c.default(self, list(dim), 0, onesided)
+    result: Tensor = packets.aten._fft_r2c.default(self, list(dim), 0, onesided)
+    return result

@@ -305,7 +305,7 @@ class ShardedTensor(ShardedTensorBase):
         """
         raise RuntimeError("ShardedTensor created with init_rrefs=False, no RRefs to remote shards available")
 
-    def gather(
+    def gather(  # type: ignore[override]
         self, dst: int = 0, out: Tensor | None = None, enforce_dtype: bool = False, dtype: Any = None
     ) -> None:
         """Writes the whole tensor to a tensor of one process. All processes of the group call it.
@@ -328,11 +328,11 @@ class ShardedTensor(ShardedTensorBase):
                 f"Argument ``dst_tensor`` have size {tuple(out.size())}, expected {tuple(self.size())}"
             )
         counts = [0] * get_world_size(group)
-        places = []
+        offsets = []
         ranks = get_process_group_ranks(group)
         for part in self._metadata.shards_metadata:
             at = ranks.index(_rank_and_device(group, part.placement)[0])
-            places.append((part, at, counts[at]))
+            offsets.append((part, at, counts[at]))
             counts[at] += volume(part.shard_sizes)
         kind = self._metadata.tensor_properties.dtype if dtype is None else dtype
         buffer = tl_core.zeros(max(counts), dtype=kind)
@@ -345,7 +345,7 @@ class ShardedTensor(ShardedTensorBase):
         gather_tensors(buffer, buffers, dst=get_global_rank(group, dst), group=group)
         if out is None or buffers is None:
             return
-        for part, source, start in places:
+        for part, source, start in offsets:
             elements = buffers[source][start : start + volume(part.shard_sizes)].view(part.shard_sizes)
             box = out.detach()
             for dim, (first, n) in enumerate(zip(part.shard_offsets, part.shard_sizes, strict=True)):
@@ -451,7 +451,7 @@ class ShardedTensor(ShardedTensorBase):
             f"torch function '{name}', with args: {args} and kwargs: {kwargs} not supported for ShardedTensor!"
         )
 
-    def __repr__(self, **options: Any) -> str:  # type: ignore[override]
+    def __repr__(self, **options: Any) -> str:
         return f"ShardedTensor({self._metadata})"
 
 
@@ -600,7 +600,7 @@ def init_from_local_shards(
     return ShardedTensor._init_from_local_shards(local_shards, *global_size, process_group=process_group)
 
 
-def _creator(fill: Callable[[Tensor], Any]) -> Callable[..., ShardedTensor]:
+def _creator(name: str, elements: str, fill: Callable[[Tensor], Any]) -> Callable[..., ShardedTensor]:
     def create(sharding_spec: ShardingSpec, *size: Any, **options: Any) -> ShardedTensor:
         result: ShardedTensor = ShardedTensor(sharding_spec, *size, **options)
         with tl_core.no_grad():
@@ -608,14 +608,22 @@ def _creator(fill: Callable[[Tensor], Any]) -> Callable[..., ShardedTensor]:
                 fill(shard.tensor)
         return result
 
+    create.__name__ = create.__qualname__ = name
+    create.__doc__ = f"""A tensor of {elements} in boxes.
+
+    Args:
+        sharding_spec: the cut.
+        size: the size.
+        options: properties of the tensor and the group, as of `ShardedTensor`.
+    """
     return create
 
 
-empty = _creator(lambda t: t)
-zeros = _creator(lambda t: t.zero_())
-ones = _creator(lambda t: t.fill_(1))
-rand = _creator(lambda t: t.uniform_())
-randn = _creator(lambda t: t.normal_())
+empty = _creator("empty", "any elements", lambda t: t)
+zeros = _creator("zeros", "zeros", lambda t: t.zero_())
+ones = _creator("ones", "ones", lambda t: t.fill_(1))
+rand = _creator("rand", "uniform random numbers", lambda t: t.uniform_())
+randn = _creator("randn", "normal random numbers", lambda t: t.normal_())
 
 
 def full(sharding_spec: ShardingSpec, size: Sequence[int], fill_value: Any, **options: Any) -> ShardedTensor:
@@ -627,7 +635,7 @@ def full(sharding_spec: ShardingSpec, size: Sequence[int], fill_value: Any, **op
         fill_value: the number.
         options: as `ShardedTensor` takes them.
     """
-    return _creator(lambda t: t.fill_(fill_value))(sharding_spec, *size, **options)
+    return _creator("full", "equal numbers", lambda t: t.fill_(fill_value))(sharding_spec, *size, **options)
 
 
 # ---- modules

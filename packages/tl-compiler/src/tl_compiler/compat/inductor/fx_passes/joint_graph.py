@@ -6,7 +6,7 @@ from typing import Any
 
 import tl_core
 from tl_compiler.fx import GraphModule
-from tl_core import ops
+from tl_core.operators import packets
 
 from .. import config
 from ..functional_passes import remove_noop_ops
@@ -22,8 +22,8 @@ __all__ = [
     "pointless_view",
 ]
 
-_aten = ops.aten
-_convert = ops.prims.convert_element_type.default
+_aten = packets.aten
+_convert = packets.prims.convert_element_type.default
 
 early_patterns = PatternMatcherPass()
 #: Programs add patterns here.

@@ -106,7 +106,7 @@ def _replace(old: Node, new: Any) -> None:
         old.replace_all_uses_with(new)
     else:
         for user in list(old.users):
-            user.args = map_arg(user.args, lambda n: new if n is old else n)  # type: ignore[assignment]
-            user.kwargs = map_arg(user.kwargs, lambda n: new if n is old else n)  # type: ignore[assignment]
+            user.args = map_arg(user.args, lambda n: new if n is old else n)
+            user.kwargs = map_arg(user.kwargs, lambda n: new if n is old else n)
     if not old.users:
         old.graph.erase_node(old)

@@ -45,7 +45,7 @@ MULTIPLE = Multiple()
 
 
 def extract_target(node: Node) -> Any:
-    """What a node calls. For a module it is the class.
+    """The target of a node; for a module, its class.
 
     Args:
         node: the node.
@@ -324,19 +324,37 @@ class _TargetArgsExpr(_TargetExpr):
 
 
 class CallFunction(_TargetArgsExpr):
-    """A call of a function: `CallFunction(aten.add, KeywordArg("x"), 1)`."""
+    """A call of a function: `CallFunction(aten.add, KeywordArg("x"), 1)`.
+
+    Args:
+        fns: the target, or several functions of which any matches.
+        args: the patterns of the arguments.
+        kwargs: the patterns of the arguments by name.
+    """
 
     op = "call_function"
 
 
 class CallMethod(_TargetArgsExpr):
-    """A call of a method, by its name: `CallMethod("relu", KeywordArg("x"))`."""
+    """A call of a method, by its name: `CallMethod("relu", KeywordArg("x"))`.
+
+    Args:
+        fns: the target, or several names of which any matches.
+        args: the patterns of the arguments.
+        kwargs: the patterns of the arguments by name.
+    """
 
     op = "call_method"
 
 
 class CallModule(_TargetArgsExpr):
-    """A call of a module, by its class: `CallModule(Linear, KeywordArg("x"))`."""
+    """A call of a module, by its class: `CallModule(Linear, KeywordArg("x"))`.
+
+    Args:
+        fns: the target, or several classes of which any matches.
+        args: the patterns of the arguments.
+        kwargs: the patterns of the arguments by name.
+    """
 
     op = "call_module"
 
