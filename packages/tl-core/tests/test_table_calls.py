@@ -28,7 +28,7 @@ def test_counts():
         info = table.op_info(operator)[0]
         name, args = info.name.decode(), right_arguments(info)
         for n in {0, 1, max(0, len(args) - 1)} - {len(args)}:
-            source = args[:n] + [args[0]] * (n - len(args))
+            source = args[:n] + [table.X] * (n - len(args))
             message = table.outcome(operator, source, info.n_rets)
             if n < len(args):
                 missing = info.args[n].name.decode()

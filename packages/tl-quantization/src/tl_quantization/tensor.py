@@ -92,7 +92,7 @@ def quantizer_of(x: Tensor) -> Quantizer:
         PerTensor(scale=0.5, zero_point=10, dtype=torch.quint8)
     """
     scale, zero_point, *axis = quantized_tensor.quantizer(x)
-    return PerChannel(scale, zero_point, *axis, x.dtype) if axis else PerTensor(scale, zero_point, x.dtype)
+    return PerChannel(scale, zero_point, axis[0], x.dtype) if axis else PerTensor(scale, zero_point, x.dtype)
 
 
 def integers_of(x: Tensor) -> Tensor:
