@@ -123,7 +123,7 @@ def test_pieces_that_a_program_replaces_come_back(ranks):
         assert model[0].weight.to_local().data_ptr() == own
         model.to(tl.float64)
         assert model[0].weight.dtype == tl.float64
-        assert_close(model(batch(0)), restored, rtol=1e-5, atol=1e-6)
+        assert_close(model(batch(0).double()), restored.double(), rtol=1e-5, atol=1e-6)
 
     ranks(2, body)
 
