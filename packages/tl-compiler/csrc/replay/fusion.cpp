@@ -112,12 +112,14 @@ const TlOperator* FusionWriter::write_cast(int64_t dtype) {
 bool FusionWriter::describe(size_t index, const Slots& slots) {
   const TapeStep& step = steps_[index];
   tensors_.clear();
+  owners_.clear();
   if (!step.native || step.result != TapeStep::Keep || step.native->n_results() != 1) return false;
   if (!only_reads(*api->op_info(step.native->op()))) return false;
   for (const Node& node : step.tensors) {
     TlTensor* const t = tensor_of(node, slots);
     if (!t || !is_ordinary(t)) return false;
     tensors_.push_back(t);
+    owners_.push_back(Tensor::share(t));
   }
   args_ = step.native->arguments(tensors_.data());
   return !args_.empty() && !tensors_.empty();
@@ -125,17 +127,16 @@ bool FusionWriter::describe(size_t index, const Slots& slots) {
 
 void FusionWriter::after(size_t index, const Slots& slots) {
   const TapeStep& step = steps_[index];
-  if (is_candidate_ && !slots.is_empty(step.slot)) {
-    TlTensor* const result = slots.tensor(step.slot);
-    const bool fits =
-        is_ordinary(result) && (loops_.empty() ? add_view(step, result) : add_loops(step, result));
-    if (fits) {
-      items_.back().step = index;
-      alive_.push_back(Tensor::share(result));
-      return;
-    }
-  }
-  close(index);
+  const bool fits = is_candidate_ && !slots.is_empty(step.slot) && add(step, slots.tensor(step.slot));
+  owners_.clear();
+  if (!fits) return close(index);
+  items_.back().step = index;
+  alive_.push_back(Tensor::share(slots.tensor(step.slot)));
+}
+
+bool FusionWriter::add(const TapeStep& step, TlTensor* result) {
+  if (!is_ordinary(result)) return false;
+  return loops_.empty() ? add_view(step, result) : add_loops(step, result);
 }
 
 bool FusionWriter::add_loops(const TapeStep& step, TlTensor* result) {

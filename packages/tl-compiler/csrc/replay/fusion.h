@@ -67,6 +67,7 @@ class FusionWriter {
   bool describe(size_t step, const Slots& slots);
   bool is_cast(const TlOperatorInfo& info, const TapeStep& step) const;
   const TlOperator* write_cast(int64_t dtype);
+  bool add(const TapeStep& step, TlTensor* result);
   bool add_loops(const TapeStep& step, TlTensor* result);
   bool add_view(const TapeStep& step, TlTensor* result);
   bool connect(Operand& operand, const TapeStep& step, int first);
@@ -88,6 +89,7 @@ class FusionWriter {
   std::vector<Tensor> alive_;                        // so that no storage is used twice
   // the step
   std::vector<TlTensor*> tensors_;
+  std::vector<Tensor> owners_;  // of the same tensors: the step may release its arguments
   std::vector<TlValue> args_;
   std::vector<Step> loops_;
   int64_t result_ = -1;  // the loop that computes the result
