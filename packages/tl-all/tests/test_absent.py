@@ -119,7 +119,7 @@ from torch._inductor.lowering import (register_lowering, Thing,
                                       FaultError)
 import torch._inductor.ir
 import torch._inductor.scheduler as scheduler
-from torch._inductor import virtualized
+from torch._inductor import dependencies
 
 def raises(use, *words, kind=NotImplementedError):
     try:
@@ -150,7 +150,7 @@ def manage():
 raises(manage, name, line)
 raises(lambda: torch._inductor.ir.Buffer(), "torch._inductor.ir.Buffer", "program.py:5")
 raises(lambda: scheduler.Scheduler([]), "torch._inductor.scheduler.Scheduler", "program.py:6")
-raises(lambda: virtualized.ops.add(1), "torch._inductor.virtualized.ops.add", "program.py:7")
+raises(lambda: dependencies.Dep(1), "torch._inductor.dependencies.Dep", "program.py:7")
 raises(lambda: FaultError("x"), "FaultError")
 assert "stand-in" in repr(Thing) and "stand-in" in repr(scheduler)
 
@@ -237,7 +237,7 @@ def test_stand_ins_raise_where_they_are_used(tmp_path):
     named = [line.split(": ")[2].split()[0] for line in warned]
     assert sorted(named) == sorted(
         [f"torch._inductor.lowering.{name}" for name in ("register_lowering", "Thing", "FaultError")]
-        + ["torch._inductor.ir", "torch._inductor.scheduler", "torch._inductor.virtualized"]
+        + ["torch._inductor.ir", "torch._inductor.scheduler", "torch._inductor.dependencies"]
     )
     assert warned[0].startswith("program.py:3: ")
 
