@@ -325,6 +325,13 @@ class TestPatterns:
         with pytest.raises(TypeError, match="must begin with a call"):
             MultiOutputPattern([Arg()])
 
+    def test_a_further_output_names_its_arguments(self):
+        pattern = MultiOutputPattern([CallFunction(tl.sin, KeywordArg("x")), CallFunctionVarArgs(tl.cos)])
+        module = symbolic_trace(lambda x: (tl.sin(x), tl.cos(x)))
+        first = next(node for node in module.graph.nodes if node.target is tl.sin)
+        with pytest.raises(NotImplementedError, match="matches any arguments"):  # PyTorch's type
+            pattern.match(first)
+
     def test_patterns_of_graphs(self):
         pattern = gen_pattern(lambda x, y: (x * y + 3).sum(0), [tl.ones(2, 2)] * 2, fwd_only)
         assert (

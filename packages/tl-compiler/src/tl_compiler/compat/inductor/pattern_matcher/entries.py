@@ -213,7 +213,7 @@ def register_lowering_pattern(
         LoweringPatternEntry(pattern=pattern, extra_check=extra_check, handler=handler).register(
             pass_dict, prepend=prepend
         )
-        handler._inductor_lowering_function = True  # type: ignore[attr-defined]
+        handler._inductor_lowering_function = True  # type: ignore[attr-defined]  # PyTorch's mark
         return handler
 
     return decorate

@@ -187,8 +187,18 @@ class _TargetExpr(PatternExpr):
         return isinstance(self.users, Multiple) or self.users > 1
 
     def find_anchor_nodes(self, ctx: MatchContext, searched: set[Node]) -> Iterator[Node | None]:
-        """No nodes: subclasses name them."""
-        raise NotImplementedError
+        """The nodes of a call whose arguments the pattern names; other calls have none, as in PyTorch.
+
+        Args:
+            ctx: the context.
+            searched: the nodes that were returned before.
+
+        Raises:
+            NotImplementedError: the pattern leaves the arguments open.
+        """
+        raise NotImplementedError(
+            f"{self} matches any arguments, so a pattern of several outputs can't find it by them; put it first"
+        )
 
     def _match_fns(self, node: Any) -> bool:
         return isinstance(node, Node) and node.op == self.op and extract_target(node) in self.fns_set
