@@ -40,7 +40,7 @@ def implements(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
 @cache
 def _operator(name: str) -> Any:
     operator = partial(quantized_tensor.call_operator, (name,))
-    operator.__name__ = name.partition(".")[0]  # type: ignore[attr-defined]
+    operator.__name__ = name.partition(".")[0]  # type: ignore[attr-defined]  # for messages
     return operator
 
 

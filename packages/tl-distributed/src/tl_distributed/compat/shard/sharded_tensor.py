@@ -247,7 +247,7 @@ class ShardedTensor(ShardedTensorBase):
         return cls._finish(own, metadata, sharding_spec, group)
 
     @classmethod
-    def _init_from_local_shards_and_global_metadata(  # type: ignore[override]
+    def _init_from_local_shards_and_global_metadata(  # type: ignore[override]  # PyTorch's arguments
         cls,
         local_shards: list[Shard],
         sharded_tensor_metadata: ShardedTensorMetadata,
@@ -305,7 +305,7 @@ class ShardedTensor(ShardedTensorBase):
         """
         raise RuntimeError("ShardedTensor created with init_rrefs=False, no RRefs to remote shards available")
 
-    def gather(  # type: ignore[override]
+    def gather(  # type: ignore[override]  # PyTorch's class hides the method of tensors
         self, dst: int = 0, out: Tensor | None = None, enforce_dtype: bool = False, dtype: Any = None
     ) -> None:
         """Writes the whole tensor to a tensor of one process. All processes of the group call it.
@@ -391,7 +391,7 @@ class ShardedTensor(ShardedTensorBase):
             return self
         return self._map(lambda t: t.to(*args, **kwargs), dtype=example.dtype)
 
-    def is_pinned(self) -> bool:  # type: ignore[override]
+    def is_pinned(self) -> bool:  # type: ignore[override]  # without a device, as in PyTorch
         """Whether the memory of the boxes is pinned."""
         return self._metadata.tensor_properties.pin_memory
 
