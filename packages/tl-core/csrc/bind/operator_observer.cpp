@@ -9,6 +9,7 @@
 #include "bind/error.h"
 #include "bind/tensor_object.h"
 #include "dispatch/operator.h"
+#include "dispatch/tensors.h"
 #include "dispatch/thread_state.h"
 #include "ops.h"
 #include "tensor/sparse.h"
@@ -40,32 +41,19 @@ bool holds(const Tensor& t, Watch what) {
 }
 
 bool holds(const TlValue& v, Watch what) {
-  if (v.tag == TL_TENSOR) return holds(reinterpret_cast<const Tensor&>(v.u.t), what);
   if (v.tag == TL_FLOAT) return what == kNan ? std::isnan(v.u.f) : std::isinf(v.u.f);
-  if (v.tag != TL_TENSOR_LIST) return false;
-  auto* list = static_cast<const Tensor*>(v.u.p);
-  return std::any_of(list, list + v.len, [&](const Tensor& t) { return holds(t, what); });
+  return any_tensor(&v, 1, [&](const Tensor& t) { return holds(t, what); });
 }
 
-bool any_tensor(const TlValue* args, int n) {
-  return std::any_of(args, args + n,
-                     [](const TlValue& v) { return v.tag == TL_TENSOR || v.tag == TL_TENSOR_LIST; });
-}
-
-PyObject* tensors_of(const TlValue* values, int n) {
+PyRef python_list(const TlValue* values, int n) {
   PyRef list = checked(PyList_New(0));
-  auto put = [&](const Tensor& t) {
-    if (!t) return;
-    PyRef o = checked(wrap(t));
-    if (PyList_Append(list.get(), o.get()) != 0) throw PythonError();
-  };
-  for (int i = 0; i < n; ++i) {
-    if (values[i].tag == TL_TENSOR) put(reinterpret_cast<const Tensor&>(values[i].u.t));
-    if (values[i].tag != TL_TENSOR_LIST) continue;
-    auto* items = static_cast<const Tensor*>(values[i].u.p);
-    for (uint32_t k = 0; k < values[i].len; ++k) put(items[k]);
-  }
-  return list.release();
+  for (int i = 0; i < n; ++i)
+    for (TensorImpl* t : tensors_of(values[i])) {
+      if (!t) continue;
+      PyRef item = checked(wrap(Tensor::share(t)));
+      if (PyList_Append(list.get(), item.get()) != 0) throw PythonError();
+    }
+  return list;
 }
 
 // Python words the message: with the position and with statistics of the inputs.
@@ -75,7 +63,7 @@ PyObject* tensors_of(const TlValue* values, int n) {
   std::string text = cat(op.info.name, " made ", what == kNan ? "nan" : "inf");
   try {
     PyRef module = checked(import_module("tl_core.settings.nan_check"));
-    PyRef inputs(tensors_of(args, n_args)), made = checked(wrap(result));
+    PyRef inputs = python_list(args, n_args), made = checked(wrap(result));
     PyRef words = checked(run_python(PyObject_CallMethod, module.get(), "describe", "ssOO", op.info.name,
                                      what == kNan ? "nan" : "inf", made.get(), inputs.get()));
     const char* utf8 = PyUnicode_AsUTF8(words.get());
@@ -101,13 +89,9 @@ int check_results(const Operator& op, const TlValue* args, int n_args, TlValue* 
   const uint8_t watched = std::exchange(t_watch, 0);
   const int status = guarded([&] {
     NoGradGuard off;
-    for (int i = 0; i < n_rets; ++i) {
-      if (rets[i].tag == TL_TENSOR)
-        check_result(op, reinterpret_cast<const Tensor&>(rets[i].u.t), args, n_args, watched);
-      if (rets[i].tag != TL_TENSOR_LIST) continue;
-      auto* list = static_cast<const Tensor*>(rets[i].u.p);
-      for (uint32_t k = 0; k < rets[i].len; ++k) check_result(op, list[k], args, n_args, watched);
-    }
+    for (int i = 0; i < n_rets; ++i)
+      for (TensorImpl* const& t : tensors_of(rets[i]))
+        check_result(op, reinterpret_cast<const Tensor&>(t), args, n_args, watched);
   });
   t_watch = watched;
   if (status != 0)
@@ -133,8 +117,8 @@ bool bad_before(const TlValue* args, int n_args) {
 int observed(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
   const Operator& op = *static_cast<const Operator*>(ctx);
   if (t_inside) return call_past(op, TL_LAYER_CHECK, args, n_args, rets, n_rets);
-  const bool judged = t_watch && any_tensor(args, n_args) && !makes_memory(op) &&
-                      !(op.info.variant == TL_INPLACE && bad_before(args, n_args));
+  const bool judged = t_watch && any_tensor(args, n_args, [](const Tensor&) { return true; }) &&
+                      !makes_memory(op) && !(op.info.variant == TL_INPLACE && bad_before(args, n_args));
   t_inside = true;
   const int status = call_past(op, TL_LAYER_CHECK, args, n_args, rets, n_rets);
   t_inside = false;

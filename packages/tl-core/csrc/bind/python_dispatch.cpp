@@ -20,6 +20,7 @@
 #include "bind/wrapper_plans.h"
 #include "dispatch/program_handlers.h"
 #include "dispatch/python.h"
+#include "dispatch/tensors.h"
 #include "dispatch/thread_state.h"
 #include "ops.h"
 
@@ -273,11 +274,8 @@ PyObject* object_with_handler(TensorImpl* t) {
 class Classes {
  public:
   Classes(const TlValue* args, int n_args) {
-    for (int i = 0; i < n_args; ++i) {
-      if (args[i].tag == TL_TENSOR) add(reinterpret_cast<TensorImpl*>(args[i].u.t));
-      if (args[i].tag != TL_TENSOR_LIST) continue;
-      for (uint32_t k = 0; k < args[i].len; ++k) add(static_cast<TensorImpl* const*>(args[i].u.p)[k]);
-    }
+    for (int i = 0; i < n_args; ++i)
+      for (TensorImpl* t : tensors_of(args[i])) add(t);
   }
   // An object of each class; its attributes are the class's.
   const std::vector<PyObject*>& in_order() const { return found_; }

@@ -15,6 +15,7 @@
 #include "bind/tensor_object.h"
 #include "dispatch/operator.h"
 #include "dispatch/schema.h"
+#include "dispatch/tensors.h"
 #include "tensor/tensor.h"
 #include "tl/extension.h"
 #include "tl/rules.h"
@@ -125,16 +126,7 @@ void take_results(const Operator& op, PyObject* made, TlValue* rets, int n_rets)
 // ---- results that share memory ----------------------------------------------------------------------------
 template <class F>
 bool any_storage(const TlValue* values, int n, F f) {
-  for (int i = 0; i < n; ++i) {
-    if (values[i].tag == TL_TENSOR) {
-      if (f(reinterpret_cast<const TensorImpl*>(values[i].u.t)->storage)) return true;
-    } else if (values[i].tag == TL_TENSOR_LIST) {
-      auto* list = static_cast<const TensorImpl* const*>(values[i].u.p);
-      for (uint32_t k = 0; k < values[i].len; ++k)
-        if (list[k] && f(list[k]->storage)) return true;
-    }
-  }
-  return false;
+  return any_tensor(values, n, [&](const Tensor& t) { return f(t->storage); });
 }
 
 PyRef module_of(PyObject* function) {
@@ -173,11 +165,8 @@ void check_aliasing(const PythonFunction& f, const TlValue* args, int n_args, co
 void note_written(const Operator& op, const TlValue* args, int n_args) {
   for (int i = 0; i < n_args; ++i) {
     if (!(op.written_mask >> i & 1)) continue;
-    if (args[i].tag == TL_TENSOR) bump_version(*reinterpret_cast<TensorImpl*>(args[i].u.t));
-    if (args[i].tag != TL_TENSOR_LIST) continue;
-    auto* list = static_cast<TensorImpl* const*>(args[i].u.p);
-    for (uint32_t k = 0; k < args[i].len; ++k)
-      if (list[k]) bump_version(*list[k]);
+    for (TensorImpl* t : tensors_of(args[i]))
+      if (t) bump_version(*t);
   }
 }
 

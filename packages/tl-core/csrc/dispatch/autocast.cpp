@@ -7,6 +7,7 @@
 
 #include "base/thread_local.h"
 #include "dispatch/substituted_call.h"
+#include "dispatch/tensors.h"
 #include "dispatch/thread_state.h"
 
 namespace tl {

@@ -8,6 +8,7 @@
 #include "dispatch/layer_order.h"
 #include "dispatch/operator.h"
 #include "dispatch/out_overlap.h"
+#include "dispatch/tensors.h"
 #include "dispatch/thread_state.h"
 
 namespace tl {
@@ -59,14 +60,8 @@ const KernelEntry& kernel_for(const Operator& op, int device) {
 template <class F>
 void each_written(const Operator& op, const TlValue* args, F f) {
   for (uint64_t mask = op.written_mask; mask; mask &= mask - 1) {
-    const TlValue& v = args[std::countr_zero(mask)];
-    if (v.tag == TL_TENSOR) {
-      f(*reinterpret_cast<TensorImpl*>(v.u.t));
-    } else if (v.tag == TL_TENSOR_LIST) {
-      auto* list = static_cast<TensorImpl* const*>(v.u.p);
-      for (uint32_t k = 0; k < v.len; ++k)
-        if (list[k]) f(*list[k]);
-    }
+    for (TensorImpl* t : tensors_of(args[std::countr_zero(mask)]))
+      if (t) f(*t);
   }
 }
 
@@ -92,14 +87,9 @@ bool is_index(const TlArgInfo& info) {
              device_name(first->device), " and ", device_name(t->device), "! (argument '",
              op.info.args[arg].name, "')");
   };
-  for (int i = 0; i < n_args; ++i) {
-    if (args[i].tag == TL_TENSOR) meet(reinterpret_cast<const TensorImpl*>(args[i].u.t), i);
-    if (args[i].tag != TL_TENSOR_LIST) continue;
-    auto* list = static_cast<const TensorImpl* const*>(args[i].u.p);
-    for (uint32_t k = 0; k < args[i].len; ++k)
-      if (list[k] && !(list[k]->device.is_cpu() && op.info.args[i].kind == TL_ARG_OPTIONAL_TENSOR_LIST))
-        meet(list[k], i);
-  }
+  for (int i = 0; i < n_args; ++i)
+    for (const TensorImpl* t : tensors_of(args[i]))
+      if (t && !(t->device.is_cpu() && op.info.args[i].kind == TL_ARG_OPTIONAL_TENSOR_LIST)) meet(t, i);
 }
 
 void check_writable(const TensorImpl& t) {

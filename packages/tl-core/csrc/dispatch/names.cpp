@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "dispatch/tensors.h"
 #include "dispatch/thread_state.h"
 
 namespace tl {
@@ -15,12 +16,6 @@ constexpr uint64_t kBit = uint64_t{1} << kNamesLayer;
 NameRule rule_of(const Operator& op) {
   const auto index = &op - g_operators;
   return index >= 0 && index < kNumOperatorDefs ? kNameRules[index] : NameRule::Refused;
-}
-
-std::span<TensorImpl* const> tensors_of(const TlValue& v) {
-  if (v.tag == TL_TENSOR) return {reinterpret_cast<TensorImpl* const*>(&v.u.t), 1};
-  if (v.tag == TL_TENSOR_LIST) return {static_cast<TensorImpl* const*>(v.u.p), v.len};
-  return {};
 }
 
 bool appears(Name name, const Names& names) { return std::ranges::find(names, name) != names.end(); }

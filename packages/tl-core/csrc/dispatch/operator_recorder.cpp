@@ -3,6 +3,7 @@
 
 #include "base/thread_local.h"
 #include "dispatch/recorded_values.h"
+#include "dispatch/tensors.h"
 #include "dispatch/thread_state.h"
 
 namespace tl {
@@ -13,15 +14,7 @@ constexpr uint64_t kAutograd = uint64_t{1} << TL_LAYER_AUTOGRAD;
 
 bool has_gradient(const TlValue* args, int n) {
   if (!grad_enabled() || (thread_locals().excluded & kAutograd)) return false;
-  for (int i = 0; i < n; ++i) {
-    if (args[i].tag == TL_TENSOR && reinterpret_cast<const TensorImpl*>(args[i].u.t)->all_bits() & kAutograd)
-      return true;
-    if (args[i].tag != TL_TENSOR_LIST) continue;
-    auto* list = static_cast<const TensorImpl* const*>(args[i].u.p);
-    for (uint32_t k = 0; k < args[i].len; ++k)
-      if (list[k] && list[k]->all_bits() & kAutograd) return true;
-  }
-  return false;
+  return any_tensor(args, n, [](const Tensor& t) { return (t->all_bits() & kAutograd) != 0; });
 }
 
 OpenEvent begin_with_values(EventKind kind, std::string_view text, const TlValue* args, int n) {

@@ -2,7 +2,8 @@
 #include "dispatch/out_overlap.h"
 
 #include <algorithm>
-#include <span>
+
+#include "dispatch/tensors.h"
 
 namespace tl {
 
@@ -10,10 +11,8 @@ namespace {
 thread_local const AliasedOuts* t_innermost = nullptr;
 
 bool holds(const TlValue& v, const TlTensor* t) {
-  if (v.tag == TL_TENSOR) return v.u.t == t;
-  if (v.tag != TL_TENSOR_LIST) return false;
-  const std::span list(static_cast<TlTensor* const*>(v.u.p), v.len);
-  return std::ranges::find(list, t) != list.end();
+  const auto tensors = tensors_of(v);
+  return std::ranges::find(tensors, reinterpret_cast<const TensorImpl*>(t)) != tensors.end();
 }
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/thread_local.h"
+#include "dispatch/tensors.h"
 
 namespace tl {
 
@@ -79,17 +80,6 @@ class LayersBelow {
 };
 
 // ---- what follows from the operator, whatever the handler did ---------------------------------------------
-template <class F>
-void each_tensor(const TlValue& v, F f) {
-  if (v.tag == TL_TENSOR) {
-    f(*reinterpret_cast<TensorImpl*>(v.u.t));
-  } else if (v.tag == TL_TENSOR_LIST) {
-    auto* list = static_cast<TensorImpl* const*>(v.u.p);
-    for (uint32_t i = 0; i < v.len; ++i)
-      if (list[i]) f(*list[i]);
-  }
-}
-
 // Counts a write that the handler has not made on the very tensor.
 class Writes {
  public:
@@ -107,7 +97,8 @@ class Writes {
   template <class F>
   void each(F f) {
     for (uint64_t mask = op_.written_mask; mask; mask &= mask - 1)
-      each_tensor(args_[std::countr_zero(mask)], f);
+      for (TensorImpl* t : tensors_of(args_[std::countr_zero(mask)]))
+        if (t) f(*t);
   }
   const Operator& op_;
   const TlValue* args_;
@@ -130,20 +121,17 @@ void note_base(const Operator& op, const TlValue* args, TlValue* rets, int n_ret
   auto& viewed = *reinterpret_cast<TensorImpl*>(args[0].u.t);
   TensorImpl* base = viewed.base ? viewed.base : &viewed;
   for (int i = 0; i < n_rets; ++i)
-    each_tensor(rets[i], [&](TensorImpl& t) {
-      if (&t == &viewed || !(t.all_bits() & kPythonBit)) return;
-      share_storage(t, viewed);
-      if (&op == detach || t.base || &t == base) return;
+    for (TensorImpl* t : tensors_of(rets[i])) {
+      if (!t || t == &viewed || !(t->all_bits() & kPythonBit)) continue;
+      share_storage(*t, viewed);
+      if (&op == detach || t->base || t == base) continue;
       base->retain();
-      t.base = base;
-    });
+      t->base = base;
+    }
 }
 
 bool brings_handler(const TlValue* args, int n_args) {
-  bool found = false;
-  for (int i = 0; i < n_args; ++i)
-    each_tensor(args[i], [&](TensorImpl& t) { found |= (t.all_bits() & kPythonBit) != 0; });
-  return found;
+  return any_tensor(args, n_args, [](const Tensor& t) { return (t->all_bits() & kPythonBit) != 0; });
 }
 
 struct LayerCall {
@@ -196,7 +184,8 @@ int view_hollow(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n
   const int status = call_past(*static_cast<const Operator*>(ctx), kHollowLayer, args, n_args, rets, n_rets);
   if (status != 0) return status;
   for (int i = 0; i < n_rets; ++i)
-    each_tensor(rets[i], [](TensorImpl& t) { t.bits.fetch_or(kHollowBit, std::memory_order_relaxed); });
+    for (TensorImpl* t : tensors_of(rets[i]))
+      if (t) t->bits.fetch_or(kHollowBit, std::memory_order_relaxed);
   return 0;
 }
 

@@ -1,9 +1,9 @@
 // Quantized dispatch: views keep the quantizer by themselves, other operators have a rule.
 #include "dispatch/quantized.h"
 
-#include <algorithm>
 #include <string_view>
 
+#include "dispatch/tensors.h"
 #include "tensor/hollow.h"
 #include "tensor/quantizer.h"
 
@@ -11,16 +11,6 @@ namespace tl {
 
 namespace {
 QuantizedRules g_rules = nullptr;
-
-template <class F>
-bool any_of(const TlValue* args, int n_args, F holds) {
-  return std::any_of(args, args + n_args, [&](const TlValue& v) {
-    if (v.tag == TL_TENSOR) return holds(reinterpret_cast<const Tensor&>(v.u.t));
-    auto* list = static_cast<const Tensor*>(v.u.p);
-    return v.tag == TL_TENSOR_LIST &&
-           std::any_of(list, list + v.len, [&](const Tensor& t) { return t && holds(t); });
-  });
-}
 
 bool is_per_channel(const Tensor& t) { return has_quantizer(t) && quantizer_of(*t.impl())->is_per_channel(); }
 
@@ -41,13 +31,13 @@ int run_native(void* call, const TlValue* args, int n_args, TlValue* rets, int n
 
 void set_quantized_rules(QuantizedRules rules) { g_rules = rules; }
 
-bool any_quantized(const TlValue* args, int n_args) { return any_of(args, n_args, has_quantizer); }
+bool any_quantized(const TlValue* args, int n_args) { return any_tensor(args, n_args, has_quantizer); }
 
 int run_quantized(const Operator& op, const NativeQuantizedRule* native, const TlValue* args, int n_args,
                   TlValue* rets, int n_rets) noexcept {
   // An operator that a program or a package has defined takes the tensors as they are.
-  const bool takes_all = op.added || any_of(args, n_args, is_hollow);
-  if (takes_all || (op.info.is_view && !any_of(args, n_args, is_per_channel)))
+  const bool takes_all = op.added || any_tensor(args, n_args, is_hollow);
+  if (takes_all || (op.info.is_view && !any_tensor(args, n_args, is_per_channel)))
     return call_past(op, TL_LAYER_STORED, args, n_args, rets, n_rets);
   if (!native) return call_kernel(op, {run_rule, const_cast<Operator*>(&op)}, args, n_args, rets, n_rets);
   QuantizedCall rule{&op, native};

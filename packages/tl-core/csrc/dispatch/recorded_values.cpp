@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "dispatch/tensors.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -41,12 +42,6 @@ size_t words(const TensorImpl* t) {
   return t ? 3 + static_cast<size_t>(t->ndim) * (keeps_strides(*t) ? 2 : 1) : 1;
 }
 
-template <class F>
-void each_tensor(const TlValue& v, F&& f) {
-  auto* list = static_cast<const TensorImpl* const*>(v.u.p);
-  for (uint32_t i = 0; i < v.len; ++i) f(list[i]);
-}
-
 // The words of eight bytes that a value takes; long lists and texts are cut off.
 size_t words(const TlValue& v) {
   size_t n = 1;
@@ -58,7 +53,7 @@ size_t words(const TlValue& v) {
     case TL_TENSOR:
       return words(reinterpret_cast<const TensorImpl*>(v.u.t));
     case TL_TENSOR_LIST:
-      each_tensor(v, [&](const TensorImpl* t) { n += words(t); });
+      for (const TensorImpl* t : tensors_of(v)) n += words(t);
       return n;
     case TL_SCALAR_LIST:
     case TL_STRING_LIST:
@@ -85,7 +80,8 @@ class Writer {
         return tensor(reinterpret_cast<const TensorImpl*>(v.u.t));
       case TL_TENSOR_LIST:
         head(v);
-        return each_tensor(v, [&](const TensorImpl* t) { tensor(t); });
+        for (const TensorImpl* t : tensors_of(v)) tensor(t);
+        return;
       case TL_SCALAR_LIST:
       case TL_STRING_LIST:
         head(v);

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "dispatch/operator.h"
+#include "dispatch/tensors.h"
 #include "tensor/shrunk.h"
 #include "tensor/sparse.h"
 
@@ -35,13 +36,9 @@ int bind(void*, const TlOperator* op, TlLayerEntry* out) {
 std::atomic<bool> g_any_shrunk_storage{false};
 
 void check_inside_storages(const TlValue* args, int n_args) {
-  for (int i = 0; i < n_args; ++i) {
-    if (args[i].tag == TL_TENSOR) check(*reinterpret_cast<const TensorImpl*>(args[i].u.t));
-    if (args[i].tag != TL_TENSOR_LIST) continue;
-    auto* list = static_cast<const TensorImpl* const*>(args[i].u.p);
-    for (uint32_t k = 0; k < args[i].len; ++k)
-      if (list[k]) check(*list[k]);
-  }
+  for (int i = 0; i < n_args; ++i)
+    for (const TensorImpl* t : tensors_of(args[i]))
+      if (t) check(*t);
 }
 
 void resize_used_storage(Storage& storage, size_t bytes) {

@@ -1,11 +1,10 @@
 // Sparse dispatch: a row's own kernel on the layer `sparse`, else its Python rule on `sparse_parts`.
 #include "dispatch/sparse.h"
 
-#include <algorithm>
-
 #include "base/thread_local.h"
 #include "dispatch/python.h"
 #include "dispatch/shrunk_storages.h"
+#include "dispatch/tensors.h"
 #include "dispatch/thread_state.h"
 #include "tensor/sparse.h"
 
@@ -27,15 +26,7 @@ int run_kernel(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_
 }
 
 bool any_sparse(const TlValue* args, int n_args, bool (*holds)(const Tensor&)) {
-  return std::any_of(args, args + n_args, [&](const TlValue& v) {
-    if (v.tag == TL_TENSOR) {
-      const auto& t = reinterpret_cast<const Tensor&>(v.u.t);
-      return t && t.is_sparse() && holds(t);
-    }
-    auto* list = static_cast<const Tensor*>(v.u.p);
-    return v.tag == TL_TENSOR_LIST &&
-           std::any_of(list, list + v.len, [&](const Tensor& t) { return t && t.is_sparse() && holds(t); });
-  });
+  return any_tensor(args, n_args, [&](const Tensor& t) { return t.is_sparse() && holds(t); });
 }
 
 // A rule reads parts, which a fake does not have: its class computes what the whole operator returns.

@@ -4,6 +4,7 @@
 
 #include "dispatch/operator.h"
 #include "dispatch/quantized.h"
+#include "dispatch/tensors.h"
 #include "iter/dtypes.h"
 
 namespace tl {
@@ -12,15 +13,9 @@ namespace {
 template <class F>
 void each_dtype(const TlValue* args, int n_args, F f) {
   for (int i = 0; i < n_args; ++i) {
-    if (args[i].tag == TL_TENSOR) {
-      f(reinterpret_cast<const TensorImpl*>(args[i].u.t)->dtype);
-    } else if (args[i].tag == TL_DTYPE) {
-      f(dtype_from_abi(args[i].u.i));
-    } else if (args[i].tag == TL_TENSOR_LIST) {
-      auto* list = static_cast<const TensorImpl* const*>(args[i].u.p);
-      for (uint32_t k = 0; k < args[i].len; ++k)
-        if (list[k]) f(list[k]->dtype);
-    }
+    if (args[i].tag == TL_DTYPE) f(dtype_from_abi(args[i].u.i));
+    for (const TensorImpl* t : tensors_of(args[i]))
+      if (t) f(t->dtype);
   }
 }
 

@@ -1,15 +1,10 @@
 // Substituted calls: copies the argument array, replaces tensors in it, writes back those that were changed.
 #include "dispatch/substituted_call.h"
 
+#include "dispatch/tensors.h"
 #include "tensor/geometry.h"
 
 namespace tl {
-
-std::span<TensorImpl* const> SubstitutedCall::tensors_of(const TlValue& v) {
-  if (v.tag == TL_TENSOR) return {reinterpret_cast<TensorImpl* const*>(&v.u.t), 1};
-  if (v.tag == TL_TENSOR_LIST) return {static_cast<TensorImpl* const*>(v.u.p), v.len};
-  return {};
-}
 
 void SubstitutedCall::run(TlValue* rets, int n_rets) {
   const int n_args = static_cast<int>(args_.size());

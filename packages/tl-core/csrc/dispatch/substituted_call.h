@@ -24,8 +24,6 @@ class SubstitutedCall {
   virtual void write_back(const Tensor& given, const Tensor& written) = 0;
   virtual void lift(TlValue&) const {}  // a result that is no written argument
 
-  static std::span<TensorImpl* const> tensors_of(const TlValue& v);  // of an argument; a list may have gaps
-
   const Operator& op_;
   std::vector<TlValue> args_, originals_;
 
