@@ -100,14 +100,12 @@ def library_lines(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def tests(session: nox.Session) -> None:
-    """Builds every package and runs all tests: each package's alone, the tools', and the checks."""
+    """Builds every package and runs all tests, some sessions at once: each package's alone, the tools', the checks."""
     wheels()
-    session.run("python", "-m", "tools.slowest", env={"PYTHONPATH": str(ROOT)})
-    for name in ALONE:
-        session.notify(f"alone-{name}")
-    session.notify("operator")
-    session.notify("tools")
-    session.notify("check")
+    environment = {"PYTHONPATH": str(ROOT)}
+    session.run("python", "-m", "tools.slowest", env=environment)
+    names = [*(f"alone-{name}" for name in ALONE), "operator", "tools", "check"]
+    session.run(sys.executable, "-m", "tools.parallel_sessions", *names, env=environment, external=True)
 
 
 def _alone(name: str) -> None:
