@@ -32,7 +32,7 @@ class Outcome:
     @property
     def failures(self) -> list[str]:
         """The lines that name failed tests and steps."""
-        heads = ("FAILED ", "ERROR ", "nox > Session ")
+        heads = ("FAILED ", "ERROR ", "nox > Command ", "nox > Session ")
         lines = [line for line in self.output.splitlines() if line.startswith(heads)]
         return lines[:MOST_LINES] if self.status else []
 
