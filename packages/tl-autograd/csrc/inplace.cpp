@@ -29,20 +29,11 @@ class ConstantNode final : public HeapNode<ConstantNode> {
   const Recorder& recorder_;
 };
 
-// Whether a write to a view would write to a leaf. A view can be a leaf itself, by requires_grad_(); its base
-// then records nothing, and views of it have nodes of views. A kernel may return a view of a temporary
-// tensor, whose node is none.
-bool is_of_leaf(TlTensor* base, Edge e) {
-  Node* of_base = edge_of(base).node;
-  if (const Leaf* leaf = as_leaf(of_base)) return leaf->requires_grad;
-  if (of_base || !e.node) return false;
-  return as_leaf(e.node) || (e.node->op() && api->op_info(e.node->op())->is_view);
-}
-
 void check_view(TlTensor* t, TlTensor* base, Edge e) {
   const ViewOrigin origin = view_origin(t, base, e);
   if (origin != ViewOrigin::Plain) refuse_view(origin, e, ViewWrite::Direct);
-  if (is_of_leaf(base, e))
+  const Leaf* leaf = as_leaf(edge_of(base).node);
+  if (as_leaf(e.node) || (leaf && leaf->requires_grad))
     fail(TL_ERROR_RUNTIME,
          "a view of a leaf Variable that requires grad is being used in an in-place operation.");
 }
@@ -62,8 +53,17 @@ void check_writable(TlTensor* t) {
     fail(TL_ERROR_RUNTIME, "a leaf Variable that requires grad is being used in an in-place operation.");
 }
 
+// The base of a view; NULL for a result that a kernel took as a view of a temporary tensor, which has no
+// history.
+TlTensor* recorded_base(TlTensor* t) {
+  TlTensor* base = api->tensor_view_base(t);
+  if (!base || edge_of(base).node || !edge_of(t).node) return base;
+  check(api->tensor_set_view_base(t, nullptr));
+  return nullptr;
+}
+
 void rebase(TlTensor* t, Node* node, uint32_t output, int self_edge) {
-  if (TlTensor* base = api->tensor_view_base(t)) {
+  if (TlTensor* base = recorded_base(t)) {
     Node* copy = new CopySlices(base, t, node, self_edge);
     set_slot(base, copy, 0);
     api->storage_bits_set(base, kAutogradBit, 1);
@@ -148,7 +148,7 @@ void Writing::finish(const TlValue* args) {
         self_edge = static_cast<int>((r_.lists ? edges_.first_edge[r_.written_target] : r_.written_target) +
                                      (r_.writes_list ? i : 0));
       // A view with other sizes or strides is another view of its base, which stays as it is.
-      TlTensor* base = r_.moves ? api->tensor_view_base(written_[i]) : nullptr;
+      TlTensor* base = r_.moves ? recorded_base(written_[i]) : nullptr;
       base ? regenerate(written_[i], base) : rebase(written_[i], node, i, self_edge);
     }
   } catch (...) {

@@ -473,3 +473,41 @@ def test_rows_without_a_derivative_say_so():
     assert not tl.argmax(x).requires_grad
     assert not tl.isnan(x).requires_grad
     assert not tl.gt(x, 0.5).requires_grad
+
+
+REFUSED_WRITES = (
+    "modified by an inplace operation",
+    "output of a function that returns multiple views",
+    "more than one element of the written-to tensor refers to a single memory location",
+)
+
+
+def doubled(op):
+    """The operator, whose differentiable results are doubled through views of them."""
+
+    def call(*args, **kwargs):
+        result = op(*args, **kwargs)
+        for tensor in result if isinstance(result, (tuple, list)) else [result]:
+            if tensor.requires_grad:
+                tensor.unsqueeze(0)[0].mul_(2)
+        return result
+
+    return call
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_writes_through_views_of_results(name):
+    """A kernel may return a view of a temporary tensor. Where the derivative reads the result, the backward refuses."""
+    leaves = Leaves(name, tl.float64)
+    CALLS[name](operator(name), leaves)
+
+    def function(*tensors):
+        leaves.given = iter(tensor * 1 for tensor in tensors)
+        result = CALLS[name](doubled(operator(name)), leaves)
+        return tuple(r for r in result if r.requires_grad) if isinstance(result, (tuple, list)) else result
+
+    try:
+        assert gradcheck(function, leaves.made)
+    except RuntimeError as error:
+        if not any(reason in str(error) for reason in REFUSED_WRITES):
+            raise

@@ -10,6 +10,7 @@
 
 #include "base/thread_local.h"
 #include "dispatch/tensors.h"
+#include "tensor/view_origin.h"
 
 namespace tl {
 
@@ -119,7 +120,7 @@ void note_base(const Operator& op, const TlValue* args, TlValue* rets, int n_ret
   static const Operator* const detach = &operator_named("detach");
   if (!op.info.is_view || args[0].tag != TL_TENSOR) return;
   auto& viewed = *reinterpret_cast<TensorImpl*>(args[0].u.t);
-  TensorImpl* base = viewed.base ? viewed.base : &viewed;
+  TensorImpl* base = base_for_views(viewed);
   for (int i = 0; i < n_rets; ++i)
     for (TensorImpl* t : tensors_of(rets[i])) {
       if (!t || t == &viewed || !(t->all_bits() & kPythonBit)) continue;

@@ -231,6 +231,13 @@ void note_unrecorded(TensorImpl& view) {
 }
 }  // namespace
 
+TensorImpl* base_for_views(TensorImpl& t) {
+  const auto recorded = [](const TensorImpl& x) {
+    return x.bits.load(std::memory_order_relaxed) & kAutogradBit;
+  };
+  return t.base && (recorded(*t.base) || !recorded(t)) ? t.base : &t;
+}
+
 void drop_base(TensorImpl& t) {
   if (!t.base) return;
   std::exchange(t.base, nullptr)->release();
@@ -254,7 +261,7 @@ Tensor view_of(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset
   if (src->bits.load(std::memory_order_relaxed) & kStoredBit) [[unlikely]]
     keep_quantizer(*t.impl(), *src.impl());
   if (src->has(TensorImpl::Inference)) return t;  // nobody records what is done to it
-  t->base = src->base ? src->base : src.impl();
+  t->base = base_for_views(*src.impl());
   t->base->retain();
   if (t->flags & kUnrecorded) [[unlikely]]
     note_unrecorded(*t.impl());
