@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <span>
 
 #include "anomaly.h"
 #include "inplace.h"
@@ -39,6 +40,16 @@ std::string backward_name(const TlOperatorInfo& info) {
   return name + "Backward" + std::to_string(it->second);
 }
 
+// The results whose gradients no formula of a program reads.
+uint32_t constant_results_of(const TlProgram& p, int n_rets) {
+  uint32_t read = 0;
+  for (const uint16_t word : std::span(p.operands, p.n_operands)) {
+    if (TL_OPERAND_KIND(word) == TL_OPERAND_GRADS) return 0;
+    if (TL_OPERAND_KIND(word) == TL_OPERAND_GRAD) read |= 1u << TL_OPERAND_INDEX(word);
+  }
+  return ~read & ((1u << n_rets) - 1);
+}
+
 bool is_tensor_kind(int kind) { return kind == TL_ARG_TENSOR || kind == TL_ARG_OPERAND; }
 }  // namespace
 
@@ -54,6 +65,7 @@ Recorder::Recorder(const TlOperator* op) : op(op), info(api->op_info(op)), node_
   if (written >= 0) writes_list = argument_info(*info, written).kind == TL_ARG_TENSOR_LIST;
   lists = writes_list || (info->n_rets && result_info(*info, 0).kind == TL_ARG_TENSOR_LIST);
   if (!derivative) return;
+  if (info->n_rets > 1) constant_results = constant_results_of(*info->program, info->n_rets);
   for (int i = 0; i < info->program->n_saved; ++i) saves_tensors |= saves_tensor(info->program->saved[i]);
   for (int t = 0; t < info->program->n_targets; ++t) {
     lists |= info->program->targets[t].is_list != 0;
@@ -248,9 +260,10 @@ struct Outputs {
   TlTensor* inline_tensors[kInline];
   TlTensor* const* tensors = inline_tensors;
   uint32_t n = 0;
+  uint32_t constant;  // a bit for each result
 
   // A list is the only result of its operator.
-  Outputs(const TlValue* rets, int n_rets) {
+  Outputs(const Recorder& r, const TlValue* rets, int n_rets) : constant(r.constant_results) {
     if (n_rets && rets[0].tag == TL_TENSOR_LIST) {
       tensors = static_cast<TlTensor* const*>(rets[0].u.p);
       n = rets[0].len;
@@ -260,7 +273,8 @@ struct Outputs {
       inline_tensors[n++] = rets[i].tag == TL_TENSOR ? rets[i].u.t : nullptr;
   }
   bool differentiable(uint32_t i) const {
-    return tensors[i] && is_differentiable(api->tensor_dtype(tensors[i]));
+    const bool varies = i >= 32 || !(constant >> i & 1);
+    return tensors[i] && varies && is_differentiable(api->tensor_dtype(tensors[i]));
   }
   bool any_differentiable() const {
     for (uint32_t i = 0; i < n; ++i)
@@ -312,7 +326,7 @@ class PackedArguments {
 
 void record_results(const Recorder& r, const TlValue* args, const CallEdges& edges, PackedArguments& packed,
                     const TlValue* rets, int n_rets) {
-  const Outputs outputs(rets, n_rets);
+  const Outputs outputs(r, rets, n_rets);
   if (!outputs.any_differentiable()) return;
   if (r.info->is_view && args[0].tag == TL_TENSOR && api->tensor_is_inference(args[0].u.t)) return;
   Node* node = make_node(r, args, edges, outputs.tensors, outputs.n, packed.data());
@@ -436,7 +450,7 @@ int record_missing(void* ctx, const TlValue* args, int n_args, TlValue* rets, in
     const bool needed = any_requires_grad(args, n_args);
     if (below(r, args, n_args, rets, n_rets) != 0) return -1;
     results.owned = true;
-    const Outputs outputs(rets, n_rets);
+    const Outputs outputs(r, rets, n_rets);
     if (!needed || !outputs.any_differentiable()) return 0;
     Node* node = new MissingNode(r, outputs.n);
     attach(node, outputs, r.info->is_view);
@@ -447,6 +461,19 @@ int record_missing(void* ctx, const TlValue* args, int n_args, TlValue* rets, in
   }
 }
 
+bool resizes(const TlOperatorInfo& info) {
+  const std::string_view name = info.name;
+  return name == "resize_" || name == "resize_as_";
+}
+
+// Another number of elements has no derivative, and gradients of the former size would not fit.
+int record_resizing(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  const Recorder& r = *static_cast<const Recorder*>(ctx);
+  if (!requires_grad(args[0])) return below(r, args, n_args, rets, n_rets);
+  api->error_set(TL_ERROR_RUNTIME, "cannot resize variables that require grad");
+  return -1;
+}
+
 int bind(void*, const TlOperator* op, TlLayerEntry* out) {
   const TlOperatorInfo* info = api->op_info(op);
   *out = {nullptr, nullptr};
@@ -455,6 +482,8 @@ int bind(void*, const TlOperator* op, TlLayerEntry* out) {
     auto r = std::make_unique<Recorder>(op);
     if (info->variant == TL_OUT)
       out->call = refuse_out;
+    else if (resizes(*info))
+      out->call = record_resizing;
     else if (r->written >= 0)
       out->call = record_writing;
     else if (r->derivative)

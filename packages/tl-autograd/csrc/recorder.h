@@ -24,7 +24,9 @@ struct Recorder {
   bool lists = false;          // some target or result is a list
   bool may_broadcast = false;  // two or more tensor arguments
   bool saves_tensors = false;  // some formula reads a tensor
-  bool moves = false;          // it changes sizes and strides in place, and no element
+  // Bit i: no formula reads the gradient of result i, as of the permutation of lu_unpack.
+  uint32_t constant_results = 0;
+  bool moves = false;  // it changes sizes and strides in place, and no element
   std::vector<uint8_t> target_blocks;
 
   bool saves_tensor(const TlSaved& what) const;  // or a list of them

@@ -1,5 +1,6 @@
 """In-place writes and views."""
 
+import math
 import weakref
 
 import pytest
@@ -348,6 +349,104 @@ def test_writes_to_a_result_whose_kernel_returns_a_view():
     result.fill_(3.0)
     (result.sum() + x.sum()).backward()
     assert x.grad.tolist() == [[1] * 4] * 3
+
+
+@pytest.mark.parametrize("writes", ["z", "y z", "z y", "y.squeeze_ z", "z y.squeeze_ y"])
+def test_writes_to_a_result_and_to_a_view_of_it(writes):
+    """The kernel of `linear` reshapes a product of matrices."""
+    x = tl.arange(8.0).reshape(1, 2, 4).requires_grad_()
+    weight = tl.ones(3, 4, requires_grad=True)
+    y = tl._C._nn.linear(x, weight)
+    z = y.view(-1)
+    factor = 1
+    for name in writes.split():
+        if name == "y.squeeze_":
+            y.squeeze_(0)
+        else:
+            {"y": y, "z": z}[name].mul_(2)
+            factor *= 2
+    (y.sum() + z.sum()).backward()
+    assert x.grad.tolist() == [[[2 * factor * 3] * 4] * 2]
+    assert weight.grad.tolist() == [[2 * factor * n for n in (4, 6, 8, 10)]] * 3
+
+
+def test_a_result_in_parts_of_one_buffer():
+    """The parts are views of one temporary tensor; a write to one leaves the history of the other."""
+    x = tl.ones(2, 3, 4, requires_grad=True)
+    first, second = tl._C._nn.linear(x, tl.ones(2, 4)).unbind(0)
+    with pytest.raises(RuntimeError, match="output of a function that returns multiple views"):
+        first.mul_(2)
+    (first + 2 * second).sum().backward()
+    assert x.grad.tolist() == [[[2] * 4] * 3, [[4] * 4] * 3]
+
+
+def test_a_leaf_that_is_a_view_is_the_base_of_its_views():
+    leaf = tl.ones(4).reshape(2, 2).requires_grad_()
+    part = leaf[0].view(-1)
+    assert part._base is leaf
+    for write in (part.mul_, leaf.mul_):
+        with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+            write(2)
+    part.sum().backward()
+    assert leaf.grad.tolist() == [[1, 1], [0, 0]]
+
+
+@pytest.mark.parametrize("leaf", [True, False])
+def test_a_recorded_tensor_is_not_resized(leaf):
+    x = tl.ones(4, requires_grad=True)
+    tensor = x if leaf else x * 1
+    for resize in (
+        lambda: tensor.resize_(2),
+        lambda: tensor.resize_as_(tl.ones(2)),
+        lambda: tensor[:2].resize_(1),
+    ):
+        with pytest.raises(RuntimeError, match="cannot resize variables that require grad"):
+            resize()
+    assert tensor.shape == (4,)
+    assert tl.ones(2).resize_as_(tensor).shape == tensor.detach().resize_(4).shape
+
+
+def test_results_whose_gradients_no_derivative_reads_are_constant():
+    factors = tl.ones(2, 2, requires_grad=True)
+    permutation, lower, upper = tl.lu_unpack(factors * 1, tl.tensor([1, 2], dtype=tl.int32))
+    assert not permutation.requires_grad and lower.requires_grad and upper.requires_grad
+    permutation.mul_(2)
+    (lower + upper).sum().backward()
+    assert factors.grad.tolist() == [[1, 1], [1, 1]]
+
+
+@pytest.mark.parametrize("factor", [1, 2])
+@pytest.mark.parametrize("name", ["pixel_shuffle", "pixel_unshuffle"])
+def test_rearranged_images_have_memory_of_their_own(name, factor):
+    x = tl.ones(1, 4 if name == "pixel_shuffle" else 1, factor, factor, requires_grad=True)
+    result = getattr(tl, name)(x, factor)
+    result.mul_(2)
+    result.sum().backward()
+    assert x.detach().unique().tolist() == [1] and x.grad.unique().tolist() == [2]
+
+
+def test_a_write_to_the_result_of_erfinv():
+    x = tl.tensor([0.1, 0.5], dtype=tl.float64, requires_grad=True)
+    result = x.erfinv()
+    slope = math.sqrt(math.pi) / 2 * (result.detach() ** 2).exp()
+    result.mul_(2)
+    result.sum().backward()
+    assert tl.allclose(x.grad, 2 * slope)
+
+
+LOSS_WEIGHTS = {
+    "cross_entropy_loss": lambda x, target, weight: tl._C._nn.cross_entropy_loss(x, target, weight),
+    "nll_loss": lambda x, target, weight: tl._C._nn.nll_loss(x.log_softmax(1), target, weight),
+}
+
+
+@pytest.mark.parametrize("name", LOSS_WEIGHTS)
+def test_weights_of_classes_have_no_gradient(name):
+    x, weight = tl.ones(2, 3, requires_grad=True), tl.ones(3)
+    call = LOSS_WEIGHTS[name]
+    call(x, tl.tensor([0, 1]), weight).backward()
+    with pytest.raises(RuntimeError, match="with respect to weight' is not implemented"):
+        call(x, tl.tensor([0, 1]), weight.requires_grad_()).backward()
 
 
 def test_a_write_after_cat():
