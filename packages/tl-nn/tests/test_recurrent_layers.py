@@ -8,7 +8,8 @@ import pytest
 
 import tl_core as tl
 import tl_nn as nn
-from tl_autograd import grad, gradgradcheck
+from tl_autograd import grad, gradcheck, gradgradcheck
+from tl_nn import func
 from tl_nn.utils import rnn
 
 KINDS = [nn.RNN, nn.GRU, nn.LSTM]
@@ -272,3 +273,33 @@ def test_faults(make, error, message):
 def test_dropout_needs_layers():
     with pytest.warns(UserWarning, match="expects num_layers greater than 1"):
         nn.RNN(1, 1, dropout=0.5)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("kind", [nn.RNN, nn.GRU])
+def test_a_program_may_write_to_the_output(kind, layers):
+    tl.manual_seed(0)
+    layer = kind(4, 3, num_layers=layers).double()
+
+    def doubled(x, *weights):
+        output, state = func.functional_call(layer, dict(zip(names, weights)), (x,))
+        output.mul_(2)
+        output[0].add_(1)
+        return output, state
+
+    names, weights = zip(*layer.named_parameters())
+    x = tl.rand(5, 2, 4, dtype=tl.float64, requires_grad=True)
+    assert gradcheck(doubled, (x, *weights))
+
+
+def test_a_program_may_write_to_a_packed_output():
+    tl.manual_seed(0)
+    layer = nn.LSTM(4, 3).double()
+    x = tl.rand(5, 2, 4, dtype=tl.float64, requires_grad=True)
+
+    def doubled(x):
+        packed, _ = layer(rnn.pack_padded_sequence(x, [5, 3]))
+        packed.data.mul_(2)
+        return packed.data
+
+    assert gradcheck(doubled, (x,))

@@ -521,6 +521,14 @@ struct StackResult {
   Tensor output, hidden, state;
 };
 
+// The derivative of a layer reads its output. A program may write to what it gets of a GRU or a plain layer,
+// as it may with PyTorch; an LSTM over padded sequences refuses such writes in both.
+Tensor writable_output(const Tensor& output, bool packed, const Options& o) {
+  const bool recorded = grad_enabled() && (output->all_bits() >> TL_LAYER_AUTOGRAD & 1);
+  const bool refuses = o.cell == Cell::Lstm && !packed;
+  return recorded && !refuses && !o.bidirectional ? ops::clone(output) : output;
+}
+
 // Layer on layer, each direction on its own; the outputs of both are joined and, between layers, dropped out.
 StackResult run_stack(Sequence x, bool packed, const Tensor& hidden, OptTensor state, TensorList params,
                       const Options& o) {
@@ -550,7 +558,8 @@ StackResult run_stack(Sequence x, bool packed, const Tensor& hidden, OptTensor s
     if (o.dropout > 0 && o.train && layer + 1 < o.layers)
       x.data = ops::reshape(ops::dropout(x.shaped(x.data, packed), o.dropout, true), x.data.sizes());
   }
-  return {x.shaped(x.data, packed), ops::stack(last_hidden, 0), state ? ops::stack(last_state, 0) : Tensor()};
+  const Tensor output = writable_output(x.data, packed, o);
+  return {x.shaped(output, packed), ops::stack(last_hidden, 0), state ? ops::stack(last_state, 0) : Tensor()};
 }
 
 void check_rnn_input(const Tensor& input, const Tensor& hidden, int64_t input_dims, bool batch_first) {
