@@ -92,7 +92,7 @@ ROWS = [
         example=">>> tl.erfc(tl.tensor([0.0, 1.0]))\ntensor([1.0000, 0.1573])",
     ),
     Transcendental(
-        "erfinv", "g * (result.square().exp() * 0.886226925452758)", "The inverse of erf.",
+        "erfinv", "g * (self.erfinv().square().exp() * 0.886226925452758)", "The inverse of erf.",
         dtypes="float",
         second_names=("special_erfinv",),
         reported="erfinv_vml_cpu",

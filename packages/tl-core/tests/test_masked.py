@@ -323,3 +323,11 @@ def test_as_masked_tensor_shares_memory():
     m = as_masked_tensor(x, mask)
     assert m.get_data().data_ptr() == x.data_ptr()
     assert_masked(m, a)
+
+
+@pytest.mark.parametrize("name", ["amax", "amin", "mean", "sum", "prod"])
+def test_reductions_of_a_scalar_have_memory_of_their_own(name):
+    x = tl.tensor(2.0)
+    result = getattr(tl.masked, name)(x)
+    result.add_(1)
+    assert x.item() == 2

@@ -264,7 +264,7 @@ Scalar local_scalar_dense(const Tensor& self) {
 }
 
 Tensor sum_to_size(const Tensor& self, IntSpan size) {
-  if (size.empty() && is_integral(self.dtype(), true)) return ops::sum(self);
+  if (size.empty()) return ops::sum(self);
   const int64_t missing = self.dim() - static_cast<int64_t>(size.size());
   TL_CHECK(missing >= 0, Runtime, "size {", size, "} is not expandable to size {", self.sizes(), "}.");
   DimVector dims;

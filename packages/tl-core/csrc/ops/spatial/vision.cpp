@@ -210,11 +210,12 @@ Tensor affine_grid(const Tensor& theta, IntSpan size, bool align) {
 }
 
 // ---- rearranging ------------------------------------------------------------------------------------------
-// Split, permuted and joined, in the memory format of the input.
+// Split, permuted and joined, in the memory format of the input, and in memory of its own.
 Tensor regrouped(const Tensor& self, IntSpan split, IntSpan order, IntSpan joined) {
-  const Tensor result = ops::reshape(ops::permute(ops::reshape(self, split), order), joined);
+  const Tensor rows = ops::reshape(ops::permute(ops::reshape(self, split), order), joined);
   const MemoryFormat format = preferred_format(self);
-  return format == MemoryFormat::Contiguous ? result : ops::contiguous(result, format);
+  const Tensor result = format == MemoryFormat::Contiguous ? rows : ops::contiguous(rows, format);
+  return result->storage && result->storage == self->storage ? ops::clone(result) : result;
 }
 
 Tensor pixel_shuffle(const Tensor& self, int64_t r) {

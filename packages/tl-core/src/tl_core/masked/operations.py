@@ -218,10 +218,10 @@ def prod(
         tensor([ 1., 12.])
     """
     x, counted = _check("prod", input, mask)
-    result = _fill(_summable(x, dtype), counted, 1)
-    for d in sorted(_dims(dim, x.dim()), reverse=True):
+    result, dims = _fill(_summable(x, dtype), counted, 1), _dims(dim, x.dim())
+    for d in sorted(dims, reverse=True):
         result = _C.prod(result, d, True, dtype=result.dtype)
-    return _without(result, _dims(dim, x.dim()), keepdim)
+    return _without(result, dims, keepdim) if dims else result.clone()
 
 
 def amax(
@@ -253,7 +253,9 @@ def amax(
     x, counted = _check("amax", input, mask)
     x = _convert(x, dtype)
     dims = _dims(dim, x.dim())
-    return _C.amax(_fill(x, counted, neutral("amax", x.dtype)), dims, _keepdim(keepdim)) if dims else x
+    return (
+        _C.amax(_fill(x, counted, neutral("amax", x.dtype)), dims, _keepdim(keepdim)) if dims else x.clone()
+    )
 
 
 def amin(
@@ -285,7 +287,9 @@ def amin(
     x, counted = _check("amin", input, mask)
     x = _convert(x, dtype)
     dims = _dims(dim, x.dim())
-    return _C.amin(_fill(x, counted, neutral("amin", x.dtype)), dims, _keepdim(keepdim)) if dims else x
+    return (
+        _C.amin(_fill(x, counted, neutral("amin", x.dtype)), dims, _keepdim(keepdim)) if dims else x.clone()
+    )
 
 
 def argmax(
@@ -381,7 +385,7 @@ def mean(
     x, counted = _check("mean", input, mask)
     x, dims, keep = _inexact("mean", x, dtype), _dims(dim, x.dim()), _keepdim(keepdim)
     if counted is None:
-        return _C.mean(x, dims, keep) if dims else x
+        return _C.mean(x, dims, keep) if dims else x.clone()
     total = _C.sum(_fill(x, counted, 0), dims, keep) if dims else _fill(x, counted, 0)
     return total / _count(x, counted, dims, keep)
 
