@@ -27,6 +27,7 @@ ROWS = [
             "self": (
                 "_nll_loss_backward(g0, target, weight, self.shape, reduction, ignore_index, total_weight)"
             ),
+            "weight": "_derivative_not_implemented(g0, 'nll_loss_forward with respect to weight')",
         },
         doc="The negative scores of the target classes, and the sum of their weights.",
     ),
@@ -50,6 +51,7 @@ ROWS = [
                 "_cross_entropy_backward(g0, self, log_sums, total_weight, target, weight, reduction, "
                 "ignore_index)"
             ),
+            "weight": "_derivative_not_implemented(g0, 'cross_entropy_loss with respect to weight')",
         },
         doc=(
             "The cross entropy of scores and target classes, without the logarithms of all probabilities in "

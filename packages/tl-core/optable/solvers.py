@@ -278,6 +278,7 @@ ROWS = [
         "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
         shape="[*broadcast(LD.shape[:-2], B.shape[:-2]), *B.shape[-2:]]",
         grad={
+            "LD": "_derivative_not_implemented(g, 'linalg_ldl_solve with respect to LD')",
             "B": "linalg_ldl_solve(LD if hermitian else LD.conj(), pivots, g, hermitian=hermitian)",
         },
         doc="X of A X = B from the factors that ldl_factor gave of A.",
