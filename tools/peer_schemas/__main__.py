@@ -1,7 +1,7 @@
 """Drawn calls of ATen's operators, run by PyTorch and by tl, whose outcomes are compared.
 
     python -m tools.peer_schemas --peer-python PYTHON [--calls N] [--seed N] [--only REGEX]
-        [--of {results,gradients,second gradients,tangents,batches,nodes}] [--json FILE]
+        [--of {results,gradients,second gradients,tangents,batches,nodes,writes}] [--json FILE]
 
 The arguments come from the operators' schemas alone: tensors of many shapes, types and layouts, numbers and lists
 that may fit or not. A call that ends tl's process fails the run. Other differences are listed by kind: another result,

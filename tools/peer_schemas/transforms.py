@@ -1,4 +1,4 @@
-"""Derivatives, batches and nodes of a call, which two libraries' outcomes are compared by."""
+"""Derivatives, batches, nodes and writes of a call, which two libraries' outcomes are compared by."""
 
 from __future__ import annotations
 
@@ -148,10 +148,27 @@ def nodes(library: Any, call: Any, args: list[Any], kwargs: dict[str, Any]) -> l
     return [x.grad_fn and x.grad_fn.name() for x in _recorded(library, call(*args, **kwargs))]
 
 
+def writes(library: Any, call: Any, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
+    """The gradients of the arguments where the results are doubled, each through a view of it.
+
+    Args:
+        library: the module.
+        call: the operator.
+        args: its arguments.
+        kwargs: its arguments by name.
+    """
+    leaves = _leaves(library, args, kwargs)
+    outputs = _recorded(library, call(*args, **kwargs))
+    for output in outputs:
+        output.unsqueeze(0)[0].mul_(2)
+    return _gradients(library, outputs, leaves, 0.3, False) if outputs and leaves else []
+
+
 TRANSFORMS = {
     "gradients": gradients,
     "second gradients": second_gradients,
     "tangents": tangents,
     "batches": batches,
     "nodes": nodes,
+    "writes": writes,
 }

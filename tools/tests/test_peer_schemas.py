@@ -1,11 +1,14 @@
 """The comparison of drawn calls: what it draws is decided by the seed, and what it compares differs where it should."""
 
+from types import SimpleNamespace
+
 import pytest
 
 np = pytest.importorskip("numpy", reason="results are compared as arrays of numpy")
 
 from tools.peer_schemas.comparison import difference  # noqa: E402
 from tools.peer_schemas.drawing import Argument, Call, DrawnTensor, draw_call, tensors_of  # noqa: E402
+from tools.peer_schemas.transforms import TRANSFORMS  # noqa: E402
 
 ADD = [
     Argument("self", "Tensor", False, False),
@@ -55,3 +58,14 @@ def test_exceptions_are_compared_by_type() -> None:
     assert verdict is not None and verdict[0] == "other exception"
     accepted = difference(call, peer, _result(np.array([1.0])))
     assert accepted is not None and accepted[0] == "accepted"
+
+
+def test_writes_double_the_gradients() -> None:
+    core = pytest.importorskip("tl_core", reason="the call runs on tl")
+    autograd = pytest.importorskip("tl_autograd", reason="gradients are recorded by it")
+    names = ("Tensor", "tensor", "float64")
+    library = SimpleNamespace(autograd=autograd, **{name: getattr(core, name) for name in names})
+    x = library.tensor([1.0, 2.0, 3.0])
+    (gradient,) = TRANSFORMS["writes"](library, lambda tensor: tensor * 3, [x], {})
+    weights = [np.cos(1.3 * i + 0.3) for i in range(3)]
+    assert np.allclose(gradient.tolist(), 6 * np.array(weights))
