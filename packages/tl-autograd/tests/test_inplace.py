@@ -415,11 +415,21 @@ def test_results_whose_gradients_no_derivative_reads_are_constant():
     assert factors.grad.tolist() == [[1, 1], [1, 1]]
 
 
-@pytest.mark.parametrize("factor", [1, 2])
-@pytest.mark.parametrize("name", ["pixel_shuffle", "pixel_unshuffle"])
-def test_rearranged_images_have_memory_of_their_own(name, factor):
-    x = tl.ones(1, 4 if name == "pixel_shuffle" else 1, factor, factor, requires_grad=True)
-    result = getattr(tl, name)(x, factor)
+REARRANGED = {
+    "pixel_shuffle": lambda x: tl.pixel_shuffle(x, 2),
+    "pixel_shuffle by one": lambda x: tl.pixel_shuffle(x, 1),
+    "pixel_unshuffle by one": lambda x: tl.pixel_unshuffle(x, 1),
+    "channel_shuffle of one group": lambda x: tl.channel_shuffle(x, 1),
+    "chain_matmul of one matrix": lambda x: tl.chain_matmul(x[0, :, :, 0]),
+    "sum_to_size": lambda x: x.sum().sum_to_size(()),
+}
+
+
+@pytest.mark.filterwarnings("ignore:torch.chain_matmul is deprecated")
+@pytest.mark.parametrize("name", REARRANGED)
+def test_a_result_that_moves_nothing_has_memory_of_its_own(name):
+    x = tl.ones(1, 4, 1, 1, requires_grad=True)
+    result = REARRANGED[name](x)
     result.mul_(2)
     result.sum().backward()
     assert x.detach().unique().tolist() == [1] and x.grad.unique().tolist() == [2]

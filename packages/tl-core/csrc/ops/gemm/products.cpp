@@ -193,7 +193,7 @@ Tensor chain_matmul(TensorList matrices, Out out) {
   for (size_t i = 0; i < matrices.size(); ++i)
     TL_CHECK(matrices[i].dim() == 2, Runtime, "Tensor dimension is ", matrices[i].dim(),
              ", expected 2 instead.");
-  return given_to(out, Chain(matrices).product());
+  return given_to(out, matrices.size() == 1 ? ops::clone(matrices[0]) : Chain(matrices).product());
 }
 
 Tensor linalg_multi_dot(TensorList tensors, Out out) {

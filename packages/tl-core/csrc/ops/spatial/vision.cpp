@@ -210,12 +210,16 @@ Tensor affine_grid(const Tensor& theta, IntSpan size, bool align) {
 }
 
 // ---- rearranging ------------------------------------------------------------------------------------------
-// Split, permuted and joined, in the memory format of the input, and in memory of its own.
-Tensor regrouped(const Tensor& self, IntSpan split, IntSpan order, IntSpan joined) {
-  const Tensor rows = ops::reshape(ops::permute(ops::reshape(self, split), order), joined);
+// Rearranged elements in the memory format of the input, and in memory of their own.
+Tensor as_images(const Tensor& rearranged, const Tensor& self) {
   const MemoryFormat format = preferred_format(self);
-  const Tensor result = format == MemoryFormat::Contiguous ? rows : ops::contiguous(rows, format);
+  const Tensor result = format == MemoryFormat::Contiguous ? rearranged : ops::contiguous(rearranged, format);
   return result->storage && result->storage == self->storage ? ops::clone(result) : result;
+}
+
+// Split, permuted and joined.
+Tensor regrouped(const Tensor& self, IntSpan split, IntSpan order, IntSpan joined) {
+  return as_images(ops::reshape(ops::permute(ops::reshape(self, split), order), joined), self);
 }
 
 Tensor pixel_shuffle(const Tensor& self, int64_t r) {
@@ -268,8 +272,7 @@ Tensor channel_shuffle(const Tensor& self, int64_t groups) {
   DimVector split(self.sizes());
   split[1] = groups;
   split.insert(2, c / groups);
-  const Tensor shuffled = ops::reshape(ops::transpose_int(ops::reshape(self, split), 1, 2), self.sizes());
-  return ops::contiguous(shuffled, preferred_format(self));
+  return as_images(ops::reshape(ops::transpose_int(ops::reshape(self, split), 1, 2), self.sizes()), self);
 }
 }  // namespace
 
