@@ -62,6 +62,18 @@ def test_an_observer_that_ends_while_it_records_writes_its_file(tmp_path):
     assert "aten::exp" in names(path) and not observer.is_running()
 
 
+def test_a_second_file_of_an_observer_has_only_its_own_events(tmp_path):
+    first, second = str(tmp_path / "first.json"), str(tmp_path / "second.json")
+    observer = ExecutionTraceObserver()
+    for path, operator in ((first, tl.exp), (second, tl.log)):
+        observer.register_callback(path)
+        observer.start()
+        operator(tl.ones(2))
+        observer.unregister_callback()
+    assert "aten::exp" in names(first) and "aten::log" not in names(first)
+    assert "aten::log" in names(second) and "aten::exp" not in names(second)
+
+
 @pytest.mark.parametrize(("value", "is_on"), [(None, False), ("0", False), ("yes", False), ("1", True)])
 def test_the_environment_asks_for_an_observer(monkeypatch, value, is_on):
     monkeypatch.delenv("ENABLE_PYTORCH_EXECUTION_TRACE", raising=False)

@@ -7,6 +7,7 @@ import pytest
 
 import tl_core
 import tl_profiler
+from tl_core.base import recording
 from tl_profiler import ProfilerAction, profile, record_function, schedule
 
 
@@ -115,6 +116,19 @@ def test_a_schedule_that_ends_in_the_middle_of_a_recording_warns():
     prof.step()
     prof.stop()
     assert ready == [1]
+
+
+@pytest.mark.parametrize("action", list(ProfilerAction))
+def test_no_recording_runs_after_a_profile_that_stops_in_any_action(action):
+    prof = profile(schedule=lambda step: action)
+    prof.start()
+    tl_core.ones(2).exp()
+    prof.stop()
+    assert not recording.is_recording()
+    with profile() as after:
+        tl_core.ones(2).log()
+    names = {event.name for event in after.events()}
+    assert "aten::log" in names and "aten::exp" not in names
 
 
 def test_a_profile_that_has_not_started_is_refused():

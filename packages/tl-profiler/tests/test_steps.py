@@ -15,6 +15,8 @@ import pytest
 
 import tl_core as tl
 from tl_autograd.profiler import KinetoStepTracker
+from tl_autograd.profiler_results import ProfilerResult
+from tl_core.base import recording
 from tl_profiler import ExecutionTraceObserver, profile, report, schedule
 from tl_profiler.__main__ import profile_program
 from tl_profiler._utils import BasicEvaluation, EventKey, EventMetrics, Interval
@@ -206,6 +208,19 @@ def test_modules_are_imported_when_they_are_named(name):
     code = f"import tl_profiler; print(tl_profiler.{name}.__name__, hasattr(tl_profiler, 'no_such_module'))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert result.stdout.split() == [f"tl_profiler.{name}", "False"], result.stderr
+
+
+def test_a_page_states_how_many_events_were_not_kept():
+    recording.start(most_bytes=1)  # the least room of a thread, 512 KB
+    x = tl.ones(2)
+    for _ in range(20_000):
+        x.sin()
+    result = ProfilerResult(recording.stop())
+    notes = re.findall(r"(\d+) older events were not kept", report.render(result))
+    assert notes == [str(result.forgotten)] and result.forgotten > 1000
+    with profile() as prof:
+        x.sin()
+    assert "not kept" not in report.render(prof)
 
 
 def test_the_duration_of_a_page_is_that_of_the_profile():

@@ -76,14 +76,12 @@ _ACTION_TO_INDEX = {action: action.value for action in Action}
 
 
 class _Life:
-    """One allocation."""
+    """One allocation; `begin` is None if the memory is older than the profile."""
 
-    def __init__(
-        self, number: int, address: int, begin: int, size: int, existed: bool, in_backward: bool
-    ) -> None:
+    def __init__(self, number: int, address: int, begin: int | None, size: int, in_backward: bool) -> None:
         self.key = TensorKey("cpu", number, address)
         self.begin, self.end, self.size = begin, 0, size
-        self.existed, self.in_backward = existed, in_backward
+        self.in_backward = in_backward
         self.is_gradient = self.used_in_backward = False
         self.known: Category | None = None
         self.writes: list[int] = []
@@ -95,7 +93,7 @@ class _Life:
             return self.known
         if self.is_gradient:
             return Category.GRADIENT
-        if self.existed:
+        if self.begin is None:
             return Category.INPUT
         if self.in_backward:
             return Category.AUTOGRAD_DETAIL
@@ -139,16 +137,16 @@ class MemoryProfile:
 
     def _allocated_or_freed(self, index: int, event: RecordedEvent) -> None:
         if event.number > 0:
-            self._begin(event.what, event.start, event.number, False, self._backward[index])
+            self._begin(event.what, event.number, event.start, self._backward[index])
             return
         life = self._live.pop(event.what, None)
         if life is None:
-            life = self._begin(event.what, 0, -event.number, True, False)
+            life = self._begin(event.what, -event.number)
             del self._live[event.what]
         life.end = event.start
 
-    def _begin(self, address: int, start: int, size: int, existed: bool, in_backward: bool) -> _Life:
-        life = _Life(len(self._lives), address, start, size, existed, in_backward)
+    def _begin(self, address: int, size: int, start: int | None = None, in_backward: bool = False) -> _Life:
+        life = _Life(len(self._lives), address, start, size, in_backward)
         self._lives.append(life)
         self._live[address] = life
         return life
@@ -162,7 +160,7 @@ class MemoryProfile:
             size = value[3].itemsize
             for n in sizes:
                 size *= n
-            life = self._begin(address, 0, size, True, False)
+            life = self._begin(address, size)
         return life
 
     def _name(self, address: int, category: Category) -> None:
@@ -175,7 +173,7 @@ class MemoryProfile:
         """The changes: (nanoseconds, action, (key of the memory, number of writes), bytes)."""
         changes: list[tuple[int, Action, tuple[Key, int], int]] = []
         for life in self._lives:
-            if life.existed:
+            if life.begin is None:
                 changes.append((-1, Action.PREEXISTING, (life.key, 0), life.size))
             else:
                 changes.append((life.begin, Action.CREATE, (life.key, 0), life.size))
