@@ -56,6 +56,23 @@ def test_bernoulli_of_any_logit(logit, dtype):
     assert entropy.item() == pytest.approx(math.log(2) if logit == 0 else 0)
 
 
+def test_multinomial_of_an_impossible_class():
+    p = dist.Multinomial(4, logits=tl.tensor([0.5, -INF, 0.5], dtype=tl.float64))
+    possible, impossible = p.log_prob(
+        tl.tensor([[1.0, 0.0, 3.0], [1.0, 1.0, 2.0]], dtype=tl.float64)
+    ).tolist()
+    assert possible == pytest.approx(stats.multinomial.logpmf([1, 0, 3], 4, [0.5, 0, 0.5]))
+    assert impossible == -INF
+
+
+@pytest.mark.parametrize("dtype", [tl.float16, tl.float32, tl.float64])
+def test_sigmoids_stay_within_the_open_interval(dtype):
+    x = tl.tensor([-INF, -1000.0, 0.0, 1000.0, INF], dtype=dtype)
+    info = tl.finfo(dtype)
+    ends = [info.tiny, info.tiny, 0.5, 1 - info.eps, 1 - info.eps]
+    assert dist.SigmoidTransform()(x).tolist() == ends
+
+
 @pytest.mark.parametrize("probability", [0.0, 1.0])
 def test_bernoulli_of_certain_outcomes(probability):
     result = dist.Bernoulli(tl.tensor(probability, dtype=tl.float64))

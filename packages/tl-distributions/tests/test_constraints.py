@@ -62,6 +62,12 @@ def test_matrices(constraint, valid, invalid):
     assert not c.symmetric.check(tl.zeros(3, 2, 4)).any()
 
 
+def test_constraints_of_integers_are_discrete():
+    integers = [c.integer_interval(0, 2), c.nonnegative_integer, c.positive_integer, c._IntegerLessThan(2)]
+    assert all(constraint.is_discrete for constraint in [c.boolean, c.one_hot, c.multinomial(3), *integers])
+    assert not any(constraint.is_discrete for constraint in (c.real, c.positive, c.simplex, c.less_than(2.0)))
+
+
 def test_dependent_constraints():
     assert c.is_dependent(c.dependent)
     assert c.is_dependent(D.Uniform.support)

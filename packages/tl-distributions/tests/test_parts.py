@@ -115,6 +115,26 @@ def test_lengths_and_determinants(shape):
     np.testing.assert_allclose(result.item(), 0.5 * np.log(np.linalg.det(dense)), rtol=1e-10)
 
 
+@pytest.mark.parametrize("n", range(1, 6))
+def test_vectors_of_elements_below_a_diagonal(n):
+    for diag in range(-n, n):
+        matrix = np.arange(1.0, 2 * n * n + 1).reshape(2, n, n)
+        rows, columns = np.tril_indices(n, diag)
+        vector = utils.tril_matrix_to_vec(tl.from_numpy(matrix), diag)
+        np.testing.assert_array_equal(vector.numpy(), matrix[:, rows, columns])
+        if rows.size:  # an empty vector is of any small matrix
+            np.testing.assert_array_equal(
+                utils.vec_to_tril_matrix(vector, diag).numpy(), np.tril(matrix, diag)
+            )
+
+
+def test_products_with_batches_of_vectors():
+    rng = np.random.default_rng(0)
+    matrix, vector = rng.normal(size=(3, 1, 4, 2)), rng.normal(size=(5, 2))
+    actual = normal._batch_mv(tl.from_numpy(matrix), tl.from_numpy(vector))
+    np.testing.assert_allclose(actual.numpy(), np.einsum("abij,bj->abi", matrix.repeat(5, 1), vector))
+
+
 def test_the_base_of_transforms():
     class Double(Transform):
         domain = codomain = ExpTransform.domain

@@ -122,6 +122,36 @@ def test_only_a_distribution_that_validates_rejects_nan(expression):
         assert own.log_prob(value).shape[-1:] == own.batch_shape[-1:] or own.batch_shape == ()
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        e
+        for e, r in RECORDED["distributions"].items()
+        if "validate_args=False" in e and not isinstance(r.get("cdf", ""), str)
+    ]
+    + ["GeneralizedPareto(t(0.5), t(2.0), t(0.3), validate_args=False)"],
+)
+def test_distribution_functions_reject_nan_if_they_validate(expression):
+    nan = tensor(math.nan)
+    with pytest.raises(ValueError, match="support"):
+        construct(expression.replace("validate_args=False", "validate_args=True")).cdf(nan)
+    own = construct(expression)
+    if not isinstance(own, (D.MixtureSameFamily, D.TransformedDistribution)):  # their parts validate
+        assert bool(own.cdf(nan).isnan().all())
+
+
+def test_a_transformed_distribution_validates_apart_from_its_base():
+    def cdf(base, whole):
+        normal = D.Normal(t0, t0 + 1, validate_args=base)
+        return D.TransformedDistribution(normal, D.ExpTransform(), validate_args=whole).cdf(tensor(math.nan))
+
+    t0 = tensor(0.0)
+    assert math.isnan(cdf(base=False, whole=False))
+    for base, whole in ((False, True), (True, False)):
+        with pytest.raises(ValueError, match="support"):
+            cdf(base=base, whole=whole)
+
+
 @pytest.mark.parametrize("expression", RECORDED["transforms"])
 def test_transforms(expression):
     own, recorded = construct(expression), RECORDED["transforms"][expression]
@@ -153,6 +183,7 @@ def test_transforms(expression):
 def test_constraints(expression):
     own, recorded = construct(expression), RECORDED["constraints"][expression]
     assert (bool(own.is_discrete), own.event_dim) == (recorded["is_discrete"], recorded["event_dim"])
+    assert repr(own) == recorded["text"]
     agrees_at(own.check, recorded["values"], recorded["check"], "check")
     for name, registry in (("biject_to", D.biject_to), ("transform_to", D.transform_to)):
         results = recorded.get(name)
