@@ -4,7 +4,9 @@
 processes map, so ranks and workers that outlive a test count for the test that calls them.
 
 Lines of `pairs`: `reach PROBE TEST`, where test 0 stands for imports and collection. Lines of `tests`:
-`TEST SECONDS OUTCOME NAME`. The variable TL_REACH_TESTS names a file with the tests to run, in their order.
+`TEST SECONDS OUTCOME NAME`. The variable TL_REACH_TESTS names a file with the tests to run, in their order, and after
+an empty line the other recorded tests. Tests that the recording lacks run first: a change may alter the parameters
+that name a test.
 """
 
 from __future__ import annotations
@@ -54,11 +56,15 @@ def reach(probe: int) -> None:
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Keeps the tests of TL_REACH_TESTS, in their order."""
+    """Keeps the tests of TL_REACH_TESTS, in their order, and those that the recording lacks."""
     path = os.environ.get("TL_REACH_TESTS")
     if path:
-        order = {name: i for i, name in enumerate(Path(path).read_text().splitlines())}
-        items[:] = sorted((i for i in items if i.nodeid in order), key=lambda item: order[item.nodeid])
+        chosen, _, rest = Path(path).read_text().partition("\n\n")
+        order = {name: i for i, name in enumerate(chosen.splitlines())}
+        others = set(rest.splitlines())
+        items[:] = sorted(
+            (item for item in items if item.nodeid not in others), key=lambda item: order.get(item.nodeid, -1)
+        )
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

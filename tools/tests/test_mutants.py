@@ -226,6 +226,33 @@ def test_each_process_of_a_test_counts_as_the_test(installed, tmp_path):
         assert set(workplace.reach.tests(mutant.statement)) == expected
 
 
+NAMED = """
+class Bound:
+    def __init__(self, value):
+        self.value = value
+    def __repr__(self):
+        return f"Bound({vars(self)})"
+"""
+NAMING_TESTS = """
+import pytest
+import small
+
+@pytest.mark.parametrize("bound", [small.Bound(7)], ids=repr)
+def test_a_bound(bound):
+    assert bound.value == 7
+"""
+
+
+def test_a_change_of_the_parameters_that_name_a_test_is_killed(installed, tmp_path):
+    workplace = mutants.Workplace(tmp_path / "copy", installed)
+    workplace.source.joinpath("__init__.py").write_text(NAMED)
+    workplace.tests.joinpath("tests", "test_small.py").write_text(NAMING_TESTS)
+    (mutant,) = [m for m in mutants.draw(workplace.source, 9, 1) if m.mutation.kind == "statement"]
+    workplace.record([mutant])
+    runs, _ = workplace.choose_tests(mutant)
+    assert workplace.killer(mutant, runs) == "tests/test_small.py::test_a_bound[Bound({})]"
+
+
 def test_tests_beyond_the_budget_are_left_out(installed, tmp_path, monkeypatch):
     workplace = mutants.Workplace(tmp_path / "copy", installed)
     (mutant, *_) = [m for m in mutants.draw(workplace.source, 6, 1) if not m.statement]
