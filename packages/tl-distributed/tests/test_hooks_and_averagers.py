@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 
+import numpy as np
 import pytest
 
 import tl_core as tl
@@ -84,6 +85,17 @@ def test_powersgd_of_full_rank_is_exact_and_of_low_rank_is_near(ranks, exact, ho
     few, more = errors(1), errors(8)
     assert more < few < 1.5
     assert epsilon or errors(64) < 1e-4  # what Gram and Schmidt make of dependent columns is noise
+
+
+@pytest.mark.parametrize("epsilon", [0, 1e-30])
+def test_powersgd_makes_columns_orthonormal_in_their_order(epsilon):
+    matrix = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)
+    result = tl.from_numpy(matrix.copy())
+    powerSGD_hook._orthogonalize(result, epsilon)
+    expected, triangle = np.linalg.qr(matrix)
+    signs = np.sign(np.diag(triangle)) if epsilon else np.ones(3)
+    actual = result.numpy() if epsilon else result.numpy() * np.sign((result.numpy() * expected).sum(0))
+    np.testing.assert_allclose(actual, expected * signs, atol=1e-5)
 
 
 def test_powersgd_remembers_what_it_lost(ranks):

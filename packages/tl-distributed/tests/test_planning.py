@@ -96,6 +96,15 @@ def test_steps_of_mt_nlg():
     assert scale * seconds(12) == pytest.approx(44.4, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("name", "published"), [("8b", 8_030_261_248), ("70b", 70_553_706_496), ("405b", 405_853_388_800)]
+)
+def test_sizes_of_llama_3(name, published):
+    model = MODELS[name]
+    norms = (2 * model.layers + 1) * model.hidden  # and no biases
+    assert model.parameters() - 13 * model.layers * model.hidden + norms == published
+
+
 def test_llama_3():
     model, hardware = MODELS["405b"], machine("h100x8")
     assert model.parameters() == pytest.approx(405e9, rel=0.01)

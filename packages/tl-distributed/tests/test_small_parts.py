@@ -6,6 +6,7 @@ import collections
 import errno
 import json
 import os
+import socket
 
 import pytest
 
@@ -72,6 +73,21 @@ def test_loopback_is_no_way_to_another_machine():
         and network._address_towards("no.such.host.invalid") is None
     )
     assert network._host_of(dist.PrefixStore("a", dist.HashStore())) is None
+
+
+@pytest.mark.parametrize(
+    ("own", "address"), [("10.0.0.7", "10.0.0.7"), ("fd00::7", "fd00::7"), ("127.0.0.2", None), ("::1", None)]
+)
+def test_an_address_of_the_way_to_a_host_leaves_the_machine(monkeypatch, own, address):
+    class Probe(socket.socket):
+        def connect(self, address):
+            pass
+
+        def getsockname(self):
+            return own, 9
+
+    monkeypatch.setattr(network.socket, "socket", Probe)
+    assert network._address_towards("192.0.2.1") == address
 
 
 # ---- timers
