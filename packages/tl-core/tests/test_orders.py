@@ -311,6 +311,9 @@ def test_counts():
     for density in (False, True):
         hist, _ = tl.histogram(t, tl.from_numpy(edges), density=density)
         np.testing.assert_allclose(hist.numpy(), np.histogram(data, edges, density=density)[0], rtol=1e-13)
+    borders = tl.from_numpy(edges)
+    tl.histogram(t, borders).bin_edges.zero_()
+    assert borders.tolist() == [-3, -1, 0, 0.5, 4]
     hist, result = tl.histogram(t, 7, range=(-1.0, 2.0), weight=t.abs())
     want = np.histogram(data, 7, (-1, 2), weights=np.abs(data))
     np.testing.assert_allclose(hist.numpy(), want[0], rtol=1e-13)

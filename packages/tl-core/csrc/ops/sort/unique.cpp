@@ -224,8 +224,7 @@ Pair given(Pair made, Out hist, Out edges) {
 }
 Pair histogram_bins(const Tensor& self, const Tensor& bins, OptTensor weight, bool density, Out hist,
                     Out edges) {
-  const Tensor borders = hist ? isolate(bins, *hist) : bins;
-  return given(histogram_by(self, to_contiguous(borders), weight, density), hist, edges);
+  return given(histogram_by(self, ops::clone(bins, MemoryFormat::Contiguous), weight, density), hist, edges);
 }
 Pair histogram_count(const Tensor& self, int64_t bins, std::optional<std::span<const double>> range,
                      OptTensor weight, bool density, Out hist, Out edges) {
