@@ -39,6 +39,19 @@ RESULTS = """
     x.topk(1)[0] | m.hstack([x, y]) | m.ones_like(x) | x.new_zeros(2) | x.logsumexp(0) | x.to(m.complex128)
     x.real + y.real | x[m.tensor([0, 0])] | x.repeat(2, *[1] * (x.dim() - 1))
 """
+FUNCTIONS = """
+    f.linear(x, y) | f.linear(x, y, y[0]) | f.layer_norm(x, x.shape[-1:]) | x @ y.mT | m.kron(x, y) | f.gelu(x)
+    m.tensordot(x, y.mT, 1) | f.pad(x, (1, 1)) | f.pad(x, (1, 0), mode="replicate") | f.softplus(x) | f.glu(x)
+    f.normalize(x, dim=-1) | f.avg_pool1d(x, 2, 1) | f.max_pool1d(x, 2, 1) | f.log_softmax(x, -1) | f.elu(x)
+    f.batch_norm(x, None, None, training=True) | m.var_mean(x, -1)[0] | m.bmm(x[None], y.mT[None]) | f.silu(x)
+    f.scaled_dot_product_attention(x[None, None], x[None, None], y[None, None]) | m.cdist(x, y) | f.mse_loss(x, y)
+    f.interpolate(x[None], size=4) | f.l1_loss(x, y, reduction="none") | f.embedding(m.tensor([0, 0]), x)
+    f.cross_entropy(x, m.zeros(len(x), dtype=m.int64)) | m.linalg.vector_norm(x, dim=-1) | x.logcumsumexp(0)
+    f.conv1d(x, y[None, :, :2]) | f.instance_norm(x[None]) | f.adaptive_avg_pool1d(x, 1) | x.cumprod(0) | f.mish(x)
+    m.addmm(x, x, y.mT) | f.prelu(x, y.reshape(-1)[:1]) | m.meshgrid(x.reshape(-1), indexing="ij")[0] | m.block_diag(x)
+    f.bilinear(x, y, y[None]) | f.cosine_similarity(x, y) | f.unfold(x[None, None], 1) | f.group_norm(x[None], 1)
+    f.rms_norm(x, x.shape[-1:]) | m.lerp(x, y, 0.3) | m.addcdiv(x, y, y.abs() + 1) | m.matrix_power(x, 2) | x.det()
+"""
 
 
 def _expressions(text: str) -> list[str]:
@@ -49,6 +62,7 @@ _KINDS = [
     *[("", _expressions(VIEWS))] * 6,
     *[("", _expressions(WRITES))] * 6,
     *[("", _expressions(RESULTS))] * 4,
+    *[("", _expressions(FUNCTIONS))] * 3,
     ("without gradients ", _expressions(VIEWS) + _expressions(RESULTS)),
 ]
 

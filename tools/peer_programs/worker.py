@@ -27,6 +27,7 @@ def run(library: Any, statements: list[str]) -> list[Any]:
     """
     tensors: list[Any] = []
     outcome: list[Any] = []
+    names = {"m": library, "f": getattr(getattr(library, "nn", None), "functional", None)}
     for statement in statements:
         operands, _, expression = statement.partition(": ")
         x, y = (tensors[int(i)] if tensors else None for i in operands.split())
@@ -34,7 +35,7 @@ def run(library: Any, statements: list[str]) -> list[Any]:
         try:
             with library.no_grad() if quiet else contextlib.nullcontext():
                 result = eval(
-                    expression.removeprefix(_QUIET), {"m": library, "x": x, "y": y}
+                    expression.removeprefix(_QUIET), {**names, "x": x, "y": y}
                 )  # of this tool's texts
         except Exception as error:
             tensors.append(x)
