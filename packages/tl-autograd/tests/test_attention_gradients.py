@@ -261,3 +261,15 @@ def test_embedding_bag(mode):
         return tl.embedding_bag(table, index, offsets, False, mode, False, *rest)[0]
 
     assert gradcheck(f, (table,) if factors is None else (table, factors))
+
+
+def test_a_program_may_write_to_a_result_of_three_dimensions():
+    tl.manual_seed(0)
+
+    def doubled(q, k, v):
+        result = tl._C._nn.scaled_dot_product_attention(q, k, v)
+        result.mul_(2)
+        return result
+
+    inputs = [tl.rand(2, 3, 4, dtype=tl.float64, requires_grad=True) for _ in range(3)]
+    assert tl_autograd.gradcheck(doubled, inputs)

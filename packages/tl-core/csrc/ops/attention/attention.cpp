@@ -404,7 +404,11 @@ Tensor scaled_dot_product_attention(const ScaledDotProductAttentionArgs& a) {
   if (dropout == 1) output = ops::mul(output, Scalar(0.0));
   shape.push_back(q.size(2));
   shape.push_back(v.size(3));
-  return std::ranges::equal(output.sizes(), IntSpan(shape)) ? output : ops::reshape(output, shape);
+  if (std::ranges::equal(output.sizes(), IntSpan(shape))) return output;
+  // The derivative reads the output. As with PyTorch, a program may write to a result that has not four
+  // dimensions.
+  const bool recorded = grad_enabled() && (output->all_bits() >> TL_LAYER_AUTOGRAD & 1);
+  return ops::reshape(recorded ? ops::clone(output) : output, shape);
 }
 }  // namespace
 
