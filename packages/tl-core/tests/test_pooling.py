@@ -423,3 +423,11 @@ def test_results_do_not_depend_on_plans():
     nearest = [aten.upsample_nearest1d(t, [34000]) for t in (x, x[:1])]
     assert tl.equal(linear[0][:1], linear[1])
     assert tl.equal(nearest[0][:1], nearest[1])
+
+
+@pytest.mark.parametrize("name", ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"])
+def test_the_mean_of_complex_numbers(name):
+    n = int(name[-2])
+    array = np.random.default_rng(1).normal(size=(2, 3, *(4, 5, 2)[:n], 2)).view(np.complex128)[..., 0]
+    result = getattr(aten, name).default(tl.from_numpy(array), [1] * n)
+    np.testing.assert_allclose(result.numpy(), array.mean(tuple(range(2, 2 + n)), keepdims=True), rtol=1e-14)

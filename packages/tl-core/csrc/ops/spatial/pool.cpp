@@ -551,7 +551,8 @@ Tensor adaptive_avg_pool(const Tensor& self, IntSpan output_size, Out out) {
                     : "3",
            ", got ", output_size);
   const DimVector size = spread(kAdaptiveAvgNames[n], "output_size", output_size, n);
-  if (!out && n > 1 && std::ranges::all_of(size, [](int64_t s) { return s == 1; })) {
+  if (!out && (n > 1 || is_complex(self.dtype())) &&
+      std::ranges::all_of(size, [](int64_t s) { return s == 1; })) {
     check_adaptive(kAdaptiveAvgNames[n], self, size, n, n < 3 ? Empty::Channels : Empty::First);
     return whole_mean<n>(self);
   }
