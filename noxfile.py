@@ -350,9 +350,7 @@ def sanitize_peer(session: nox.Session) -> None:
     FOLDER is the folder `test` of PyTorch's sources, which nothing here downloads.
     """
     if not session.posargs:
-        session.error(
-            "name the folder `test` of PyTorch's sources: nox -s sanitize-peer -- FOLDER [FILE ...]"
-        )
+        session.error("name the folder `test` of PyTorch: nox -s sanitize-peer -- FOLDER [FILE ...]")
     install(session, ["tl-all"], {"tl-all": "test"}, sanitize="address")
     session.install("pytest>=8", "numpy", "scipy", "hypothesis>=6", "expecttest")
     environment, reports = sanitizers(session, "address", ADDRESS)
@@ -456,12 +454,17 @@ def pt2_peer(session: nox.Session) -> None:
 
 @nox.session(name="quantized-peer")
 def quantized_peer(session: nox.Session) -> None:
-    """Quantized models in files, both ways between here and torch; `-- --peer-python PYTHON` says by whose.
-
-    `.pt2` files need torchao beside torch.
-    """
+    """Quantized models in files, both ways; `-- --peer-python PYTHON` has torch, and torchao for `.pt2` files."""
     install(session, ["tl-all"], {})
     _compare_with_peer(session, "tools.quantized_peer")
+
+
+@nox.session(name="peer-quantization")
+def peer_quantization(session: nox.Session) -> None:
+    """torch's own tests of quantization in the folder `test` of its source: `-- FOLDER [NAME ...]`."""
+    install(session, ["tl-all"], {"tl-all": "test"})
+    session.install("pytest>=8", "numpy", "scipy", "hypothesis>=6", "expecttest")
+    _compare_with_peer(session, "tools.peer_quantization")
 
 
 @nox.session(name="peer-schemas")

@@ -13,13 +13,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import tl.torch
-
 SECONDS = int(os.environ.get("TL_PEER_SECONDS", "60"))  # a test; sanitizers take some ten times as long
 
 
 def pytest_configure(config: Any) -> None:
     """Makes the aliases before a test file is imported."""
+    import tl.torch
     from tools.peer_tests.stand_in import Finder
 
     sys.meta_path.insert(0, Finder())
@@ -62,4 +61,10 @@ def pytest_runtest_teardown(item: Any) -> None:
 def pytest_runtest_logreport(report: Any) -> None:
     """Notes the outcome of a test."""
     if report.when == "call" or report.outcome != "passed":
-        write("end", report.nodeid, report.outcome)
+        write("end", report.nodeid, report.outcome, _reason(report))
+
+
+def _reason(report: Any) -> str:
+    """The last line of what a test that failed printed."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return str(crash.message if crash else report.longrepr or "")[:1000] if report.failed else ""

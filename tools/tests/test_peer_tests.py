@@ -2,7 +2,6 @@
 
 import pytest
 
-from tools.peer_tests.__main__ import File
 from tools.peer_tests.device_tests import (
     drop,
     dtypes,
@@ -11,6 +10,7 @@ from tools.peer_tests.device_tests import (
     instantiate_parametrized_tests,
     parametrize,
 )
+from tools.peer_tests.files import File
 
 TESTS = """
 import os

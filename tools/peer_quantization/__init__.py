@@ -1,0 +1,1 @@
+"""PyTorch's own tests of quantization, run by PyTorch and by tl."""
