@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import sys
 import types
@@ -10,7 +11,6 @@ from typing import Any
 
 import tl_core
 import tl_core.operators.packets
-from tl_core.base.public_names import own_module_of
 
 from .operator_types import operator_exists
 
@@ -76,7 +76,14 @@ def operator_of(function: Any) -> str | None:
         and operator_exists(name)
     ):
         return str(name)
-    return str(name) if own_module_of(function) in _OF_ATEN and operator_exists(name) else None
+    return str(name) if _defining_module(function) in _OF_ATEN and operator_exists(name) else None
+
+
+def _defining_module(function: Any) -> str:
+    """The module whose text defines a function, which says another name where programs import `torch`."""
+    if not isinstance(function, types.FunctionType):
+        return ""
+    return str(inspect.unwrap(function).__globals__.get("__name__", ""))
 
 
 def packet_of(value: Any) -> tuple[str, str] | None:
