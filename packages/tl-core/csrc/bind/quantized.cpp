@@ -11,6 +11,7 @@
 #include "ops.h"
 #include "ops/elementwise/bytes.h"
 #include "ops/shared/copy.h"
+#include "tensor/hollow.h"
 #include "tensor/quantizer.h"
 
 namespace tl::bind {
@@ -64,7 +65,12 @@ PyObject* make_quantized(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return object([&]() -> PyObject* {
     DType dtype;
     TL_CHECK(n >= 2 && to_dtype(args[1], dtype), Type, "_quantized expects integers, a type and a quantizer");
-    return wrap(quantized(tensor_argument(args[0]), dtype, quantizer_from(args + 2, n - 2)));
+    const Tensor& integers = tensor_argument(args[0]);
+    TL_CHECK(
+        !is_hollow(integers), NotImplemented,
+        "there are no fakes of quantized tensors: leave FakeTensorMode to quantize, or use the operators of "
+        "quantized_decomposed, whose integers are plain tensors");
+    return wrap(quantized(integers, dtype, quantizer_from(args + 2, n - 2)));
   });
 }
 

@@ -8,6 +8,7 @@ from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.dispatch.modes import no_modes
 from tl_core.overrides import DisableTorchFunctionSubclass, TorchFunctionMode
+from tl_core.subclasses.fake_exceptions import UnsupportedFakeTensorException
 from tl_core.subclasses.fake_tensor import CONSTANT_NUMEL_LIMIT, FakeTensor
 from tl_core.subclasses.meta_utils import MetaConverter
 
@@ -57,6 +58,11 @@ class FakeTensorConverter:
         """
         if isinstance(t, FakeTensor) and t.fake_mode is fake_mode:
             return t
+        if t.is_quantized:
+            raise UnsupportedFakeTensorException(
+                "there are no fakes of quantized tensors (quantized nyi in meta tensors); convert the model with "
+                "quantize_pt2e, whose integers are plain tensors"
+            )
         cached = self.tensor_memo.get(t) if not make_constant else None
         if cached is not None:
             return cached
