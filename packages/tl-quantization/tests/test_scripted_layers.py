@@ -94,6 +94,88 @@ def test_layers_are_programs(layer, shape):
     assert tl.equal(reload(jit.script(module))(x).int_repr(), module(x).int_repr())
 
 
+PARAMETER = [nn.Parameter(tl.tensor([0.5, 1.0, 1.5, 2.0])), nn.Parameter(tl.tensor([0.0, 0.1, 0.2, 0.3]))]
+
+
+@pytest.mark.parametrize(
+    ("module", "shape"),
+    [
+        (nnq.ReLU6(), (2, 4)),
+        (nnq.Hardswish(0.1, 3), (2, 4)),
+        (nnq.ELU(0.1, 3, 0.7), (2, 4)),
+        (nnq.LeakyReLU(0.1, 3, 0.2), (2, 4)),
+        (nnq.Sigmoid(1 / 256, 0), (2, 4)),
+        (nnq.Softmax(1, 1 / 256, 0), (2, 4)),
+        (nnq.Softmax(None, 1 / 256, 0), (2, 4, 3)),
+        (nnq.PReLU(0.1, 3, 4), (2, 4)),
+        (nnq.BatchNorm2d(4), (2, 4, 3, 3)),
+        (nnq.BatchNorm3d(4), (2, 4, 3, 3, 2)),
+        (nniq.BNReLU2d(4), (2, 4, 3, 3)),
+        (nniq.BNReLU3d(4), (2, 4, 3, 3, 2)),
+        (nnq.LayerNorm((4,), *PARAMETER, 0.1, 3), (2, 4)),
+        (nnq.GroupNorm(2, 4, *PARAMETER, 0.1, 3), (2, 4, 3)),
+        (nnq.InstanceNorm1d(4, None, None, 0.1, 3), (2, 4, 3)),
+        (nnq.InstanceNorm2d(4, *PARAMETER, 0.1, 3), (2, 4, 3, 3)),
+        (nnq.Dropout(), (2, 4)),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, nn.Module) else None,
+)
+@pytest.mark.filterwarnings("ignore:Implicit dimension choice")
+def test_layers_without_packed_weights_are_programs(module, shape):
+    x = tq.quantize_per_tensor(tl.randn(shape), 0.02, 128, tq.quint8)
+    assert tl.equal(reload(jit.script(module))(x), module(x))
+
+
+def test_sums_and_products_are_programs():
+    class Both(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.ff = nnq.QFunctional()
+            self.ff.scale, self.ff.zero_point = 0.1, 40
+
+        def forward(self, x, y):
+            parts = [self.ff.add(x, y), self.ff.mul(x, y), self.ff.add_relu(x, y), self.ff.matmul(x, y)]
+            return self.ff.cat([self.ff.add_scalar(p, 0.5) for p in parts] + [self.ff.mul_scalar(x, 2.0)], 0)
+
+    x, y = (tq.quantize_per_tensor(tl.randn(3, 3), 0.02, 128, tq.quint8) for _ in range(2))
+    assert tl.equal(reload(jit.script(Both()))(x, y), Both()(x, y))
+
+
+@pytest.mark.parametrize("dtype", [tq.quint8, tq.quint4x2])
+def test_embeddings_are_programs(dtype):
+    rows, bags = (
+        nnq.Embedding(10, 4, dtype=dtype),
+        nnq.EmbeddingBag(10, 4, include_last_offset=True, dtype=dtype),
+    )
+    scales, zeros = tl.rand(10) + 0.1, tl.rand(10)
+    for module in (rows, bags):
+        module.set_weight(tq.quantize_per_channel(tl.rand(10, 4), scales, zeros, 0, dtype))
+    indices, offsets = tl.tensor([1, 2, 9]), tl.tensor([0, 1, 3])
+    assert tl.equal(reload(jit.script(rows))(indices), rows(indices))
+    assert tl.equal(reload(jit.script(bags))(indices, offsets), bags(indices, offsets))
+
+
+def test_functions_that_quantize_are_operators_of_programs():
+    """Under the alias `torch`, the functions say another module than that of their text."""
+
+    def round_both(x, scales):
+        one = tq.quantize_per_tensor(x, 0.1, 3, tq.quint8)
+        return (
+            one.dequantize()
+            + tq.quantize_per_channel(x, scales, tl.zeros_like(scales), 0, tq.qint8).dequantize()
+        )
+
+    module = tq.quantize_per_tensor.__module__
+    x, scales = tl.randn(3, 4), tl.tensor([0.1, 0.2, 0.3])
+    try:
+        tq.quantize_per_tensor.__module__ = "torch"
+        program = jit.script(round_both)
+    finally:
+        tq.quantize_per_tensor.__module__ = module
+    assert "aten::quantize_per_tensor" in str(program.graph)
+    assert tl.equal(program(x, scales), round_both(x, scales))
+
+
 def test_a_program_keeps_quantized_tensors():
     class Holder(nn.Module):
         def __init__(self, x):

@@ -10,7 +10,7 @@ from tl_nn import Module
 from tl_nn import functional as F
 
 from ...quantizable.modules.activation import MultiheadAttention as _Quantizable
-from .utils import numbers_of, observed_qparams, requantize, with_parts_of
+from .utils import numbers_of, observed_qparams, program, requantize, with_parts_of
 
 __all__ = ["ELU", "Hardswish", "LeakyReLU", "MultiheadAttention", "PReLU", "ReLU6", "Sigmoid", "Softmax"]
 
@@ -24,6 +24,8 @@ class ReLU6(nn.ReLU):
         >>> ReLU6()(q).dequantize()
         tensor([0., 2., 6.])
     """
+
+    _SCRIPT_SOURCE = program("input", "relu6(input, self.inplace)")
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -55,6 +57,8 @@ class Hardswish(nn.Hardswish):
         tensor([-0.5000,  0.5000,  0.5000])
     """
 
+    _SCRIPT_SOURCE = program("input", "hardswish(input, float(self.scale), int(self.zero_point))")
+
     def __init__(self, scale: float, zero_point: int, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.register_buffer("scale", tl_core.tensor(scale))
@@ -85,6 +89,8 @@ class ELU(nn.ELU):
         >>> quantized.ELU(0.5, 10)(x).dequantize()
         tensor([-0.5000,  0.5000,  1.0000])
     """
+
+    _SCRIPT_SOURCE = program("input", "elu(input, self.scale, self.zero_point, self.alpha, 1.0, 1.0)")
 
     def __init__(self, scale: float, zero_point: int, alpha: float = 1.0) -> None:
         super().__init__(alpha)
@@ -118,6 +124,11 @@ class LeakyReLU(nn.LeakyReLU):
         >>> quantized.LeakyReLU(0.5, 10, negative_slope=0.5)(x).dequantize()
         tensor([-0.5000,  0.5000,  1.0000])
     """
+
+    _SCRIPT_SOURCE = program(
+        "input",
+        "leaky_relu(input, self.negative_slope, self.inplace, float(self.scale), int(self.zero_point))",
+    )
 
     def __init__(
         self,
@@ -157,6 +168,8 @@ class Sigmoid(nn.Sigmoid):
         tensor([0.2500, 0.5000, 0.7500])
     """
 
+    _SCRIPT_SOURCE = program("input", "sigmoid(input, self.output_scale, self.output_zero_point)")
+
     def __init__(self, output_scale: float, output_zero_point: int) -> None:
         super().__init__()
         self.output_scale, self.output_zero_point = output_scale, output_zero_point
@@ -187,6 +200,18 @@ class Softmax(Module):
         torch.Size([3])
     """
 
+    _SCRIPT_SOURCE = """
+def forward(self, input: Tensor) -> Tensor:
+    dim: Optional[int] = self.dim
+    if dim is None:
+        rank = input.dim()
+        if rank == 0 or rank == 1 or rank == 3:
+            dim = 0
+        else:
+            dim = 1
+    return quantized.softmax(input, dim, self.scale, self.zero_point)
+"""
+
     def __init__(self, dim: int | None = None, scale: float = 1.0, zero_point: int = 0) -> None:
         super().__init__()
         self.dim, self.scale, self.zero_point = dim, scale, zero_point
@@ -216,6 +241,8 @@ class PReLU(Module):
         >>> quantized.PReLU(0.5, 10)(x).dequantize().shape
         torch.Size([3])
     """
+
+    _SCRIPT_SOURCE = program("input", "prelu(input, self.weight, self.scale, self.zero_point)")
 
     def __init__(self, output_scale: float, output_zero_point: int, num_parameters: int = 1) -> None:
         super().__init__()

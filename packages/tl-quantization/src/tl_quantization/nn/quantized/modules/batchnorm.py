@@ -7,7 +7,7 @@ from typing import Any
 import tl_nn as nn
 from tl_core import Tensor
 
-from .utils import Scaled, numbers_of, observed_qparams
+from .utils import Scaled, numbers_of, observed_qparams, program
 
 __all__ = ["BatchNorm2d", "BatchNorm3d"]
 
@@ -49,6 +49,17 @@ class _Norm(Scaled):
         return module
 
 
+def script_of(operator: str) -> str:
+    """The program of a normalization in TorchScript.
+
+    Args:
+        operator: the operator of `quantized::`.
+    """
+    statistics = "self.running_mean, self.running_var, self.eps"
+    scale = "float(self.scale), int(self.zero_point)"
+    return program("input", f"{operator}(input, self.weight, self.bias, {statistics}, {scale})")
+
+
 class BatchNorm2d(_Norm, nn.BatchNorm2d):
     """`tl_nn.BatchNorm2d` of quantized tensors, in evaluation. The result has the layer's scale and zero point.
 
@@ -65,6 +76,8 @@ class BatchNorm2d(_Norm, nn.BatchNorm2d):
         >>> quantized.BatchNorm2d(3)(tq.quantize_per_tensor(tl_core.ones(1, 3, 4, 4), 0.5, 10, tq.quint8)).shape
         torch.Size([1, 3, 4, 4])
     """
+
+    _SCRIPT_SOURCE = script_of("batch_norm2d")
 
 
 class BatchNorm3d(_Norm, nn.BatchNorm3d):
@@ -83,3 +96,5 @@ class BatchNorm3d(_Norm, nn.BatchNorm3d):
         >>> quantized.BatchNorm3d(3)(tq.quantize_per_tensor(tl_core.ones(1, 3, 4, 4, 4), 0.5, 10, tq.quint8)).shape
         torch.Size([1, 3, 4, 4, 4])
     """
+
+    _SCRIPT_SOURCE = script_of("batch_norm3d")

@@ -18,6 +18,8 @@ from .utils import numbers_of, pop_entries, quantized_weight, weight_observer
 
 __all__ = ["Embedding", "EmbeddingBag", "EmbeddingPackedParams"]
 
+_CODE_OF_4_BITS = 16  # of quint4x2 in TorchScript
+
 
 class EmbeddingPackedParams(Module):
     """The table of an embedding, as one entry of its state.
@@ -107,6 +109,14 @@ class Embedding(Module):
         torch.Size([2, 4])
     """
 
+    _SCRIPT_SOURCE = f"""
+def forward(self, indices: Tensor) -> Tensor:
+    weight = self._packed_params._packed_weight
+    if self.dtype == {_CODE_OF_4_BITS}:
+        return quantized.embedding_4bit(weight, indices)
+    return quantized.embedding_byte(weight, indices)
+"""
+
     def __init__(
         self,
         num_embeddings: int,
@@ -182,6 +192,20 @@ class EmbeddingBag(Embedding):
         _weight (Tensor, optional): The table.
         dtype (quantized dtype): `quint8` or `quint4x2`.
     """
+
+    _SCRIPT_SOURCE = f"""
+def forward(self, indices: Tensor, offsets: Optional[Tensor]=None, per_sample_weights: Optional[Tensor]=None,
+            compressed_indices_mapping: Optional[Tensor]=None) -> Tensor:
+    weight = self._packed_params._packed_weight
+    if self.mode == "max":
+        raise RuntimeError("the mode max has no program")
+    mode = 0 if self.mode == "sum" else 1
+    if self.dtype == {_CODE_OF_4_BITS}:
+        return quantized.embedding_bag_4bit(weight, indices, offsets, False, mode, self.pruned_weights,
+                                            per_sample_weights, compressed_indices_mapping, self.include_last_offset)
+    return quantized.embedding_bag_byte(weight, indices, offsets, False, mode, self.pruned_weights,
+                                        per_sample_weights, compressed_indices_mapping, self.include_last_offset)
+"""
 
     def __init__(
         self,

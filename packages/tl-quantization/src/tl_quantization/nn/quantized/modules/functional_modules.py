@@ -79,6 +79,20 @@ class FloatFunctional(FXFloatFunctional):
         return self.activation_post_process(x)
 
 
+def _scripts(*results: tuple[str, str, str]) -> str:
+    """The methods of a module in TorchScript: the name, the arguments and the result of each."""
+    return "\n".join(
+        f"def {name}(self, {arguments}) -> Tensor:\n    return {result}\n"
+        for name, arguments, result in results
+    )
+
+
+_PAIR, _NUMBER = "x: Tensor, y: Tensor", "x: Tensor, y: float"
+_SCALE = "self.scale, self.zero_point"
+_TENSORS = "x: List[Tensor], dim: int=0"
+_OBSERVED = "self.activation_post_process"
+
+
 class QFunctional(OutputScale):
     """The operators of `FloatFunctional` with quantized tensors. Results have the module's scale and zero point.
 
@@ -88,6 +102,16 @@ class QFunctional(OutputScale):
         >>> QFunctional().add(q, q).dequantize()
         tensor([2., 2.])
     """
+
+    _SCRIPT_SOURCE = _scripts(
+        ("add", _PAIR, f"{_OBSERVED}(quantized.add(x, y, {_SCALE}))"),
+        ("add_scalar", _NUMBER, "quantized.add_scalar(x, y)"),
+        ("mul", _PAIR, f"{_OBSERVED}(quantized.mul(x, y, {_SCALE}))"),
+        ("mul_scalar", _NUMBER, "quantized.mul_scalar(x, y)"),
+        ("cat", _TENSORS, f"{_OBSERVED}(quantized.cat(x, dim, {_SCALE}))"),
+        ("add_relu", _PAIR, f"{_OBSERVED}(quantized.add_relu(x, y, {_SCALE}))"),
+        ("matmul", _PAIR, f"quantized.matmul(x, y, {_SCALE})"),
+    )
 
     def __init__(self) -> None:
         super().__init__()

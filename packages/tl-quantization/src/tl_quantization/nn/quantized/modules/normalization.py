@@ -8,9 +8,11 @@ import tl_nn as nn
 from tl_core import Tensor
 from tl_nn import functional as F
 
-from .utils import Scaled, numbers_of, observed_qparams
+from .utils import Scaled, numbers_of, observed_qparams, program
 
 __all__ = ["GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LayerNorm"]
+
+_PARTS = "self.weight, self.bias, self.eps, float(self.scale), int(self.zero_point)"  # of the operators
 
 
 class LayerNorm(Scaled, nn.LayerNorm):
@@ -30,6 +32,8 @@ class LayerNorm(Scaled, nn.LayerNorm):
         >>> quantized.LayerNorm(4, weight, bias, 0.5, 10)(x).shape
         torch.Size([1, 4, 4])
     """
+
+    _SCRIPT_SOURCE = program("input", f"layer_norm(input, self.normalized_shape, {_PARTS})")
 
     def __init__(
         self,
@@ -85,6 +89,8 @@ class GroupNorm(Scaled, nn.GroupNorm):
         torch.Size([1, 4, 4])
     """
 
+    _SCRIPT_SOURCE = program("input", f"group_norm(input, self.num_groups, {_PARTS})")
+
     def __init__(
         self,
         num_groups: int,
@@ -116,6 +122,8 @@ class GroupNorm(Scaled, nn.GroupNorm):
 
 class _InstanceNorm(Scaled):
     """The base of the instance normalizations, before the float class in the order of bases."""
+
+    _SCRIPT_SOURCE = program("input", f"instance_norm(input, {_PARTS})")
 
     weight: Any
     bias: Any

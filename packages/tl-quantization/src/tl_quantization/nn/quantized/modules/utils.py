@@ -20,10 +20,27 @@ __all__ = [
     "WeightedQuantizedModule",
     "observed_qparams",
     "observed_weight",
+    "program",
     "quantized_weight",
     "requantize",
     "weight_observer",
 ]
+
+
+def program(name: str, call: str) -> str:
+    """The text of a layer's `forward` in TorchScript, which calls one operator of `quantized::`.
+
+    Args:
+        name: the name of the input.
+        call: the call, without the namespace.
+
+    Example:
+        >>> print(program("x", "relu6(x)"))
+        def forward(self, x: Tensor) -> Tensor:
+            return quantized.relu6(x)
+        <BLANKLINE>
+    """
+    return f"def forward(self, {name}: Tensor) -> Tensor:\n    return quantized.{call}\n"
 
 
 def requantize(x: Any, like: Any, scale: Any, zero_point: Any) -> Tensor:

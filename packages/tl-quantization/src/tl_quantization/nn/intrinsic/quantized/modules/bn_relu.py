@@ -29,6 +29,8 @@ class BNReLU2d(batchnorm.BatchNorm2d):
         torch.Size([1, 3, 4, 4])
     """
 
+    _SCRIPT_SOURCE = batchnorm.script_of("batch_norm2d_relu")
+
     def _numbers(self, input: Any) -> Tensor:
         return F.relu(super()._numbers(input))
 
@@ -49,6 +51,8 @@ class BNReLU3d(batchnorm.BatchNorm3d):
         >>> quantized.BNReLU3d(3)(tq.quantize_per_tensor(tl_core.ones(1, 3, 4, 4, 4), 0.5, 10, tq.quint8)).shape
         torch.Size([1, 3, 4, 4, 4])
     """
+
+    _SCRIPT_SOURCE = batchnorm.script_of("batch_norm3d_relu")
 
     def _numbers(self, input: Any) -> Tensor:
         return F.relu(super()._numbers(input))
