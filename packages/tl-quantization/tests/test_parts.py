@@ -72,7 +72,7 @@ def test_integers_of_each_channel():
     np.testing.assert_allclose(q.numbers(integers).numpy(), (expected - zeros[:, None]) * scales[:, None])
     floating = tensor_quantizer.PerChannel(tl.tensor(scales), tl.tensor([0.5, 1.0]), 1, tq.quint8)
     assert floating.scheme == tq.per_channel_affine_float_qparams
-    assert "axis=1" in floating.shown() and q.integers(tl.tensor([[float("nan"), 0], [0, 0]]))[0, 0] == 0
+    assert "axis=1" in floating.facts() and q.integers(tl.tensor([[float("nan"), 0], [0, 0]]))[0, 0] == 0
 
 
 # ---- fusion

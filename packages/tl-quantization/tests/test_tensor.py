@@ -186,12 +186,30 @@ def test_named_functions_of_quantized_tensors(q):
     assert float((result.dequantize() - expected.clamp(-5.0, 20.5)).abs().max()) <= 0.0501
 
 
+def test_lines_of_80_characters():
+    """The text of PyTorch 2.13."""
+    assert repr(tq.quantize_per_tensor(tl.ones(3), 0.1, 2, tq.quint8)) == (
+        "tensor([1., 1., 1.], size=(3,), dtype=torch.quint8,\n"
+        "       quantization_scheme=torch.per_tensor_affine, scale=0.1, zero_point=2)"
+    )
+    assert repr(tq.quantize_per_tensor(tl.ones(3), 0.014379084811491125, 139, tq.quint8)).endswith(
+        "\n       quantization_scheme=torch.per_tensor_affine, scale=0.014379084811491125,\n       zero_point=139)"
+    )
+    assert repr(per_channel()).endswith(
+        "\n       quantization_scheme=torch.per_channel_affine,\n       scale=tensor([0.5000, 0.2500], "
+        "dtype=torch.float64),\n       zero_point=tensor([1, 2]), axis=0)"
+    )
+
+
 def test_moving_keeps_the_elements_and_converting_is_refused():
     for moving in (tq.quantize_per_tensor(tl.ones(3), 0.5, 2, tq.quint8), per_channel()):
         assert moving.cpu() is moving and moving.to("cpu") is moving
         assert tl.equal(moving.to("cpu", copy=True), moving)
-        with pytest.raises(NotImplementedError, match=r"call dequantize\(\)"):
+        with pytest.raises(RuntimeError, match=r"isn't a quantized type; call dequantize\(\)"):
             moving.to(tl.float64)
+        other = tq.qint8 if moving.dtype is tq.quint8 else tq.quint8
+        with pytest.raises(NotImplementedError, match=r"call dequantize\(\)"):
+            moving.to(other)
 
 
 def per_channel():

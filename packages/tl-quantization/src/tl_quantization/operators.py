@@ -11,7 +11,7 @@ from tl_core import Tensor
 from tl_core.pytree import tree_map
 
 from .channel_views import view_channels
-from .dtypes import bounds, quint8, storage_dtype
+from .dtypes import bits_of, bounds, is_quantized_dtype, qint32, quint8, storage_dtype
 from .tensor import implements, integers_of, is_quantized_tensor, made_of, quantizer_of
 from .tensor_quantizer import PerChannel, PerTensor, Quantizer
 
@@ -25,11 +25,9 @@ _CHOOSERS = [
     *("flip", "index", "index_select", "repeat", "repeat_interleave", "roll"),
     *("max_pool1d", "max_pool2d", "max_pool3d"),
     *("select", "slice", "squeeze", "unsqueeze"),
-    *("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"),
 ]
 # Computed with floating numbers, with the scale and the zero point of the input.
 _REQUANTIZED = [
-    "mean",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
@@ -44,6 +42,7 @@ _REQUANTIZED = [
     "clamp",
     "threshold",
     "pad",
+    "gelu",
 ]
 
 
@@ -92,6 +91,10 @@ def move(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Moves the elements to another device, or copies them."""
     (x,) = args
     dtype = kwargs.pop("dtype", None)
+    if dtype is not None and not is_quantized_dtype(dtype):
+        raise RuntimeError(
+            f"a quantized tensor can't be converted to {dtype}, which isn't a quantized type; call dequantize() before"
+        )
     if dtype is not None and dtype is not x.dtype:
         raise NotImplementedError("a quantized tensor can't be converted; call dequantize() before")
     return made_of(on_integers(func, args, kwargs), quantizer_of(x))
@@ -119,6 +122,38 @@ def requantize(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """The result with the input's scale and zero point."""
     quantizer = _one_scale(func, args)
     return quantize_numbers(on_numbers(func, args, kwargs), quantizer)
+
+
+@implements("mean", "std")
+def reduce_numbers(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """A reduction of floating numbers, rounded as `quantize_per_tensor` does. Means of whole rows are exact."""
+    quantizer = _one_scale(func, args)
+    if func.__name__ == "mean" and kwargs.get("dtype") is None and bits_of(quantizer.dtype) == 8:
+        means = _row_means(*args, **{name: value for name, value in kwargs.items() if name != "dtype"})
+        if means is not None:
+            return made_of(means, quantizer)
+    return made_of(quantizer.integers(on_numbers(func, args, kwargs)), quantizer)
+
+
+def _row_means(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor | None:
+    """The rounded means of integers over the last dimensions of a contiguous tensor; None for other dimensions."""
+    dims = [] if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    last = list(range(x.dim() - len(dims), x.dim()))
+    if not dims or not x.is_contiguous() or sorted(d % x.dim() if x.dim() else d for d in dims) != last:
+        return None
+    integers = integers_of(x)
+    return integers.double().mean(dims, keepdim).round_().to(integers.dtype) if integers.numel() else None
+
+
+@implements("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
+def choose_nearest(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """The nearest elements. The kernels, which take no type with a sign, copy them."""
+    quantizer = _one_scale(func, args)
+    x, *rest = args
+    integers = integers_of(x)
+    if quantizer.dtype is qint32:
+        return made_of(func(integers.double(), *rest, **kwargs).to(integers.dtype), quantizer)
+    return made_of(func(integers.view(tl_core.uint8), *rest, **kwargs).view(integers.dtype), quantizer)
 
 
 @implements("upsample_bilinear2d")

@@ -190,14 +190,11 @@ def _several(name: str, x: Tensor) -> PerChannel:
     return quantizer
 
 
-@_method("__repr__")
-def _text(x: Tensor) -> str:
-    numbers, quantizer = repr(x.dequantize()), quantizer_of(x)
-    body = numbers.removesuffix(")").partition(", size=")[0]
-    return (
-        f"{body}, size={tuple(x.shape)}, dtype={x.dtype},\n"
-        f"       quantization_scheme={quantizer.scheme}, {quantizer.shown()})"
-    )
+@_method("facts")
+def _facts(x: Tensor) -> list[str]:
+    """What is printed behind the numbers."""
+    quantizer = quantizer_of(x)
+    return [f"quantization_scheme={quantizer.scheme}", *quantizer.facts()]
 
 
 @_method("__reduce_ex__")

@@ -88,9 +88,9 @@ class PerTensor:
             return tl_core._dequantize_bytes(integers, self.scale, self.zero_point)
         return (integers.to(tl_core.int32) - self.zero_point).to(tl_core.float32) * self.scale
 
-    def shown(self) -> str:
-        """As it is printed behind the elements."""
-        return f"scale={self.scale}, zero_point={self.zero_point}"
+    def facts(self) -> list[str]:
+        """What is printed behind the elements."""
+        return [f"scale={self.scale}", f"zero_point={self.zero_point}"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,9 +140,9 @@ class PerChannel:
         shifted = integers.to(tl_core.float32) - zeros.to(tl_core.float32)
         return (shifted * scales).to(tl_core.float32)
 
-    def shown(self) -> str:
-        """As it is printed behind the elements."""
-        return f"scale={self.scales}, zero_point={self.zero_points}, axis={self.axis}"
+    def facts(self) -> list[str]:
+        """What is printed behind the elements."""
+        return [f"scale={self.scales}", f"zero_point={self.zero_points}", f"axis={self.axis}"]
 
     def _along(self, values: Tensor, dims: int) -> Tensor:
         shape = [1] * dims

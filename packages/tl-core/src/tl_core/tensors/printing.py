@@ -285,7 +285,10 @@ def _full_text(self: Tensor) -> str:
     default = _C.get_default_dtype()
     natural = (default, _C.int64, _C.bool, default.to_complex())
     if self.is_quantized:
-        return str(operator_hooks.quantized_methods["__repr__"](self))
+        facts = [f"device='{self.device}'"] if self.device.type != "cpu" else []
+        facts += [f"size={tuple(self.shape)}", f"dtype={self.dtype}"]
+        facts += operator_hooks.quantized_methods["facts"](self)
+        return _join(prefix + _tensor_str(self.dequantize(), len(prefix)), facts, len(prefix))
     if self.layout is not _C.strided:
         return _whole_sparse(self, prefix, self.dtype in natural)
     if _C._is_hollow(self):

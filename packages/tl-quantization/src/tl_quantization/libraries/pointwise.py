@@ -13,7 +13,7 @@ from ..functions import quantized_max_pool1d, quantized_max_pool2d
 from ..operators import quantize_numbers
 from ..tensor import is_quantized_tensor
 from ..tensor_quantizer import PerTensor
-from .registry import define
+from .registry import define, quantized_input
 
 __all__: list[str] = []
 
@@ -31,6 +31,8 @@ def _binary(function: Any, with_number: Any, relu: bool) -> Any:
         if not is_quantized_tensor(qa):
             qa, qb = qb, qa
         if not is_quantized_tensor(qb):
+            if isinstance(qb, Tensor) and qb.numel() != 1:
+                quantized_input(qb, function.__name__)
             result = with_number(qa, _number(qb))
             result = F.relu(result) if relu else result
         else:
