@@ -62,3 +62,28 @@ def test_graphs(is_qat):
     integer = convert_fx(prepared.eval())
     assert share(getattr(integer, "2").weight()) >= 0.5 and share(getattr(integer, "0").weight()) >= 0.5
     assert integer(x).shape == (6, 4)
+
+
+@pytest.mark.parametrize("is_dynamic", [False, True])
+def test_tables_of_layers_with_zeros_in_blocks(is_dynamic):
+    model = nn.Sequential(nn.Linear(8, 4)) if is_dynamic else nn.Sequential(tq.QuantStub(), nn.Linear(8, 4))
+    model.qconfig = tq.default_dynamic_qconfig if is_dynamic else tq.get_default_qconfig("fbgemm")
+    sparsifier = WeightNormSparsifier(0.5, (1, 4))
+    sparsifier.prepare(model, [{"tensor_fqn": f"{len(model) - 1}.weight"}])
+    sparsifier.step()
+    sparsifier.squash_mask(("sparse_block_shape",))
+    x = tl_core.rand(3, 8)
+    if is_dynamic:
+        tq.propagate_qconfig_(model)
+        table = tq.get_default_dynamic_sparse_quant_module_mappings()
+    else:
+        tq.prepare(model, inplace=True)(x)
+        table = (
+            tq.get_default_static_quant_module_mappings()
+            | tq.get_default_static_sparse_quant_module_mappings()
+        )
+    layer = tq.convert(model, mapping=table)[-1]
+    assert type(layer) is table[nn.Linear] and type(layer).__module__.startswith("tl_quantization.nn.sparse")
+    weight, bias, rows, columns = layer._packed_params._weight_bias()
+    assert (tuple(weight.shape), tuple(bias.shape), rows, columns) == ((4, 8), (4,), 1, 4)
+    assert share(weight) == 0.5

@@ -20,19 +20,24 @@ from .nn.intrinsic import quantized as nniq
 from .nn.intrinsic.quantized import dynamic as nniqd
 from .nn.quantized import dynamic as nnqd
 from .nn.quantized import reference as nnqr
+from .nn.sparse import quantized as nnsq
 from .stubs import DeQuantStub, QuantStub
 
 __all__ = [
     "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS",
+    "DEFAULT_DYNAMIC_SPARSE_QUANT_MODULE_MAPPINGS",
     "DEFAULT_MODULE_TO_ACT_POST_PROCESS",
     "DEFAULT_QAT_MODULE_MAPPINGS",
     "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS",
+    "DEFAULT_STATIC_SPARSE_QUANT_MODULE_MAPPINGS",
     "get_default_compare_output_module_list",
     "get_default_dynamic_quant_module_mappings",
+    "get_default_dynamic_sparse_quant_module_mappings",
     "get_default_qat_module_mappings",
     "get_default_qconfig_propagation_list",
     "get_default_static_quant_module_mappings",
     "get_default_static_quant_reference_module_mappings",
+    "get_default_static_sparse_quant_module_mappings",
     "get_dynamic_quant_module_class",
     "get_embedding_qat_module_mappings",
     "get_embedding_static_quant_module_mappings",
@@ -41,6 +46,10 @@ __all__ = [
 ]
 
 Mapping = dict[Any, Any]
+
+#: Linear layers to those whose weights are zero in blocks.
+DEFAULT_STATIC_SPARSE_QUANT_MODULE_MAPPINGS: Mapping = {nn.Linear: nnsq.Linear}
+DEFAULT_DYNAMIC_SPARSE_QUANT_MODULE_MAPPINGS: Mapping = {nn.Linear: nnsq.dynamic.Linear}
 
 #: Observed layers, and layers trained with rounding, to layers of quantized tensors.
 DEFAULT_STATIC_QUANT_MODULE_MAPPINGS: Mapping = {
@@ -227,6 +236,28 @@ def get_default_dynamic_quant_module_mappings() -> Mapping:
         'Linear'
     """
     return copy(DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS)
+
+
+def get_default_static_sparse_quant_module_mappings() -> Mapping:
+    """A copy of the table for `convert` of models whose weights are zero in blocks.
+
+    Example:
+        >>> import tl_nn, tl_quantization as tq
+        >>> tq.get_default_static_sparse_quant_module_mappings()[tl_nn.Linear].__module__
+        'tl_quantization.nn.sparse.quantized.linear'
+    """
+    return copy(DEFAULT_STATIC_SPARSE_QUANT_MODULE_MAPPINGS)
+
+
+def get_default_dynamic_sparse_quant_module_mappings() -> Mapping:
+    """A copy of the table for `convert` of models with zeros in blocks, whose layers quantize their input.
+
+    Example:
+        >>> import tl_nn, tl_quantization as tq
+        >>> tq.get_default_dynamic_sparse_quant_module_mappings()[tl_nn.Linear].__module__
+        'tl_quantization.nn.sparse.quantized.dynamic.linear'
+    """
+    return copy(DEFAULT_DYNAMIC_SPARSE_QUANT_MODULE_MAPPINGS)
 
 
 def get_default_qat_module_mappings() -> Mapping:

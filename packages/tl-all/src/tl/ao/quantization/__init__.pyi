@@ -195,6 +195,9 @@ from tl_quantization.quantization_mappings import (
     DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS as DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS,
 )
 from tl_quantization.quantization_mappings import (
+    DEFAULT_DYNAMIC_SPARSE_QUANT_MODULE_MAPPINGS as DEFAULT_DYNAMIC_SPARSE_QUANT_MODULE_MAPPINGS,
+)
+from tl_quantization.quantization_mappings import (
     DEFAULT_MODULE_TO_ACT_POST_PROCESS as DEFAULT_MODULE_TO_ACT_POST_PROCESS,
 )
 from tl_quantization.quantization_mappings import DEFAULT_QAT_MODULE_MAPPINGS as DEFAULT_QAT_MODULE_MAPPINGS
@@ -202,10 +205,16 @@ from tl_quantization.quantization_mappings import (
     DEFAULT_STATIC_QUANT_MODULE_MAPPINGS as DEFAULT_STATIC_QUANT_MODULE_MAPPINGS,
 )
 from tl_quantization.quantization_mappings import (
+    DEFAULT_STATIC_SPARSE_QUANT_MODULE_MAPPINGS as DEFAULT_STATIC_SPARSE_QUANT_MODULE_MAPPINGS,
+)
+from tl_quantization.quantization_mappings import (
     get_default_compare_output_module_list as get_default_compare_output_module_list,
 )
 from tl_quantization.quantization_mappings import (
     get_default_dynamic_quant_module_mappings as get_default_dynamic_quant_module_mappings,
+)
+from tl_quantization.quantization_mappings import (
+    get_default_dynamic_sparse_quant_module_mappings as get_default_dynamic_sparse_quant_module_mappings,
 )
 from tl_quantization.quantization_mappings import (
     get_default_qat_module_mappings as get_default_qat_module_mappings,
@@ -218,6 +227,9 @@ from tl_quantization.quantization_mappings import (
 )
 from tl_quantization.quantization_mappings import (
     get_default_static_quant_reference_module_mappings as get_default_static_quant_reference_module_mappings,
+)
+from tl_quantization.quantization_mappings import (
+    get_default_static_sparse_quant_module_mappings as get_default_static_sparse_quant_module_mappings,
 )
 from tl_quantization.quantization_mappings import (
     get_dynamic_quant_module_class as get_dynamic_quant_module_class,

@@ -52,13 +52,13 @@ class LinearPackedParams(Module):
         else:
             self._packed_params = HalfLinear(weight, bias)
 
-    def _weight_bias(self) -> tuple[Any, Tensor | None]:
+    def _weight_bias(self) -> tuple[Any, ...]:
         return self._packed_params.unpack()
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
         destination[prefix + "dtype"] = self.dtype
-        weight, bias = self._weight_bias()
+        weight, bias = self._weight_bias()[:2]
         # Files have the halved weight as float32, as PyTorch's do.
         stored = weight if self.dtype is qint8 else weight.to(tl_core.float32)
         destination[prefix + "_packed_params"] = (stored, bias)
@@ -175,7 +175,7 @@ class Linear(OutputScale):
         """The layer's result, with its scale and zero point."""
         return self._packed_params._packed_params.of_bytes(numbers_of(x), self.scale, self.zero_point)
 
-    def _weight_bias(self) -> tuple[Any, Tensor | None]:
+    def _weight_bias(self) -> tuple[Any, ...]:
         return self._packed_params._weight_bias()
 
     def weight(self) -> Any:

@@ -62,6 +62,10 @@ class LinearPackedParams(dense.LinearPackedParams):
         super().set_weight_bias(weight, bias)
         self.row_block_size, self.col_block_size = rows, columns
 
+    def _weight_bias(self) -> tuple[Any, ...]:
+        """The weight, the bias, and the rows and columns of a block."""
+        return *super()._weight_bias(), self.row_block_size, self.col_block_size
+
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
         weight, bias = destination.pop(prefix + "_packed_params")
@@ -114,8 +118,8 @@ class SparseLinear:
         weight = empty_weight((out_features, in_features), qint8)
         self._packed_params.set_weight_bias(weight, tl_core.zeros(out_features) if bias else None, *blocks)
 
-    def _weight_bias(self) -> tuple[Any, Tensor | None]:
-        return self._packed_params._weight_bias()
+    def _weight_bias(self) -> tuple[Any, ...]:
+        return tuple(self._packed_params._weight_bias())
 
     def set_weight_bias(
         self, w: Any, b: Tensor | None, row_block_size: int | None = None, col_block_size: int | None = None
