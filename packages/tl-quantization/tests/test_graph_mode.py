@@ -324,6 +324,31 @@ def test_custom_class():
     assert model(x).shape == (3, 2)
 
 
+def test_a_custom_class_reads_the_observer_of_its_result():
+    class FromObserver(Quantized):
+        @classmethod
+        def from_observed(cls, module):
+            module.linear.qconfig = module.qconfig
+            module.linear.activation_post_process = module.activation_post_process
+            layer = cls(module.linear)
+            layer.scale, layer.zero_point = module.activation_post_process.calculate_qparams()
+            return layer
+
+        def forward(self, x):
+            x = self.linear(x.dequantize())
+            return tq.quantize_per_tensor(x, float(self.scale), int(self.zero_point), tq.quint8)
+
+    custom = PrepareCustomConfig().set_float_to_observed_mapping(nn.Sequential, Observed)
+    x = numbers(3, 4)
+    prepared = prepare_fx(fill(Parts()).eval(), X86, (x,), prepare_custom_config=custom)
+    prepared(x)
+    model = convert_fx(
+        prepared, ConvertCustomConfig().set_observed_to_quantized_mapping(Observed, FromObserver)
+    )
+    expected = fill(Parts()).eval()(x)
+    assert float((model(x) - expected).abs().max()) <= 0.05 * float(expected.abs().max())
+
+
 def test_convert_leaves_the_prepared_model():
     x = numbers(3, 4)
     prepared = prepare_fx(fill(Parts()).eval(), X86, (x,))

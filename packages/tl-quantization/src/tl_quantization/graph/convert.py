@@ -393,5 +393,8 @@ def convert_custom_module(
         if kind != QuantType.DYNAMIC and kind != QuantType.WEIGHT_ONLY:
             statically_quantized_custom_module_nodes.add(node)
             node.args = tuple(_without_dequantize(arg) for arg in node.args)
+            observer = next(filter(None, (observer_at(user, modules) for user in node.users)), None)
+            if observer is not None:
+                module.activation_post_process = observer  # from_observed reads the scale of the result
         _set_module(modules, name, convert_parts(table[type(module)], module))
         return
