@@ -49,6 +49,22 @@ TEXTS = {
         lambda: nnq.Quantize(0.5, 3, tq.quint8)
     ),
     "DeQuantize()": nnq.DeQuantize,
+    "QuantizedConv2d(2, 4, kernel_size=(3, 3), stride=(2, 2), scale=1.0, zero_point=0, padding=(1, 1), groups=2)": (
+        lambda: nnq.Conv2d(2, 4, 3, stride=2, padding=1, groups=2, bias=True)
+    ),
+    "DynamicQuantizedLSTM(6, 5, num_layers=2, batch_first=True, dropout=0.5, bidirectional=True)": (
+        lambda: nnqd.LSTM(6, 5, 2, batch_first=True, dropout=0.5, bidirectional=True)
+    ),
+    "HistogramObserver(min_val=inf, max_val=-inf)": tq.HistogramObserver,
+    "FusedMovingAvgObsFakeQuantize(\n  fake_quant_enabled=tensor([1]), observer_enabled=tensor([1]), "
+    "scale=tensor([1.]), zero_point=tensor([0], dtype=torch.int32), dtype=torch.quint8, quant_min=0, quant_max=255, "
+    "qscheme=torch.per_tensor_affine, reduce_range=False\n  (activation_post_process): "
+    "MovingAverageMinMaxObserver(min_val=inf, max_val=-inf)\n)": tq.FusedMovingAvgObsFakeQuantize,
+    "QConfigMapping (\n global_qconfig\n  None\n object_type_qconfigs\n  OrderedDict()\n "
+    "module_name_regex_qconfigs\n  OrderedDict()\n module_name_qconfigs\n  OrderedDict()\n "
+    "module_name_object_type_order_qconfigs\n  OrderedDict()\n)": (
+        lambda: tq.QConfigMapping().set_global(None)
+    ),
     "Sigmoid()": lambda: nnq.Sigmoid(0.5, 3),
     "MinMaxObserver(min_val=inf, max_val=-inf)": tq.MinMaxObserver,
     "PlaceholderObserver(dtype=torch.float16, is_dynamic=False)": (

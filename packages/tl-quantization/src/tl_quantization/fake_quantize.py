@@ -279,6 +279,15 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
         """The observer's scale and zero point."""
         return super().calculate_qparams()
 
+    def extra_repr(self) -> str:
+        """The switches, the scale, the zero point and the range."""
+        return (
+            f"fake_quant_enabled={self.fake_quant_enabled}, observer_enabled={self.observer_enabled}, "
+            f"scale={self.scale}, zero_point={self.zero_point}, dtype={self.dtype}, quant_min={self.quant_min}, "
+            f"quant_max={self.quant_max}, qscheme={self.qscheme}, "
+            f"reduce_range={self.activation_post_process.reduce_range}"
+        )
+
     def forward(self, X: Tensor) -> Tensor:
         """Watches and rounds the tensor, if the switches are on."""
         return super().forward(X)
@@ -423,7 +432,7 @@ default_fused_act_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(**_ACTIVA
 default_fused_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(observer=_MOVING, **_WEIGHT)
 #: For weights, with a moving average and a scale for each channel.
 default_fused_per_channel_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(
-    observer=_MOVING_CHANNELS, **_CHANNELS
+    observer=_MOVING_CHANNELS, **(_WEIGHT | {"qscheme": per_channel_symmetric})
 )
 #: For weights without -128.
 fused_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuantize.with_args(

@@ -73,6 +73,9 @@ class HistogramObserver(UniformQuantizationObserverBase):
         self.register_buffer("min_val", tl_core.tensor(float("inf")))
         self.register_buffer("max_val", tl_core.tensor(float("-inf")))
 
+    def extra_repr(self) -> str:
+        return f"min_val={self.min_val}, max_val={self.max_val}"
+
     def forward(self, x_orig: Tensor) -> Tensor:
         """Adds the tensor's numbers, without infinities, to the histogram and returns it.
 

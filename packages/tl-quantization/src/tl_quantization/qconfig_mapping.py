@@ -137,7 +137,9 @@ class QConfigMapping:
             if style == "global_qconfig":
                 lines.append(f"\n  {entries}")
             else:
-                lines += [f"\n  {key}: {qconfig}" for key, qconfig in entries.items()]
+                lines += [f"\n  {key}: {qconfig}" for key, qconfig in entries.items()] or [
+                    f"\n  {OrderedDict()}"
+                ]
         return f"{type(self).__name__} ({''.join(lines)}\n)"
 
 

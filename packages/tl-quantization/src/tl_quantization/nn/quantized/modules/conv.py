@@ -123,7 +123,10 @@ class _ConvNd(WeightedQuantizedModule):
         return f"Quantized{type(self).__name__}"
 
     def extra_repr(self) -> str:
-        return f"{self._float.extra_repr()}, scale={self.scale}, zero_point={self.zero_point}"
+        sizes = ("in_channels", "out_channels", "kernel_size", "stride")
+        head = "{}, {}, kernel_size={}, stride={}".format(*(getattr(self._float, name) for name in sizes))
+        rest = self._float.extra_repr().removeprefix(head)
+        return f"{head}, scale={self.scale}, zero_point={self.zero_point}{rest}"
 
     def _result(self, x: Tensor) -> Tensor:
         return self._float._conv_forward(x, self.weight().dequantize(), self.bias())

@@ -177,7 +177,10 @@ class RNNBase(Module):
         return f"DynamicQuantized{self.mode}"
 
     def extra_repr(self) -> str:
-        return f"{self.input_size}, {self.hidden_size}, num_layers={self.num_layers}, dtype={self.dtype}"
+        plain = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
+        facts = {name: getattr(self, name) for name in plain}
+        shown = "".join(f", {name}={value}" for name, value in facts.items() if value != plain[name])
+        return f"{self.input_size}, {self.hidden_size}{shown}"
 
     def __repr__(self) -> str:
         return f"{self._get_name()}({self.extra_repr()})"  # not the entries of the state
