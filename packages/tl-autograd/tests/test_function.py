@@ -497,3 +497,18 @@ def test_functions_in_place_by_an_attribute():
     assert Doubled.apply(y) is y and Doubled(inplace=True).inplace and not Doubled().inplace
     y.backward()
     assert x.grad.item() == 2.0
+
+
+def test_a_context_with_an_attribute_of_the_name_name():
+    class Labelled(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.name = "label"
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    result = Labelled.apply(tl.ones(2, requires_grad=True))
+    assert repr(result) == "tensor([2., 2.], grad_fn=<LabelledBackward>)"

@@ -240,7 +240,7 @@ def _gradient_suffix(self: Tensor) -> list[str]:
     except RuntimeError:  # a view that was taken without recording, of memory that was written since
         return ["grad_fn=<Invalid>"]
     if node is not None:
-        return [f"grad_fn=<{node.name().rsplit('::', 1)[-1]}>"]
+        return [f"grad_fn=<{type(node).__name__}>"]  # an attribute of a context can have the name `name`
     return ["requires_grad=True"] if self.requires_grad else []
 
 
