@@ -16,7 +16,11 @@ __all__ = ["recorded_whole"]
 
 
 def recorded_whole(
-    target: Any, args: tuple[Any, ...], name: str, run: Callable[..., Any] | None = None
+    target: Any,
+    args: tuple[Any, ...],
+    name: str,
+    run: Callable[..., Any] | None = None,
+    kwargs: dict[str, Any] | None = None,
 ) -> Any:
     """Calls an operator that is made of others. A trace that is going on has one node for it.
 
@@ -25,16 +29,19 @@ def recorded_whole(
         args: its arguments.
         name: the beginning of the node's name.
         run: what a call does; by default a call of the operator.
+        kwargs: its keyword arguments.
 
     Returns:
         The result.
     """
-    run = target if run is None else run
+    run, kwargs = target if run is None else run, kwargs or {}
     mode = current_mode()
     if mode is None:
-        return run(*args)
-    values = args if mode.tracing_mode == "real" else tree_map_only(tl_core.Tensor, mode.values.fake_of, args)
+        return run(*args, **kwargs)
+    values = args, kwargs
+    if mode.tracing_mode != "real":
+        values = tree_map_only(tl_core.Tensor, mode.values.fake_of, values)
     with disable_current_modes(), mode.fake_mode or contextlib.nullcontext():
-        out = run(*values)
-    mode.record_call(target, args, {}, out, name)
+        out = run(*values[0], **values[1])
+    mode.record_call(target, args, kwargs, out, name)
     return out

@@ -89,6 +89,8 @@ MODULES = {
     "testing._internal.distributed.fake_pg": "tl_distributed.stores.fake_store",
     "_prims_common.wrappers": "tl_core.compat.prims_wrappers",
     "_prims": "tl_core.compat.prims",
+    "_prims.executor": "tl_compiler.compat.prims_executor",
+    "_prims.rng_prims": "tl_compiler.compat.rng_prims",
     "_prims_common": "tl_core.compat.prims_common",
     "_refs": "tl_core.compat.refs",
     "_six": "tl_core.compat.six",
