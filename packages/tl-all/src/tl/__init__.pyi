@@ -17,6 +17,12 @@ from tl_amp import autocast as autocast
 from tl_autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from tl_autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from tl_autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
+from tl_autograd.compat.functional_tensor import _disable_functionalization as _disable_functionalization
+from tl_autograd.compat.functional_tensor import _enable_functionalization as _enable_functionalization
+from tl_autograd.compat.functional_tensor import _from_functional_tensor as _from_functional_tensor
+from tl_autograd.compat.functional_tensor import _is_functional_tensor as _is_functional_tensor
+from tl_autograd.compat.functional_tensor import _sync as _sync
+from tl_autograd.compat.functional_tensor import _to_functional_tensor as _to_functional_tensor
 from tl_autograd.func import vmap as vmap
 from tl_backends.device_modules import get_device_module as get_device_module
 from tl_backends.streams import Event as Event
@@ -157,7 +163,6 @@ from tl_core.functions.private import _disable_dynamo as _disable_dynamo
 from tl_core.functions.private import _foreach_norm as _foreach_norm
 from tl_core.functions.private import _has_compatible_shallow_copy_type as _has_compatible_shallow_copy_type
 from tl_core.functions.private import _indices_copy as _indices_copy
-from tl_core.functions.private import _is_functional_tensor as _is_functional_tensor
 from tl_core.functions.private import _is_zerotensor as _is_zerotensor
 from tl_core.functions.private import _masked_softmax as _masked_softmax
 from tl_core.functions.private import _neg_view_copy as _neg_view_copy

@@ -40,6 +40,15 @@ PyObject* begin_level_function(PyObject*, PyObject* const* args, Py_ssize_t n_ar
   });
 }
 
+// set_removes_views(serial, whether a level without writes copies views as well)
+PyObject* set_removes_views(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
+  return guarded([&] {
+    if (n_args != 2) raise(PyExc_TypeError, "set_removes_views(level, removes)");
+    level_from(args[0])->removes_views = args[1] == Py_True;
+    return Py_NewRef(Py_None);
+  });
+}
+
 // Ends the level and those inside of it; nothing happens if it has ended.
 PyObject* end_level_function(PyObject*, PyObject* serial) {
   return guarded([&] {
@@ -341,6 +350,7 @@ PyObject* set_loop_warner(PyObject*, PyObject* function) {
 
 PyMethodDef kFunctions[] = {
     {"begin_level", method(begin_level_function), METH_FASTCALL, nullptr},
+    {"set_removes_views", method(set_removes_views), METH_FASTCALL, nullptr},
     {"end_level", end_level_function, METH_O, nullptr},
     {"step_below", step_below, METH_O, nullptr},
     {"step_back", step_back, METH_O, nullptr},

@@ -2,3 +2,4 @@
 from tl_core.subclasses import *
 
 from . import fake_tensor as fake_tensor
+from . import functional_tensor as functional_tensor

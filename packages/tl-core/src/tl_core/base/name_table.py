@@ -95,6 +95,7 @@ MODULES = {
     "_refs": "tl_core.compat.refs",
     "_six": "tl_core.compat.six",
     "_subclasses": "tl_core.subclasses",
+    "_subclasses.functional_tensor": "tl_autograd.compat.functional_tensor",
     "_tensor_str": "tl_core.tensors.printing",
     "_utils_internal": "tl_core.compat.utils_internal",
     "_utils": "tl_core.compat.utils",
@@ -485,11 +486,15 @@ _GROUPS = {
         "_cslt_compress _cslt_sparse_mm native_norm slice_inverse _conj_copy _foreach_norm _indices_copy "
         "_neg_view_copy _values_copy ccol_indices_copy col_indices_copy crow_indices_copy indices_copy "
         "is_distributed nuclear_norm row_indices_copy values_copy _unique _unique2 "
-        "_has_compatible_shallow_copy_type _is_functional_tensor _is_zerotensor _disable_dynamo _nnpack_available "
+        "_has_compatible_shallow_copy_type _is_zerotensor _disable_dynamo _nnpack_available "
         "_running_with_deploy _assert_async _addmm_activation _masked_softmax _compute_linear_combination "
         "_assert_tensor_metadata _shape_as_tensor _reshape_from_tensor detach_ is_inference is_same_size"
     ),
     ("", "tl_core.compat.native"): _BUILT_WITH,
+    ("", "tl_autograd.compat.functional_tensor"): (
+        "_disable_functionalization _enable_functionalization _from_functional_tensor _is_functional_tensor _sync "
+        "_to_functional_tensor"
+    ),
     ("", "tl_nn.functional"): "bilinear conv_tbc",
     ("nn.functional.", "tl_nn.functional.helpers"): (
         "GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES _canonical_mask _check_key_padding_mask "

@@ -68,11 +68,6 @@ def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
     return input.layout == from_.layout and input.is_meta == from_.is_meta
 
 
-def _is_functional_tensor(t: Tensor) -> bool:
-    """Whether it is a stand-in that records writes: never."""
-    return False
-
-
 def _is_zerotensor(t: Tensor) -> bool:
     """Whether it is zeros without memory, which no program can write."""
     return t._is_zerotensor()
