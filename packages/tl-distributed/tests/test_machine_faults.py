@@ -75,6 +75,20 @@ def test_kills_during_a_sum_on_two_levels(tmp_path, divide, victims, times):
         assert max(waits) <= LIMITS["network"]
 
 
+def test_survivors_need_no_notice_that_their_machine_has(tmp_path, divide):
+    """The neighbour of a dead rank's peer knows the name from another lane: its own connection says no more.
+
+    The best of four kills counts, because a busy machine delays some survivors.
+    """
+    divide("aabb")
+    slowest = []
+    for victim in range(4):
+        folder = tmp_path / str(len(slowest))
+        killed = outcomes_of_a_kill(folder, 4, "all_reduce:between", victim, 0.02, timeout=60)
+        slowest.append(max(wait for _, _, wait in killed))
+    assert min(slowest) < 0.45, slowest
+
+
 def test_a_rank_that_is_ended_because_of_another_is_not_named(tmp_path, divide):
     """An agent ends rank 0 when rank 1 has died beside it."""
     divide("aabb")

@@ -2,7 +2,6 @@
 #include "group/cluster_mail.h"
 
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -13,8 +12,6 @@ namespace tl::distributed {
 
 namespace {
 constexpr int64_t kReachWithin = 10'000'000'000;
-constexpr int64_t kNoticeWait = 500'000'000;
-constexpr useconds_t kLookAgain = 1000;  // microseconds
 constexpr int64_t kShortWait = 200'000;  // nanoseconds: neighbours write to memory meanwhile
 constexpr int64_t kHelloWait = 1'000'000;
 }  // namespace
@@ -59,8 +56,7 @@ void ClusterMail::check_peer(int rank, const Call& call) {
   if (is_here(rank)) return local_.check_peer(number(rank), call);
   const std::string& end = links(rank).end;
   if (end.empty()) return;
-  for (const int64_t until = now_ns() + kNoticeWait; !cluster_.has_failed() && now_ns() < until;)
-    usleep(kLookAgain);  // for the notice of the rank that saw the reason
+  cluster_.await_failure(rank);
   cluster_.check_failed(text_of(call));
   cluster_.fail(cluster_.describe(rank) + " has left the group, died or cannot be reached: " + end +
                 ", during " + text_of(call) + " of group " + cluster_.group_name());

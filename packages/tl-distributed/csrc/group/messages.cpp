@@ -1,8 +1,7 @@
 // Point-to-point messages: matched by sender and tag, moved by a waiting thread, stored without one.
 #include "group/messages.h"
 
-#include <sched.h>
-
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/failure.h"
 
@@ -224,7 +223,7 @@ void Messages::give_up(const std::exception_ptr& error) {
 // Waiting is work: whatever is under way is moved. First busy, then yielding, then asleep until something
 // changes.
 void Messages::wait_here(const std::shared_ptr<Message>& message) {
-  int idle = 0;
+  Backoff backoff;
   while (!message->task->is_done()) {
     const uint32_t seen = mail_.change_count();
     bool moved = false;
@@ -239,18 +238,13 @@ void Messages::wait_here(const std::shared_ptr<Message>& message) {
     }
     if (moved) {
       mail_.notify();
-      idle = 0;
+      backoff.reset();
       continue;
     }
     if (message->task->is_done()) break;
-    ++idle;
-    if (idle < 100)
-      pause_briefly();
-    else if (idle < 150)
-      sched_yield();
-    else
-      await(seen);
-    if (idle > 150 && api().interrupted()) members_.interrupted("a message");
+    if (backoff.step()) continue;
+    await(seen);
+    if (api().interrupted()) members_.interrupted("a message");
   }
 }
 
@@ -275,7 +269,7 @@ void Messages::start_thread() {
 // The thread's loop: sleeps while nothing is under way; after stop() it goes on until stop_at_.
 void Messages::work() {
   std::unique_lock lock(mutex_);
-  int idle = 0;
+  Backoff backoff(0);
   while (true) {
     const auto under_way = [this] {
       for (const Incoming& in : incoming_)
@@ -300,10 +294,8 @@ void Messages::work() {
     lock.unlock();
     if (moved) {
       mail_.notify();
-      idle = 0;
-    } else if (++idle < 50) {
-      sched_yield();
-    } else {
+      backoff.reset();
+    } else if (!backoff.step()) {
       await(seen);
     }
     lock.lock();

@@ -3,12 +3,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <utility>
 
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/failure.h"
 #include "tl/tl.hpp"
@@ -17,8 +17,6 @@ namespace tl::distributed {
 
 namespace {
 constexpr int64_t kPage = 4096;
-constexpr int kPauses = 100;  // about 2.5 us
-constexpr int kYields = 50;
 constexpr int64_t kSlice = 2'000'000;  // of a sleep: a lost wake costs no more
 constexpr int64_t pages(int64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
@@ -70,32 +68,23 @@ void Segment::arrive() {
 }
 
 void Segment::await_all(const Call& call, const Deadline& deadline) {
+  Backoff backoff;
   for (int i = 1; i < size(); ++i) {
     const int rank = (this->rank() + i) % size();
-    const Word& word = block(rank).arrived;
-    for (int k = 0; k < kPauses; ++k) {
-      if (static_cast<int32_t>(word.load(std::memory_order_acquire) - step_) >= 0) break;
-      pause_briefly();
+    while (!has_arrived(rank) && backoff.step()) {
     }
-    if (static_cast<int32_t>(word.load(std::memory_order_acquire) - step_) < 0) await(rank, call, deadline);
+    if (!has_arrived(rank)) await(rank, call, deadline);
   }
 }
 
 void Segment::await(int rank, const Call& call, const Deadline& deadline) {
   RankBlock& theirs = block(rank);
-  const auto is_there = [&] {
-    return static_cast<int32_t>(theirs.arrived.load(std::memory_order_acquire) - step_) >= 0;
-  };
-  for (int k = 0; k < kYields; ++k) {
-    sched_yield();
-    if (is_there()) return;
-  }
   while (true) {
     theirs.sleepers.fetch_add(1, std::memory_order_seq_cst);
     const uint32_t seen = theirs.arrived.load(std::memory_order_seq_cst);
     if (static_cast<int32_t>(seen - step_) < 0) futex_wait(theirs.arrived, seen, kSlice);
     theirs.sleepers.fetch_sub(1, std::memory_order_seq_cst);
-    if (is_there()) return;
+    if (has_arrived(rank)) return;
     check_wait(call, deadline);
   }
 }
@@ -104,8 +93,7 @@ void Segment::await(int rank, const Call& call, const Deadline& deadline) {
 void Segment::check_wait(const Call& call, const Deadline& deadline) {
   check_failed(text_of(call));
   for (int i = 0; i < size(); ++i)
-    if (static_cast<int32_t>(block(i).arrived.load(std::memory_order_acquire) - step_) < 0)
-      check_peer(i, call);
+    if (!has_arrived(i)) check_peer(i, call);
   if (deadline.interruptible && api().interrupted()) interrupted(text_of(call));
   if (now_ns() >= end_of_wait(deadline)) time_out(call, deadline);
 }
@@ -149,9 +137,7 @@ void Segment::check_peer(int rank, const Call& call) {
   const bool gone = is_dead(rank), left = theirs.has_left.load(std::memory_order_acquire);
   if (!gone && !left) return;
   // It may have arrived, and only then have gone.
-  if (static_cast<int32_t>(theirs.arrived.load(std::memory_order_acquire) - step_) >= 0 &&
-      call.kind != Kind::kReceive && call.kind != Kind::kSend)
-    return;
+  if (has_arrived(rank) && call.kind != Kind::kReceive && call.kind != Kind::kSend) return;
   fail(describe(rank) + (left ? " has left the group" : " died") + " during " + text_of(call) + " of group " +
        group_name() + "; its last call was " + text_of(last_call(rank)));
 }
@@ -159,8 +145,7 @@ void Segment::check_peer(int rank, const Call& call) {
 std::vector<int> Segment::missing() const {
   std::vector<int> ranks;
   for (int i = 0; i < size(); ++i)
-    if (static_cast<int32_t>(block(i).arrived.load(std::memory_order_acquire) - step_) < 0)
-      ranks.push_back(i);
+    if (!has_arrived(i)) ranks.push_back(i);
   return ranks;
 }
 

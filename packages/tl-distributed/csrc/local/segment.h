@@ -71,6 +71,9 @@ class Segment final : public Membership {
   void post(const Call& call);  // before arriving at a call's first step
   void arrive();
   void await_all(const Call& call, const Deadline& deadline);
+  bool has_arrived(int rank) const {  // at this step
+    return static_cast<int32_t>(block(rank).arrived.load(std::memory_order_acquire) - step_) >= 0;
+  }
   std::vector<int> missing() const;  // ranks that haven't arrived at this step
   const Call& posted(int rank) const { return block(rank).calls[posts_ & 1]; }
   Call last_call(int rank) const;

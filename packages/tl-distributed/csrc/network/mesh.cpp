@@ -186,7 +186,7 @@ void Mesh::time_out(const std::vector<int>& peers, const Call& call, const Deadl
 }
 
 void Mesh::lost(int rank, const std::string& doing, const std::string& why) {
-  watchdog_->await_notice_of(rank);
+  await_failure(rank);
   check_failed(doing);
   const std::string what =
       has_left(rank) ? " has left the group" : " died or cannot be reached: " + why + ",";

@@ -55,7 +55,6 @@ class Mesh final : public Membership {
   int data(int rank) const { return data_[static_cast<size_t>(rank)].get(); }
   const Descriptor& mail(int rank) const { return mail_[static_cast<size_t>(rank)]; }
   int alarm() const { return watchdog_->alarm(); }
-  bool has_left(int rank) const { return watchdog_->has_left(rank); }
   // A connection to that rank has ended.
   [[noreturn]] void lost(int rank, const std::string& doing, const std::string& why);
   [[noreturn]] void time_out(const std::vector<int>& peers, const Call& call, const Deadline& deadline);
@@ -63,6 +62,7 @@ class Mesh final : public Membership {
   int64_t slice() const;  // of a wait: nanoseconds
 
   bool has_failed() const override;
+  bool has_left(int rank) const override { return watchdog_->has_left(rank); }
   void poison(const std::string& text) override { watchdog_->fail(text); }
   void leave() override;
 

@@ -2,11 +2,10 @@
 // make, and sleeps.
 #include "network/ucx_exchange.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstring>
 
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/failure.h"
 
@@ -16,7 +15,6 @@ namespace {
 constexpr int64_t kInside = 4096;  // bytes of data in the first message, at most
 constexpr int64_t kRoom = static_cast<int64_t>(sizeof(FrameHeader)) + kInside;
 constexpr uint64_t kBody = uint64_t{1} << 63;  // in the tag of the second message
-constexpr int kSpins = 20, kYields = 20;       // without progress, before a sleep
 constexpr int64_t kLastWords = 300'000'000;    // nanoseconds: what a rank sent before it left may still come
 }  // namespace
 
@@ -78,17 +76,15 @@ void UcxExchange::pump() {
 
 void UcxExchange::finish() {
   std::vector<pollfd> watched = {{worker_.event(), POLLIN, 0}, {mesh_.alarm(), POLLIN, 0}};
-  for (int idle = 0; left_ > 0;) {
+  for (Backoff backoff; left_ > 0;) {
     const bool moved = worker_.progress();
     const size_t before = left_;
     for (Move& move : moves_) advance(move);
     if (moved || left_ < before) {
-      idle = 0;
-    } else if (++idle > kSpins + kYields) {
+      backoff.reset();
+    } else if (!backoff.step()) {
       look_for_ends();
       if (worker_.arm()) wait(watched);
-    } else if (idle > kSpins) {
-      sched_yield();
     }
   }
   mesh_.note_absence(false);

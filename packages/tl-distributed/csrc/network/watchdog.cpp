@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/clock.h"
 #include "base/failure.h"
 #include "base/forks.h"
 #include "tl/tl.hpp"
@@ -21,10 +20,8 @@
 namespace tl::distributed {
 
 namespace {
-constexpr int64_t kLongest = 4096;            // of a notice's text
-constexpr int64_t kNoticeWait = 500'000'000;  // the wait for a notice after the end of a connection
-constexpr useconds_t kLookAgain = 1000;       // microseconds
-constexpr int kLookAtNeighbours = 50;         // milliseconds
+constexpr int64_t kLongest = 4096;     // of a notice's text
+constexpr int kLookAtNeighbours = 50;  // milliseconds
 
 void ring(const Descriptor& bell) {
   const uint64_t one = 1;
@@ -93,11 +90,6 @@ bool Watchdog::note_failure(const std::string& text) {
 void Watchdog::leave() {
   if (has_failed()) send_notice(NoticeKind::kFailure, failure());
   send_notice(NoticeKind::kLeft, "");
-}
-
-void Watchdog::await_notice_of(int rank) const {
-  const int64_t end = now_ns() + kNoticeWait;
-  while (!has_failed() && !has_left(rank) && now_ns() < end) usleep(kLookAgain);
 }
 
 // To all other ranks. A notice is small: a connection without room for it has no reader.

@@ -37,8 +37,6 @@ class Watchdog {
   void leave();
   bool has_left(int rank) const { return left_[static_cast<size_t>(rank)].load(std::memory_order_acquire); }
   int alarm() const { return alarm_.get(); }  // readable from the first failure on
-  // After the end of a connection to that rank: waits briefly for a notice of the reason.
-  void await_notice_of(int rank) const;
 
  private:
   enum class NoticeKind : int32_t { kFailure, kLeft };

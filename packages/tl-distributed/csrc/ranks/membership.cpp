@@ -1,12 +1,20 @@
 // Members of a group: descriptions of ranks for errors, and failures that poison the group for all of them.
 #include "ranks/membership.h"
 
+#include <unistd.h>
+
 #include <utility>
 
+#include "base/clock.h"
 #include "base/failure.h"
 #include "tl/tl.hpp"
 
 namespace tl::distributed {
+
+namespace {
+constexpr int64_t kNoticeWait = 500'000'000;
+constexpr useconds_t kLookAgain = 1000;  // microseconds
+}  // namespace
 
 Membership::Membership(int rank, std::vector<Member> members, std::string group_name)
     : rank_(rank), members_(std::move(members)), name_(std::move(group_name)) {}
@@ -26,6 +34,11 @@ void Membership::check_failed(const std::string& doing) const {
 void Membership::fail(const std::string& text) {
   poison(text);
   throw Failure(FailureKind::kBackend, text);
+}
+
+void Membership::await_failure(int rank) const {
+  const int64_t end = now_ns() + kNoticeWait;
+  while (!has_failed() && !has_left(rank) && now_ns() < end) usleep(kLookAgain);
 }
 
 void Membership::interrupted(const std::string& doing) {

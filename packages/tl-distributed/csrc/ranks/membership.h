@@ -35,10 +35,13 @@ class Membership {
   std::string describe(int rank) const;  // "rank 3 (pid 71 on node2)"
 
   virtual bool has_failed() const = 0;
+  virtual bool has_left(int) const { return false; }  // as far as this rank was told
   virtual void poison(const std::string& text) = 0;
   virtual void leave() = 0;
   void check_failed(const std::string& doing) const;
   [[noreturn]] void fail(const std::string& text);
+  // After the end of a connection to a rank: waits briefly for the failure that another rank has seen.
+  void await_failure(int rank) const;
 
   // Failures in a wait.
   [[noreturn]] void interrupted(const std::string& doing);
