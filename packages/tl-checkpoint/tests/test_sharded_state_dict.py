@@ -10,6 +10,8 @@ import tl_checkpoint.distributed as sharded
 import tl_core as tl
 from tl_checkpoint.distributed.state_dict import (
     StateDictOptions,
+    _patch_model_state_dict,
+    _patch_optimizer_state_dict,
     get_model_state_dict,
     get_optimizer_state_dict,
     get_state_dict,
@@ -72,6 +74,9 @@ class Momentum:
         for group in self.param_groups:
             for p in group["params"]:
                 p.grad = None
+
+    def state_dict(self):
+        raise AssertionError("its parameters are numbered")
 
     def load_state_dict(self, state):
         parameters = [p for group in self.param_groups for p in group["params"]]
@@ -139,6 +144,29 @@ def test_several_optimizers():
     optim["state"]["two.w"]["step"] = 9
     set_optimizer_state_dict(model, optimizers, optim)
     assert [o.state[p]["step"] for o, p in zip(optimizers, model.parts.values(), strict=True)] == [1, 9]
+
+
+def test_objects_whose_methods_are_replaced_have_named_states(tmp_path):
+    """A checkpoint then takes the objects themselves, and each optimizer has the state of all of them."""
+    options = StateDictOptions(flatten_optimizer_state_dict=True)
+
+    def patched(model, optimizers):
+        _patch_model_state_dict(model, options=options)
+        _patch_optimizer_state_dict(model, optimizers=optimizers, options=options)
+        return {"model": model, "optim": optimizers[0]}
+
+    model, optimizer = trained()
+    objects = patched(model, (optimizer,))
+    patched(model, (optimizer,))  # which changes nothing
+    assert list(model.state_dict()) == ["one.w", "two.w"]
+    assert optimizer.state_dict()["state.two.w.momentum"].tolist() == [2, 2, 2]
+    sharded.save(objects, checkpoint_id=tmp_path)
+    other = Model()
+    optimizers = [Momentum([other.parts["two.w"]]), Momentum([other.parts["one.w"]])]
+    sharded.load(patched(other, optimizers), checkpoint_id=tmp_path)
+    assert optimizers[0].state[other.parts["two.w"]]["momentum"].tolist() == [2, 2, 2]
+    assert optimizers[1].state[other.parts["one.w"]]["momentum"].tolist() == [1, 1]
+    assert other.parts["two.w"].value.tolist() == model.parts["two.w"].value.tolist()
 
 
 def test_parts_of_a_model():

@@ -87,7 +87,7 @@ def get_model_state_dict(
     """
     options = options or StateDictOptions()
     with _contents(model, options):
-        state = WrappedNames(model).shorten_keys(model.state_dict())
+        state = WrappedNames(model).shorten_keys(_own_method(model, "state_dict")())
     for name in _left_out(model, options):
         state.pop(name, None)
     if submodules:
@@ -187,18 +187,18 @@ def set_model_state_dict(
     if options.full_state_dict:
         state = _as_everywhere(state, options)
         if _wrapper_of(model) is None:
-            state = _in_pieces(state, WrappedNames(model).shorten_keys(model.state_dict()))
+            state = _in_pieces(state, WrappedNames(model).shorten_keys(_own_method(model, "state_dict")()))
     left_out = _left_out(model, options)
     names = WrappedNames(model)
     with _contents(model, options):
         if left_out:
             own = {
                 name: value
-                for name, value in names.shorten_keys(model.state_dict()).items()
+                for name, value in names.shorten_keys(_own_method(model, "state_dict")()).items()
                 if name in left_out
             }
             state = {**own, **state}
-        return model.load_state_dict(names.restore_keys(state, model), strict=options.strict)
+        return _own_method(model, "load_state_dict")(names.restore_keys(state, model), strict=options.strict)
 
 
 def set_optimizer_state_dict(
@@ -245,12 +245,14 @@ def set_optimizer_state_dict(
         named = optim_state_dict
         if wrapper is not None:
             with _contents(model, options):
-                optimizer.load_state_dict(wrapper.optim_state_dict_to_load(model, optimizer, named))
+                _own_method(optimizer, "load_state_dict")(
+                    wrapper.optim_state_dict_to_load(model, optimizer, named)
+                )
             continue
         if options.full_state_dict:
             own = _by_name(optimizer, names, {name for several in names.values() for name in several})
             named = {**named, _STATE: _in_pieces(named[_STATE], own[_STATE])}
-        optimizer.load_state_dict(_by_number(optimizer, named, names, options.strict))
+        _own_method(optimizer, "load_state_dict")(_by_number(optimizer, named, names, options.strict))
 
 
 def set_state_dict(
@@ -307,7 +309,7 @@ def _state_of(
     if wrapper is None:
         return _by_name(optimizer, names, selection)
     with _contents(model, options):
-        part = wrapper.optim_state_dict(model, optimizer)
+        part = wrapper.optim_state_dict(model, optimizer, _own_method(optimizer, "state_dict")())
     groups = [{**group, _PARAMS: [n for n in group[_PARAMS] if n in selection]} for group in part[_GROUPS]]
     return {_STATE: {n: v for n, v in part[_STATE].items() if n in selection}, _GROUPS: groups}
 
@@ -548,3 +550,40 @@ def _under(flat: dict[str, Any], prefix: str) -> dict[str, Any]:
 def _init_optim_state(optim: Any) -> None:
     """Lets an optimizer make its state, as if it had stepped."""
     _make_state(optim)
+
+
+def _patch_model_state_dict(model: Any, *, options: StateDictOptions | None = None) -> None:
+    """Replaces a model's `state_dict` and `load_state_dict` by the functions of this module."""
+    _replace_methods(
+        model,
+        lambda: get_model_state_dict(model, options=options),
+        lambda state_dict: set_model_state_dict(model, state_dict, options=options),
+    )
+
+
+def _patch_optimizer_state_dict(
+    model: Any, *, optimizers: Any, options: StateDictOptions | None = None
+) -> None:
+    """Replaces these methods of optimizers; each then has the state of all of them."""
+    several = _several(optimizers)
+    for optimizer in several:
+        _replace_methods(
+            optimizer,
+            lambda: get_optimizer_state_dict(model, several, options=options),
+            lambda state_dict: set_optimizer_state_dict(model, several, state_dict, options=options),
+        )
+
+
+def _replace_methods(
+    owner: Any, state_dict: Callable[[], Any], load_state_dict: Callable[[dict[str, Any]], Any]
+) -> None:
+    for name, function in (("state_dict", state_dict), ("load_state_dict", load_state_dict)):
+        function.__dict__["own_method"] = _own_method(owner, name)
+        setattr(owner, name, function)
+
+
+def _own_method(owner: Any, name: str) -> Callable[..., Any]:
+    """A method of a model or an optimizer, as it was before `_replace_methods`."""
+    method = getattr(owner, name)
+    own: Callable[..., Any] = getattr(method, "own_method", method)
+    return own
