@@ -99,6 +99,40 @@ def test_each_element_is_written_once(ranks, tmp_path):
     assert [(tuple(c.offsets), tuple(c.sizes)) for c in result.chunks] == [((0, 0), (4, 6)), ((4, 0), (3, 6))]
 
 
+def test_saved_in_the_background(ranks, tmp_path):
+    """The checkpoint has the numbers of the call, whatever the program writes into the tensors then."""
+
+    def body(rank):
+        state = {"model": entries(1, 1, distribute_tensor), "rank": rank}
+        saving = dcp.async_save(state, checkpoint_id=tmp_path)
+        with tl.no_grad():
+            for tensor in state["model"].values():
+                tensor.zero_()
+        saving.result()
+        loaded = {"model": entries(1, 2, blank)}
+        dcp.load(loaded, checkpoint_id=tmp_path)
+        for name, result in loaded["model"].items():
+            shape = SHAPES[name.rsplit(" ", 1)[0]]
+            assert type(result) is DTensor and result.full_tensor().tolist() == numbers(shape).tolist(), name
+
+    ranks(1, body)  # threads of several ranks share the thread of the background
+
+
+def test_a_copy_for_the_background_is_renewed_where_the_pieces_lie_elsewhere(ranks):
+    """A stager reuses the tensors of its last copy; one that was laid out anew has other pieces."""
+    staging = pytest.importorskip("tl_checkpoint.distributed.staging")
+
+    def body(rank):
+        mesh = init_device_mesh("cpu", (2,))
+        stager = staging.BlockingAsyncStager(cache_staged_state_dict=True)
+        before = stager.stage({"x": distribute_tensor(numbers((4, 2)), mesh, [Shard(0)])})["x"]
+        after = stager.stage({"x": distribute_tensor(numbers((4, 2)), mesh, [Shard(1)])})["x"]
+        assert before.placements == (Shard(0),) and after.placements == (Shard(1),)
+        assert after.full_tensor().tolist() == numbers((4, 2)).tolist()
+
+    ranks(2, body)
+
+
 def test_terms_of_a_sum_are_refused_on_all_ranks(ranks, tmp_path):
     def body(rank):
         mesh = init_device_mesh("cpu", (2,))

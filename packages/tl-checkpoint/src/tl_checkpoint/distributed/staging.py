@@ -204,8 +204,9 @@ class _Copies:
 
     def _copy(self, path: tuple[Any, ...], tensor: Any) -> Any:
         target = self._cache.get(path)
-        if target is None or target.shape != tensor.shape or target.dtype != tensor.dtype:
-            target = tl_core.empty(tensor.shape, dtype=tensor.dtype)
+        if target is None or _layout(target) != _layout(tensor):
+            is_plain = type(tensor) is tl_core.Tensor
+            target = tl_core.empty(tensor.shape, dtype=tensor.dtype) if is_plain else tl_core.empty_like(tensor)
             self._cache[path] = target
         return target.copy_(tensor)
 
@@ -217,6 +218,12 @@ class _Copies:
         import copy
 
         return copy.deepcopy(value)
+
+
+def _layout(tensor: Any) -> tuple[Any, ...]:
+    """What a tensor has in common with a copy: a distributed one also the ranks that have its pieces."""
+    distribution = (getattr(tensor, name, None) for name in ("device_mesh", "placements"))
+    return (type(tensor), tensor.shape, tensor.dtype, *distribution)
 
 
 class _Search(_Copies):
