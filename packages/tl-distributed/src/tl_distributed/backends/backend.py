@@ -20,7 +20,8 @@ class Backend(str):
     """The name of a backend, in lower case: `Backend("GLOO") == Backend.GLOO == "gloo"`.
 
     `gloo` is for CPU tensors; `fake` is a group of any size in one process, which counts what it would move.
-    `mpi` needs the extra of that name. `nccl`, `ucc` and `xccl` are names that programs ask for; they are not there.
+    `mpi` needs the extra of that name, and `nccl` NVIDIA's libraries. `ucc` and `xccl` are names that programs ask for;
+    they are not there.
 
     Example:
         >>> import tl_distributed as dist
@@ -141,7 +142,14 @@ def is_backend_available(backend: str) -> bool:
         >>> dist.is_backend_available("gloo")
         True
     """
-    return backend.lower() in _makers or (backend.lower() == Backend.MPI and find_spec("mpi4py") is not None)
+    name = backend.lower()
+    if name in _makers:
+        return True
+    if name == Backend.NCCL:
+        from .nccl import is_there
+
+        return is_there()
+    return name == Backend.MPI and find_spec("mpi4py") is not None
 
 
 def is_gloo_available() -> bool:
@@ -156,12 +164,12 @@ def is_gloo_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """False: NCCL is absent.
+    """True if NCCL and NVIDIA's driver can be loaded.
 
     Example:
         >>> import tl_distributed as dist
-        >>> dist.is_nccl_available()
-        False
+        >>> dist.is_nccl_available() in (True, False)
+        True
     """
     return is_backend_available(Backend.NCCL)
 
@@ -216,6 +224,8 @@ def make(name: str, context: GroupContext) -> Communicator:
     """
     if brings_ranks(name):
         return _make_mpi(context)
+    if name == Backend.NCCL and name not in _makers:
+        return _make_nccl(context)
     if name not in _makers:
         raise RuntimeError(f"the backend {name!r} is not there; available: {', '.join(_makers)}")
     return _makers[name](context)
@@ -234,6 +244,12 @@ def _make_mpi(context: GroupContext) -> Communicator:
     from .mpi import MpiBackend
 
     return MpiBackend(context)
+
+
+def _make_nccl(context: GroupContext) -> Communicator:
+    from .nccl import NcclBackend
+
+    return NcclBackend(context)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from typing import NoReturn
 
@@ -93,6 +94,10 @@ class Communicator:
     def receive(self, tensor: Tensor, peer: int | None, tag: int) -> Work:
         """Receives a tensor from another process, from any if `peer` is None."""
         self._refuse("recv")
+
+    def together(self) -> AbstractContextManager[None]:
+        """A block whose messages begin together, for backends in which one message waits for another."""
+        return nullcontext()
 
     # What follows is made of the above where a backend has nothing better.
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from tl_core import Tensor, no_grad
 from tl_core.overrides import overridable
 
+from ..backends.communicator import Communicator
 from ..base.work import Work
 from ..groups.process_group import ProcessGroup
 from ..groups.process_groups import get_global_rank, resolve
@@ -219,5 +221,13 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
             raise ValueError(
                 f"batch_isend_irecv: p2p_op_list[{i}] must be a P2POp, got {type(each).__name__}"
             )
-    works = [o.op(o.tensor, o.peer, o.group, o.tag, o.group_peer) for o in p2p_op_list]
+    with ExitStack() as together:
+        for communicator in {id(each): each for each in map(_communicator, p2p_op_list) if each}.values():
+            together.enter_context(communicator.together())
+        works = [o.op(o.tensor, o.peer, o.group, o.tag, o.group_peer) for o in p2p_op_list]
     return [work for work in works if work is not None]
+
+
+def _communicator(operation: P2POp) -> Communicator | None:
+    group = resolve(operation.group)
+    return None if group is None else group.communicator(operation.tensor.device.type)
