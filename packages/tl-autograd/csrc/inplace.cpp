@@ -77,7 +77,7 @@ void rebase(TlTensor* t, Node* node, uint32_t output, int self_edge) {
 Writing::Writing(const Recorder& r, const TlValue* args) : r_(r) {
   collect(args);
   if (r.derivative) gather_edges(r, args, edges_);
-  active_ = edges_.any();
+  active_ = edges_.any() || (r.derivative && reads_unrecorded_view(r, args));
   for (TlTensor* t : written_) active_ |= in_graph(t);
   for (TlTensor* t : written_) active_ &= is_differentiable(api->tensor_dtype(t));
   if (!active_) return;

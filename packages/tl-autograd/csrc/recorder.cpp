@@ -16,6 +16,7 @@
 #include "saved_hooks.h"
 #include "thread.h"
 #include "view.h"
+#include "view_origin.h"
 
 namespace tl::autograd {
 
@@ -324,6 +325,24 @@ class PackedArguments {
   std::vector<TlValue> values_;
 };
 
+// Whether a predicate holds of a tensor, or of one in a list.
+template <class F>
+bool any_tensor(const TlValue& v, const F& holds) {
+  if (v.tag == TL_TENSOR) return holds(v.u.t);
+  if (v.tag != TL_TENSOR_LIST) return false;
+  for (uint32_t i = 0; i < v.len; ++i)
+    if (any_tensor(list_element(v, i), holds)) return true;
+  return false;
+}
+}  // namespace
+
+bool reads_unrecorded_view(const Recorder& r, const TlValue* args) {
+  const TlProgram& p = r.derivative->program;
+  return std::any_of(p.targets, p.targets + p.n_targets,
+                     [&](const TlTarget& t) { return any_tensor(args[t.arg], stands_for_base); });
+}
+
+namespace {
 void record_results(const Recorder& r, const TlValue* args, const CallEdges& edges, PackedArguments& packed,
                     const TlValue* rets, int n_rets) {
   const Outputs outputs(r, rets, n_rets);
@@ -342,7 +361,7 @@ int record(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets
     PackedArguments packed(r, args, edges);
     if (below(r, args, n_args, rets, n_rets) != 0) return -1;
     results.owned = true;
-    if (edges.any()) record_results(r, args, edges, packed, rets, n_rets);
+    if (edges.any() || reads_unrecorded_view(r, args)) record_results(r, args, edges, packed, rets, n_rets);
     return 0;
   } catch (...) {
     results.release();
@@ -363,16 +382,6 @@ int record_writing(void* ctx, const TlValue* args, int n_args, TlValue* rets, in
     results.release();
     return pending_from_exception();
   }
-}
-
-// Whether a predicate holds of a tensor, or of one in a list.
-template <class F>
-bool any_tensor(const TlValue& v, const F& holds) {
-  if (v.tag == TL_TENSOR) return holds(v.u.t);
-  if (v.tag != TL_TENSOR_LIST) return false;
-  for (uint32_t i = 0; i < v.len; ++i)
-    if (any_tensor(list_element(v, i), holds)) return true;
-  return false;
 }
 
 bool requires_grad(const TlValue& v) {

@@ -107,6 +107,9 @@ void gather_edges(const Recorder& r, const TlValue* args, CallEdges& out);
 template <class F>
 void gather_edges_with(const Recorder& r, const TlValue* args, CallEdges& out, F edge_of);
 
+// A view that was taken without recording requires a gradient as its base does, and passes none on.
+bool reads_unrecorded_view(const Recorder& r, const TlValue* args);
+
 // A node keeps results as aliases without their place in the graph, because they own the node; or as they
 // are.
 enum class SavedResults { Aliased, Shared };

@@ -7,6 +7,7 @@ import pytest
 
 import tl_autograd
 import tl_core as tl
+from tl_core.functions import nn as nn_functions
 
 
 def leaf(*values):
@@ -356,7 +357,7 @@ def test_writes_to_a_result_and_to_a_view_of_it(writes):
     """The kernel of `linear` reshapes a product of matrices."""
     x = tl.arange(8.0).reshape(1, 2, 4).requires_grad_()
     weight = tl.ones(3, 4, requires_grad=True)
-    y = tl._C._nn.linear(x, weight)
+    y = nn_functions.linear(x, weight)
     z = y.view(-1)
     factor = 1
     for name in writes.split():
@@ -373,7 +374,7 @@ def test_writes_to_a_result_and_to_a_view_of_it(writes):
 def test_a_result_in_parts_of_one_buffer():
     """The parts are views of one temporary tensor; a write to one leaves the history of the other."""
     x = tl.ones(2, 3, 4, requires_grad=True)
-    first, second = tl._C._nn.linear(x, tl.ones(2, 4)).unbind(0)
+    first, second = nn_functions.linear(x, tl.ones(2, 4)).unbind(0)
     with pytest.raises(RuntimeError, match="output of a function that returns multiple views"):
         first.mul_(2)
     (first + 2 * second).sum().backward()
@@ -438,15 +439,15 @@ def test_a_result_that_moves_nothing_has_memory_of_its_own(name):
 def test_a_write_to_the_result_of_erfinv():
     x = tl.tensor([0.1, 0.5], dtype=tl.float64, requires_grad=True)
     result = x.erfinv()
-    slope = math.sqrt(math.pi) / 2 * (result.detach() ** 2).exp()
+    derivative = math.sqrt(math.pi) / 2 * (result.detach() ** 2).exp()
     result.mul_(2)
     result.sum().backward()
-    assert tl.allclose(x.grad, 2 * slope)
+    assert tl.allclose(x.grad, 2 * derivative)
 
 
 LOSS_WEIGHTS = {
-    "cross_entropy_loss": lambda x, target, weight: tl._C._nn.cross_entropy_loss(x, target, weight),
-    "nll_loss": lambda x, target, weight: tl._C._nn.nll_loss(x.log_softmax(1), target, weight),
+    "cross_entropy_loss": lambda x, target, weight: nn_functions.cross_entropy_loss(x, target, weight),
+    "nll_loss": lambda x, target, weight: nn_functions.nll_loss(x.log_softmax(1), target, weight),
 }
 
 
@@ -457,6 +458,27 @@ def test_weights_of_classes_have_no_gradient(name):
     call(x, tl.tensor([0, 1]), weight).backward()
     with pytest.raises(RuntimeError, match="with respect to weight' is not implemented"):
         call(x, tl.tensor([0, 1]), weight.requires_grad_()).backward()
+
+
+UNRECORDED_VIEW_CALLS = {
+    "product": lambda view: view * 2,
+    "list": lambda view: tl.cat([view, tl.ones(1)]),
+    "write to a plain tensor": lambda view: tl.ones(3).mul_(view),
+    "view of it": lambda view: view.unsqueeze(0),
+}
+
+
+@pytest.mark.parametrize("name", UNRECORDED_VIEW_CALLS)
+def test_a_view_taken_without_recording_passes_no_gradient_on(name):
+    x = tl.ones(3, 2, requires_grad=True)
+    with tl.no_grad():
+        view = x.t()[0]
+        assert not UNRECORDED_VIEW_CALLS[name](view).requires_grad or name == "view of it"
+    result = UNRECORDED_VIEW_CALLS[name](view)
+    assert view.requires_grad and result.requires_grad
+    (result.sum() + x.sum()).backward()
+    result.sum().backward()
+    assert x.grad.unique().tolist() == [1] and view.grad is None
 
 
 def test_a_write_after_cat():
