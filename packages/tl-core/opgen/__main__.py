@@ -33,6 +33,7 @@ def outputs() -> dict[str, str]:
         "ops.h": operators.ops_h(rows),
         "ops.cpp": operators.ops_cpp(rows),
         "kernel_args.h": operators.kernel_args_h(rows),
+        "undeclared_kernel_args.h": operators.kernel_args_h(rows, declared=False),
         "elementwise_defs.h": elementwise.defs_h(rows),
         "elementwise_defs.cpp": elementwise.defs_cpp(rows),
         "name_rules.cpp": name_rules.name_rules_cpp(rows),

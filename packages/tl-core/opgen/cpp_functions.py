@@ -163,7 +163,8 @@ def methods_hpp(rows: list[Row]) -> str:
 def _header(title: str, name: str, lines: list[str], namespace: bool) -> str:
     start = [f"// {title}, from the operators' rows. Written by opgen.", "// clang-format off"]
     start += [f"#define {macro} {text}" for macro, text in MACROS.items()]
-    end = [f"#undef {macro}" for macro in MACROS]
+    start.append("#define tlP(...) __VA_ARGS__")  # a type with commas
+    end = [f"#undef {macro}" for macro in (*MACROS, "tlP")]
     call = "static face::Slot slot_{O,nullptr};"
     write = "face::write(slot_,{*this,##__VA_ARGS__});"
     out = "face::write(slot_,{__VA_ARGS__,out});"

@@ -188,8 +188,9 @@ def ops_cpp(rows: list[Row]) -> str:
     return _in_ops(['#include "ops.h"'], [_typed_call(f) for f in _typed(rows)])
 
 
-def _typed(rows: list[Row]) -> list[Form]:
-    return [f for f in forms(rows) if all(a.type in CPP_ARGUMENT for a in f.schema.args)]
+def _typed(rows: list[Row], declared: bool = True) -> list[Form]:
+    chosen = [f for f in forms(rows) if f.row.declared == declared]
+    return [f for f in chosen if all(a.type in CPP_ARGUMENT for a in f.schema.args)]
 
 
 def _in_ops(head: list[str], lines: list[str]) -> str:
@@ -279,9 +280,14 @@ def _cpp_default(a: Arg) -> str | None:
 MANY_ARGUMENTS = 8
 
 
-def kernel_args_h(rows: list[Row]) -> str:
-    """`tl::XArgs`: the arguments of each row with many, as one struct that its kernel function takes."""
-    kernels = [f for f in _typed(rows) if f.variant == "functional" or f.row.writes_self]
+def kernel_args_h(rows: list[Row], declared: bool = True) -> str:
+    """`tl::XArgs`: the arguments of each row with many, as one struct that its kernel function takes.
+
+    Args:
+        rows: the operators.
+        declared: whether the rows are those of ops.h, or the others.
+    """
+    kernels = [f for f in _typed(rows, declared) if f.variant == "functional" or f.row.writes_self]
     many = [f for f in kernels if len(_parameters(f.schema)) >= MANY_ARGUMENTS]
     head = ["#pragma once", '#include "dispatch/operator.h"', "", "namespace tl {"]
     public = {cpp_name(f.schema) for f in many}
@@ -295,13 +301,19 @@ def _args_name(operator: str, operators: set[str]) -> str:
     return "".join(w[:1].upper() + w[1:] for w in operator.split("_")) + core + "Args"
 
 
+def _field_type(type_: str) -> str:
+    """The type of a field. A tensor lies in the call, and other values are read from it as temporary ones."""
+    is_value = type_.startswith("const ") and type_ != "const Tensor&"
+    return type_.removeprefix("const ").removesuffix("&") if is_value else type_
+
+
 def _args_struct(f: Form, name: str) -> list[str]:
     """The struct, and how it is read from a call; trailing `want_*` booleans are its gradient mask."""
     parameters = _parameters(f.schema)
     first_want = len(parameters)
     while first_want and parameters[first_want - 1].name.startswith("want_"):
         first_want -= 1
-    fields = [f"  {p.type} {p.name};" for p in parameters[:first_want]]
+    fields = [f"  {_field_type(p.type)} {p.name};" for p in parameters[:first_want]]
     if first_want < len(parameters):
         wants = ", ".join(p.name.removeprefix("want_") for p in parameters[first_want:])
         fields += ["  struct GradMask {", f"    bool {wants};", "  } want;"]

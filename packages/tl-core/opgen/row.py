@@ -151,6 +151,10 @@ class Row:
     # row's operators that are.
     core: bool | str = False
     array_api: str = ""  # the name of an elementwise function in the array API standard
+    # Whether ops.h declares the operator. Every file of C++ reads ops.h, so a row that no other C++ of the core calls
+    # by name says False, and a change of the row compiles the table and its own file alone. The structs of its
+    # arguments are in undeclared_kernel_args.h.
+    declared: bool = True
     # The public operators that graphs have in the place of a private one, by the number of dimensions of its grid.
     dimensions: dict[int, str] = field(default_factory=dict)
     family: str = ""  # set by the collection: the file it stands in

@@ -140,6 +140,8 @@ SHARDS: dict[str, str] = {
     "bincount": "replicate",
     "histogram.bins_tensor": "replicate",
     "histogram.bin_ct": "replicate",
+    "_histogramdd_from_bin_tensors": "replicate",
+    "segment_reduce": "replicate",
     "multinomial": "replicate",
     # ---- reductions without a dimension
     "median": "replicate",

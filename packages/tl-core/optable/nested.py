@@ -39,7 +39,51 @@ def _softmax(name, doc):
     )  # fmt: skip
 
 
+_PIECES = {
+    "data": "the tensor that is reduced",
+    "reduce": "sum, mean, max, min or prod",
+    "lengths": "the sizes of the pieces; its dimensions before the axis are those of the data",
+    "indices": "not supported",
+    "offsets": "the first index of each piece and the end of the last, in the place of lengths",
+    "axis": "the dimension that is reduced",
+    "unsafe": "whether lengths are not checked",
+    "initial": "the start of each reduction; None: the neutral element",
+    "output": "the result of segment_reduce",
+}
+_COUNT = "lengths.shape[axis] if lengths is not None else offsets.shape[axis] - 1"
+
 ROWS = [
+    Op(
+        (
+            "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? "
+            "offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor"
+        ),
+        shape=f"[*data.shape[:wrap(axis, data.ndim)], {_COUNT}, *data.shape[wrap(axis, data.ndim) + 1:]]",
+        method=False, declared=False, devices="Any",
+        grad={
+            "data": (
+                "_segment_reduce_backward(g, result, data, reduce, lengths=lengths, offsets=offsets, axis=axis, "
+                "initial=initial)"
+            ),
+        },
+        jvp="double-vjp", batch="loop",
+        doc="The reduction of each of the pieces that follow each other along a dimension.",
+        about=_PIECES,
+        example=(
+            '>>> tl.segment_reduce(tl.tensor([1.0, 2.0, 3.0]), "max", lengths=tl.tensor([2, 1]))\n'
+            "tensor([2., 3.])"
+        ),
+    ),
+    Composite(
+        (
+            "_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, Tensor? "
+            "lengths=None, Tensor? offsets=None, int axis=0, Scalar? initial=None) -> Tensor"
+        ),
+        shape="data.shape",
+        method=False, declared=False,
+        doc="The gradient of the data of segment_reduce; equal extremes share it.",
+        about=_PIECES,
+    ),
     Op(
         "_segment_sum(Tensor self, Tensor offsets, Tensor? lengths=None) -> Tensor",
         shape="[offsets.shape[0] - 1, *self.shape[1:]]",

@@ -365,6 +365,28 @@ ROWS = [
         doc="The norm of all elements, in another type.",
     ),
     Composite(
+        "native_norm(Tensor self, Scalar p=2) -> Tensor", shape="[]", method=False, declared=False,
+        doc="An older name of norm.",
+    ),
+    Composite(
+        (
+            "native_norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, ScalarType? dtype) "
+            "-> Tensor"
+        ),
+        method=False, declared=False,
+        doc="An older name of norm along dimensions.",
+    ),
+    Composite(
+        "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
+        out=True, declared=False, shape="reduction(self.shape, dim, keepdim)",
+        doc=(
+            "The exclusive or of the bits of the elements, as uint64. The bits are those of each element as "
+            "float64 or int64."
+        ),
+        about={"mode": "the kind of hash; 0 is the exclusive or, and there is no other"},
+        example=">>> tl.hash_tensor(tl.tensor([[1, 2], [4, 8]]), 1)\ntensor([ 3, 12], dtype=torch.uint64)",
+    ),
+    Composite(
         "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", shape="[]",
         doc="The p-norm of the difference of two tensors.",
         example=">>> tl.dist(tl.tensor([0.0, 0.0]), tl.tensor([3.0, 4.0]))\ntensor(5.)",

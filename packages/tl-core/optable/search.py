@@ -46,6 +46,33 @@ def _isin(overload, arguments, text):
     )
 
 
+_GRID = "float[]? range=None, Tensor? weight=None, bool density=False"
+_CELLS = {
+    "bins": "the number of equal intervals of each dimension, or the edges of the intervals",
+    "range": "the least and the greatest edge of each dimension, one after the other; None: those of the data",
+    "weight": "the weight of each point; None counts them",
+    "density": "whether counts are divided by their sum and the volumes of the cells",
+}
+
+
+def _grid(overload, bins, **fields):
+    return Composite(
+        f"histogramdd{overload}(Tensor self, {bins}, {_GRID}) -> (Tensor hist, Tensor[] bin_edges)",
+        method=False,
+        declared=False,
+        shown=f"input, bins, {_GRID_SHOWN}",
+        doc="Counts points in the cells of a grid. The coordinates of a point lie along the last dimension.",
+        about=_CELLS,
+        **fields,
+    )
+
+
+_GRID_SHOWN = "range=None, weight=None, density=False"
+_GRID_EXAMPLE = (
+    ">>> points = tl.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0], [2.0, 2.0]])\n"
+    ">>> tl.histogramdd(points, bins=[3, 2]).hist\n"
+    "tensor([[0., 1.],\n        [1., 0.],\n        [1., 1.]])"
+)
 SEARCH = "*, bool out_int32=False, bool right=False"
 
 ROWS = [
@@ -156,6 +183,33 @@ ROWS = [
         grad=COUNTS,
         jvp=COUNTS, batch="loop",
         doc="A histogram over that many equal intervals of the range, or of the data.",
+    ),
+    _grid(".int_bins", "int bins"),
+    _grid("", "int[] bins", example=_GRID_EXAMPLE),
+    _grid(".TensorList_bins", "Tensor[] bins"),
+    Composite(
+        f"_histogramdd_bin_edges(Tensor self, int[] bins, *, {_GRID}) -> Tensor[]",
+        method=False, declared=False, shape="[[n + 1] for n in bins]",
+        doc="The edges of the intervals of each dimension.",
+        about=_CELLS,
+    ),
+    Composite(
+        f"_histogramdd_from_bin_cts(Tensor self, int[] bins, *, {_GRID}) -> Tensor",
+        method=False, declared=False, shape="bins",
+        doc="Counts points in the cells of a grid of equal intervals.",
+        about=_CELLS,
+    ),
+    Op(
+        (
+            "_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) "
+            "-> Tensor"
+        ),
+        shape="[t.shape[0] - 1 for t in bins]",
+        method=False, declared=False, devices="CpuOnly",
+        grad=COUNTS,
+        jvp=COUNTS, batch="loop",
+        doc="Counts points in the cells of a grid of those edges.",
+        about=_CELLS,
     ),
     Op(
         (

@@ -354,7 +354,16 @@ CALLS: dict[str, list[Any]] = {
         lambda b, reduction=reduction: (f(b, 4), i(b), None, reduction, -100) for reduction in (0, 1, 2)
     ],
     "_cross_entropy_backward": [lambda b: (f(), f(b, 4), f(b), f(), i(b), None, 1, -100)],
+    "conv_tbc": [lambda b: (f(b + 2, b, 3), f(2, 3, b), f(b), 1)],
+    "conv_tbc_backward": [lambda b: (f(b, b, 4), f(b + 1, b, 3), f(2, 3, 4), f(4), 0)],
     "_segment_sum": [lambda b: (tl.ones(b, 3), offsets_of(b))],
+    "segment_reduce": [
+        lambda b: (tl.ones(b, 3), "sum", {"lengths": tl.ones(b, dtype=tl.int64)}),
+        lambda b: (tl.ones(2, b), "max", {"offsets": tl.arange(b + 1).expand(2, -1), "axis": -1}),
+    ],
+    "_segment_reduce_backward": [
+        lambda b: (tl.ones(b), tl.ones(b), tl.ones(b), "sum", {"lengths": tl.ones(b, dtype=tl.int64)})
+    ],
     "_segment_amax": [lambda b: (tl.ones(b, 3), offsets_of(b))],
     "_segment_amin": [lambda b: (tl.ones(b, 3), offsets_of(b))],
     "_segment_expand": [lambda b: (tl.ones(2, 3), offsets_of(b), None, b)],
@@ -553,6 +562,9 @@ CALLS: dict[str, list[Any]] = {
     "bucketize.Scalar": [lambda b: (1.0, f(b))],
     "histogram.bin_ct": [lambda b: (tl.ones(b), b)],
     "histogram.bins_tensor": [lambda b: (tl.ones(9), tl.arange(float(b)))],
+    "_histogramdd_bin_edges": [lambda b: (tl.ones(5, 2), (b, 3))],
+    "_histogramdd_from_bin_cts": [lambda b: (tl.ones(b, 2), (b, 3))],
+    "_histogramdd_from_bin_tensors": [lambda b: (tl.ones(5, 2), [tl.arange(float(b)), tl.arange(3.0)])],
     "multinomial": [lambda b: (f(b, 4), 3, True), lambda b: (f(b), 2)],
     "nonzero_static": [lambda b: (tl.ones(b, 4), {"size": b})],
     "affine_grid_generator": [

@@ -43,6 +43,12 @@ def test_an_empty_dimension_stays_if_it_is_not_reduced():
     assert tl.hash_tensor(tl.empty(2, 0), 0).shape == (0,)
 
 
+def test_the_hash_of_one_element_has_its_own_memory():
+    x = tl.tensor([[5, 6]])
+    tl.hash_tensor(x, 0).view(tl.int64).zero_()
+    assert x.tolist() == [[5, 6]]
+
+
 def test_out():
     out = tl.empty(0, dtype=tl.uint64)
     assert tl.hash_tensor(tl.tensor([[1, 2], [4, 8]]), 1, out=out) is out

@@ -156,6 +156,21 @@ def test_histogramdd(density, weighted, limits):
         np.testing.assert_allclose(output.numpy(), expected, rtol=1e-12)
 
 
+def test_the_parts_of_histogramdd():
+    points = np.random.default_rng(0).random((60, 2)).astype(np.float32)
+    reference, edges = np.histogramdd(points, [3, 4])
+    parts = tl._histogramdd_bin_edges(tl.tensor(points), [3, 4])
+    assert [np.allclose(e.numpy(), r, rtol=1e-6) for e, r in zip(parts, edges, strict=True)] == [True, True]
+    assert tl._histogramdd_from_bin_cts(tl.tensor(points), [3, 4]).tolist() == reference.tolist()
+    assert tl._histogramdd_from_bin_tensors(tl.tensor(points), parts).tolist() == reference.tolist()
+    assert tl.ops.aten.histogramdd.int_bins(tl.tensor(points), 3)[0].sum() == 60
+
+
+def test_numbers_outside_every_interval_are_not_counted():
+    points = tl.tensor([[math.nan, 0.5], [math.inf, 0.5], [0.5, -1.0], [0.5, 0.5]])
+    assert tl.histogramdd(points, [tl.tensor([0.0, 1.0])] * 2).hist.tolist() == [[1.0]]
+
+
 def test_histogramdd_by_edges():
     points = tl.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [9.0, 0.0]])
     edges = (tl.tensor([0.0, 1.0, 2.0]), tl.tensor([0.0, 2.0]))

@@ -63,9 +63,7 @@ def test_slices_put_back():
 
 def test_norms_by_the_older_name():
     x = tl.tensor([[3.0, 4.0]])
-    assert functions.native_norm(x).item() == 5 and functions.native_norm(x, 1, [1], True, None).tolist() == [
-        [7]
-    ]
+    assert tl.native_norm(x).item() == 5 and tl.native_norm(x, 1, [1], True, None).tolist() == [[7]]
     with pytest.raises(NotImplementedError, match="CUDA"):
         functions._cslt_compress(x)
 

@@ -126,7 +126,7 @@ def test_convolution_over_time():
     padded = np.pad(x, [(1, 1), (0, 0), (0, 0)])
     expected = np.stack([sum(padded[t + k] @ weight[k] for k in range(3)) + bias for t in range(5)])
     close(F.conv_tbc(tensor(x), tensor(weight), tensor(bias), 1), expected)
-    with pytest.raises(RuntimeError, match="bias must have 1 dims"):
+    with pytest.raises(RuntimeError, match="Bias must be 1-D"):
         F.conv_tbc(tensor(x), tensor(weight), tensor(weight), 1)
 
 

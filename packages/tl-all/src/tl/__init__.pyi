@@ -140,8 +140,6 @@ from tl_core.functions.contractions import tensordot as tensordot
 from tl_core.functions.distances import cdist as cdist
 from tl_core.functions.distances import pdist as pdist
 from tl_core.functions.finite_differences import gradient as gradient
-from tl_core.functions.hashing import hash_tensor as hash_tensor
-from tl_core.functions.histograms import histogramdd as histogramdd
 from tl_core.functions.index_conversion import unravel_index as unravel_index
 from tl_core.functions.lobpcg import lobpcg as lobpcg
 from tl_core.functions.loss_scale import (
@@ -181,13 +179,10 @@ from tl_core.functions.private import indices_copy as indices_copy
 from tl_core.functions.private import is_distributed as is_distributed
 from tl_core.functions.private import is_inference as is_inference
 from tl_core.functions.private import is_same_size as is_same_size
-from tl_core.functions.private import native_norm as native_norm
 from tl_core.functions.private import nuclear_norm as nuclear_norm
 from tl_core.functions.private import row_indices_copy as row_indices_copy
 from tl_core.functions.private import slice_inverse as slice_inverse
 from tl_core.functions.private import values_copy as values_copy
-from tl_core.functions.segments import segment_reduce as __segment_reduce_
-from tl_core.functions.segments import segment_reduce as segment_reduce
 from tl_core.functions.split_copies import split_copy as split_copy
 from tl_core.functions.split_copies import split_with_sizes_copy as split_with_sizes_copy
 from tl_core.functions.split_copies import unbind_copy as unbind_copy
@@ -322,7 +317,6 @@ from tl_core.tensors.tensor_types import IntTensor as IntTensor
 from tl_core.tensors.tensor_types import LongTensor as LongTensor
 from tl_core.tensors.tensor_types import ShortTensor as ShortTensor
 from tl_nn.functional.affine import bilinear as bilinear
-from tl_nn.functional.convolutions import conv_tbc as conv_tbc
 from tl_nn.functional.distances import cosine_similarity as cosine_similarity
 from tl_nn.functional.distances import pairwise_distance as pairwise_distance
 from tl_nn.functional.numbered_reductions import _weight_norm as _weight_norm
@@ -423,6 +417,7 @@ from tl_core.tensors.size import Size as Size
 
 # isort: split
 from tl_core._C import contiguous_format as _legacy_contiguous_format_
+from tl_core._C import segment_reduce as __segment_reduce_
 
 from . import _C as _C
 from . import _VF as _VF

@@ -56,8 +56,6 @@ from tl_core.functions.checks import (
 from tl_core.functions.contractions import *  # type: ignore[assignment]
 from tl_core.functions.distances import *
 from tl_core.functions.finite_differences import *
-from tl_core.functions.hashing import *
-from tl_core.functions.histograms import *
 from tl_core.functions.index_conversion import *
 from tl_core.functions.lowrank import *
 from tl_core.functions.norms import *

@@ -68,6 +68,7 @@ from tl_core._C import _result_cummin as _result_cummin
 from tl_core._C import _result_frexp as _result_frexp
 from tl_core._C import _result_geqrf as _result_geqrf
 from tl_core._C import _result_histogram as _result_histogram
+from tl_core._C import _result_histogramdd as _result_histogramdd
 from tl_core._C import _result_kthvalue as _result_kthvalue
 from tl_core._C import _result_linalg_cholesky_ex as _result_linalg_cholesky_ex
 from tl_core._C import _result_linalg_eig as _result_linalg_eig
@@ -226,6 +227,7 @@ from tl_core._C import contiguous_format as contiguous_format
 from tl_core._C import conv1d as conv1d
 from tl_core._C import conv2d as conv2d
 from tl_core._C import conv3d as conv3d
+from tl_core._C import conv_tbc as conv_tbc
 from tl_core._C import conv_transpose1d as conv_transpose1d
 from tl_core._C import conv_transpose2d as conv_transpose2d
 from tl_core._C import conv_transpose3d as conv_transpose3d
@@ -345,9 +347,11 @@ from tl_core._C import hamming_window as hamming_window
 from tl_core._C import hann_window as hann_window
 from tl_core._C import hardshrink as hardshrink
 from tl_core._C import hardshrink_ as hardshrink_
+from tl_core._C import hash_tensor as hash_tensor
 from tl_core._C import heaviside as heaviside
 from tl_core._C import histc as histc
 from tl_core._C import histogram as histogram
+from tl_core._C import histogramdd as histogramdd
 from tl_core._C import hsplit as hsplit
 from tl_core._C import hstack as hstack
 from tl_core._C import hypot as hypot
@@ -473,6 +477,7 @@ from tl_core._C import native_dropout as native_dropout
 from tl_core._C import native_dropout_backward as native_dropout_backward
 from tl_core._C import native_group_norm as native_group_norm
 from tl_core._C import native_layer_norm as native_layer_norm
+from tl_core._C import native_norm as native_norm
 from tl_core._C import ne as ne
 from tl_core._C import neg as neg
 from tl_core._C import neg_ as neg_
@@ -557,6 +562,7 @@ from tl_core._C import scatter as scatter
 from tl_core._C import scatter_add as scatter_add
 from tl_core._C import scatter_reduce as scatter_reduce
 from tl_core._C import searchsorted as searchsorted
+from tl_core._C import segment_reduce as segment_reduce
 from tl_core._C import select as select
 from tl_core._C import select_copy as select_copy
 from tl_core._C import select_scatter as select_scatter

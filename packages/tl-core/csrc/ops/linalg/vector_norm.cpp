@@ -287,6 +287,13 @@ Tensor later_pairs_gradient(const Tensor& grad, const Tensor& x, const Tensor& r
       ops::linalg_vector_norm_backward(grad, differences, Scalar(p), result, DimVector{-1}, false));
 }
 
+Tensor native_norm(const Tensor& self, const Scalar& p) { return ops::norm_Scalar(self, p); }
+Tensor native_norm_dim(const Tensor& self, const std::optional<Scalar>& p, IntSpan dim, bool keepdim,
+                       std::optional<DType> dtype) {
+  return dtype ? ops::norm_ScalarOpt_dim_dtype(self, p, dim, keepdim, *dtype)
+               : ops::norm_ScalarOpt_dim(self, p, dim, keepdim);
+}
+
 Tensor distances_gradient(const DistancesGradientArgs& a) {
   const auto& [grad, x1, x2, result, p, product, later, second] = a;
   check_pairs(x1, x2);
@@ -312,6 +319,8 @@ TL_KERNEL(norm_Scalar, norm)
 TL_KERNEL(norm_ScalarOpt_dim, norm_dim)
 TL_KERNEL(norm_ScalarOpt_dim_dtype, norm_dtype)
 TL_KERNEL(norm_ScalarOpt_dtype, norm_all_dtype)
+TL_KERNEL(native_norm, native_norm)
+TL_KERNEL(native_norm_ScalarOpt_dim_dtype, native_norm_dim)
 TL_KERNEL(dist, dist)
 TL_KERNEL(_distances, distances)
 TL_KERNEL(_distances_backward, distances_backward)

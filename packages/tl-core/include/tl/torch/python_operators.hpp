@@ -19,7 +19,7 @@ TL_FACE {
     check(api().value_own(&v, &owned));
     return checked(python().from_value(&owned));
   }
-  // An object below the module tl_core, such as "ops.aten.native_norm".
+  // An object below the module tl_core, such as "ops.aten.relu6".
   [[gnu::noinline]] inline ::tl::PyRef object_at(std::string_view path) {
     auto object = checked(PyImport_ImportModule("tl_core"));
     while (!path.empty()) {
@@ -96,27 +96,10 @@ TL_FACE {
 #define TL_FACE_ATEN(RESULT, NAME, PARAMETERS, ...) \
   inline RESULT NAME PARAMETERS { return face::call_path<RESULT>("ops.aten." #NAME, {__VA_ARGS__}); }
 
-  // ---- norms, histograms ------------------------------------------------------------------------------------------
-  TL_FACE_ATEN(Tensor, native_norm, (const Tensor& self, const Scalar& p = 2), self, p)
-  inline Tensor native_norm(const Tensor& self, const std::optional<Scalar>& p, IntArrayRef dim, bool keepdim,
-                            std::optional<ScalarType> dtype) {
-    return face::call_path<Tensor>("ops.aten.native_norm.ScalarOpt_dim_dtype",
-                                   {self, p, dim, keepdim, dtype});
-  }
-  inline std::tuple<Tensor, std::vector<Tensor>> histogramdd(
-      const Tensor& self, IntArrayRef bins, std::optional<ArrayRef<double>> range = {},
-      const std::optional<Tensor>& weight = {}, bool density = false) {
-    return face::call_path<std::tuple<Tensor, std::vector<Tensor>>>(
-        "histogramdd", {self, bins}, {{"range", range}, {"weight", weight}, {"density", density}});
-  }
-
   // ---- functions of networks --------------------------------------------------------------------------------------
   TL_FACE_ATEN(Tensor, alpha_dropout, (const Tensor& input, double p, bool train), input, p, train)
   TL_FACE_ATEN(Tensor, feature_dropout, (const Tensor& input, double p, bool train), input, p, train)
   TL_FACE_ATEN(Tensor, feature_alpha_dropout, (const Tensor& input, double p, bool train), input, p, train)
-  TL_FACE_ATEN(Tensor, conv_tbc,
-               (const Tensor& self, const Tensor& weight, const Tensor& bias, int64_t pad = 0), self, weight,
-               bias, pad)
   TL_FACE_ATEN(Tensor, relu6, (const Tensor& self), self)
   TL_FACE_ATEN(Tensor, pad_sequence,
                (TensorList sequences, bool batch_first = false, double padding_value = 0,
@@ -132,27 +115,10 @@ TL_FACE {
                (const Tensor& self, const Tensor& target, const std::optional<Tensor>& weight,
                 int64_t reduction, int64_t ignore_index),
                self, target, weight, reduction, ignore_index)
-  inline Tensor segment_reduce(
-      const Tensor& data, std::string_view reduce, const std::optional<Tensor>& lengths = {},
-      const std::optional<Tensor>& indices = {}, const std::optional<Tensor>& offsets = {}, int64_t axis = 0,
-      bool unsafe = false, const std::optional<Scalar>& initial = {}) {
-    return face::call_path<Tensor>("ops.aten.segment_reduce.default", {data, reduce},
-                                   {{"lengths", lengths},
-                                    {"indices", indices},
-                                    {"offsets", offsets},
-                                    {"axis", axis},
-                                    {"unsafe", unsafe},
-                                    {"initial", initial}});
-  }
   using UniqueParts = std::tuple<Tensor, Tensor, Tensor>;
   TL_FACE_ATEN(UniqueParts, unique_dim_consecutive,
                (const Tensor& self, int64_t dim, bool return_inverse = false, bool return_counts = false),
                self, dim, return_inverse, return_counts)
-  inline Tensor hash_tensor(const Tensor& self, IntArrayRef dim = {}, bool keepdim = false,
-                            int64_t mode = 0) {
-    return face::call_path<Tensor>("ops.aten.hash_tensor.default", {self, dim},
-                                   {{"keepdim", keepdim}, {"mode", mode}});
-  }
   TL_FACE_ATEN(Tensor, lift_fresh_copy, (const Tensor& self), self)
   inline Tensor normal_functional(const Tensor& self, double mean = 0, double std = 1,
                                   const std::optional<Generator>& generator = std::nullopt) {

@@ -14,7 +14,7 @@ from tl_core.api.tensor_properties import PROPERTIES, load_autograd, requires_gr
 from tl_core.base import operator_hooks
 from tl_core.base.former_names import attributes_of
 from tl_core.base.keyword_names import also_named
-from tl_core.functions import hashing, norms, statistics
+from tl_core.functions import norms, statistics
 from tl_core.functions.lowrank import lu_factors
 from tl_core.functions.unique import unique, unique_consecutive
 from tl_core.sparse_layouts import methods as sparse_methods
@@ -646,13 +646,6 @@ def _corrcoef(self: Tensor) -> Tensor:
     return statistics.corrcoef(self)
 
 
-def _hash_tensor(
-    self: Tensor, dim: int | tuple[int, ...] = (), *, keepdim: bool = False, mode: int = 0
-) -> Tensor:
-    """As `hash_tensor`."""
-    return hashing.hash_tensor(self, dim, keepdim=keepdim, mode=mode)
-
-
 def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
     """The module with the functions of the Array API standard; versions before 2024.12 ask for fewer of them.
 
@@ -703,7 +696,7 @@ _METHODS: dict[str, Any] = {
     "_is_zerotensor": _is_zerotensor,
     "_dimI": _sparse_dim, "_dimV": _dense_dim, "cuda": _mover("cuda", "a CUDA"), "xpu": _mover("xpu", "an XPU"),
     "mtia": _mover("mtia", "an MTIA"), "ipu": _mover("ipu", "an IPU"),
-    "corrcoef": _corrcoef, "cov": _cov, "hash_tensor": _hash_tensor,
+    "corrcoef": _corrcoef, "cov": _cov,
     "unique": _unique, "unique_consecutive": _unique_consecutive,
     **sparse_methods.METHODS,
     **tensor_pickling.METHODS,

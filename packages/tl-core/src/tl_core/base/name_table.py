@@ -279,8 +279,7 @@ OBJECTS = {
     "_C.FunctionSchema": "tl_core.schemas.function_schema:FunctionSchema",
     "_C.Argument": "tl_core.schemas.function_schema:Argument",
     "parse_schema": "tl_core.schemas.parser:parse_schema",
-    "_segment_reduce": "tl_core.functions.segments:segment_reduce",
-    "segment_reduce": "tl_core.functions.segments:segment_reduce",
+    "_segment_reduce": "tl_core:segment_reduce",
     "autograd._disable_profiler": "tl_autograd.compat.native_names:_disable_profiler",
     "_C._set_math_sdp_allow_fp16_bf16_reduction": "tl_backends.backends.cuda:allow_fp16_bf16_reduction_math_sdp",
     "legacy_contiguous_format": "tl_core:contiguous_format",
@@ -483,7 +482,7 @@ _GROUPS = {
         "_sym_sqrt _sym_tan _sym_tanh sym_fresh_size sym_float sym_int sym_ite sym_max sym_min sym_not sym_sum"
     ),
     ("", "tl_core.functions.private"): (
-        "_cslt_compress _cslt_sparse_mm native_norm slice_inverse _conj_copy _foreach_norm _indices_copy "
+        "_cslt_compress _cslt_sparse_mm slice_inverse _conj_copy _foreach_norm _indices_copy "
         "_neg_view_copy _values_copy ccol_indices_copy col_indices_copy crow_indices_copy indices_copy "
         "is_distributed nuclear_norm row_indices_copy values_copy _unique _unique2 "
         "_has_compatible_shallow_copy_type _is_zerotensor _disable_dynamo _nnpack_available "
@@ -495,7 +494,7 @@ _GROUPS = {
         "_disable_functionalization _enable_functionalization _from_functional_tensor _is_functional_tensor _sync "
         "_to_functional_tensor"
     ),
-    ("", "tl_nn.functional"): "bilinear conv_tbc",
+    ("", "tl_nn.functional"): "bilinear",
     ("nn.functional.", "tl_nn.functional.helpers"): (
         "GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES _canonical_mask _check_key_padding_mask "
         "_in_projection _in_projection_packed _no_grad_embedding_renorm_ _none_or_dtype _verify_spatial_size "

@@ -334,13 +334,6 @@ def _foreach_norm(self: Sequence[Tensor], ord: float = 2, dtype: Any = None) -> 
     return tuple(tl_core.linalg.vector_norm(t, ord, dtype=dtype) for t in self)
 
 
-def native_norm(
-    input: Tensor, p: float | None = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
-) -> Tensor:
-    """`norm`, of which this is the operator's older name."""
-    return tl_core.norm(input, 2 if p is None else p, dim, keepdim, dtype=dtype)
-
-
 def slice_inverse(
     self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:

@@ -308,10 +308,6 @@ add(
             ),
             _set_source,
         ),
-        (
-            "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
-            function("hash_tensor"),
-        ),
     ],
     inplace_views="detach_ set_",
 )
@@ -505,14 +501,6 @@ add(
             "functions.batch_statistics",
             f"batch_norm_backward_elemt({_GRADIENT}, Tensor sum_dy, Tensor sum_dy_xmu, Tensor count) -> Tensor",
         ),
-        ("functions.private", "native_norm(Tensor self, Scalar p=2) -> Tensor"),
-        (
-            "functions.private",
-            (
-                "native_norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, "
-                "ScalarType? dtype) -> Tensor"
-            ),
-        ),
         (
             "functions.private",
             (
@@ -554,7 +542,6 @@ def _sparse(name: str) -> Callable[..., Any]:
 
 
 _TYPE = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False"
-_BINS = "float[]? range=None, Tensor? weight=None, bool density=False"
 _FUNCTIONS = (
     ("functions.private", "_compute_linear_combination(Tensor input, Tensor coefficients) -> Tensor"),
     (
@@ -570,10 +557,6 @@ _INDEX_NAMES = {
     "bsc": ("ccol", "row"),
 }
 _INDEX_NAMES |= {"compressed": ("compressed", "plain")}
-
-
-def _histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Any:
-    return tl_core.histogramdd(x, bins, range=range, weight=weight, density=density)
 
 
 def _sparse_rows() -> Iterable[tuple[str, Callable[..., Any]]]:
@@ -597,17 +580,6 @@ add(
 add(_sparse_rows())
 add(
     [
-        *(
-            (
-                f"histogramdd{overload}(Tensor self, {bins}, {_BINS}) -> (Tensor hist, Tensor[] bin_edges)",
-                _histogram,
-            )
-            for overload, bins in (
-                ("", "int[] bins"),
-                (".int_bins", "int bins"),
-                (".TensorList_bins", "Tensor[] bins"),
-            )
-        ),
         ("_dimI(Tensor self) -> int", _method("_dimI")),
         ("_dimV(Tensor self) -> int", _method("_dimV")),
     ]

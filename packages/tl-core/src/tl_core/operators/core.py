@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tl_core
-from tl_core.functions.segments import segment_reduce, segment_reduce_backward
 from tl_core.operators.composites import add, function
 from tl_core.operators.packets import aten
 
@@ -241,7 +240,7 @@ add(
 )
 
 
-# ---- segments, lists
+# ---- lists
 def _chunk_cat(tensors: Sequence[Any], dim: int, num_chunks: int) -> Any:
     """Tensors in as many chunks of a dimension, of which the i-th of all lie beside each other."""
     if num_chunks < 1:
@@ -263,24 +262,8 @@ def _copies(self: Sequence[Any], src: Sequence[Any], non_blocking: bool) -> list
     return [t.clone().copy_(s, non_blocking) for t, s in zip(self, src, strict=True)]
 
 
-_LENGTHS = "Tensor? lengths=None, Tensor? {other}offsets=None, int axis=0"
-
 add(
     [
-        (
-            (
-                f"segment_reduce(Tensor data, str reduce, *, {_LENGTHS.format(other='indices=None, Tensor? ')}, "
-                "bool unsafe=False, Scalar? initial=None) -> Tensor"
-            ),
-            segment_reduce,
-        ),
-        (
-            (
-                "_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, "
-                f"{_LENGTHS.format(other='')}, Scalar? initial=None) -> Tensor"
-            ),
-            segment_reduce_backward,
-        ),
         ("_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", _chunk_cat),
         (
             "_foreach_zero(Tensor[] self) -> Tensor[] self_out",

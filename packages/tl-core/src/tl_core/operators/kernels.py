@@ -36,36 +36,12 @@ def _transpose(
     return _convolution(x, weight, bias, stride, padding, dilation, True, behind)
 
 
-def _time_first(x: Any, weight: Any, bias: Any, pad: int) -> Any:
-    operands = x.permute(1, 2, 0), weight.permute(2, 1, 0)
-    return _convolution(*operands, bias, [1], [pad], [1], False, [0]).permute(2, 0, 1)
-
-
-def _time_first_gradients(grad: Any, x: Any, weight: Any, bias: Any, pad: int) -> Any:
-    """Those of conv_tbc, whose first dimension is time, by the convolution whose last it is."""
-    operands = grad.permute(1, 2, 0), x.permute(1, 2, 0), weight.permute(2, 1, 0)
-    how = [1], [pad], [1], False, [0], 1, [True, True, True]
-    by_x, by_weight, by_bias = aten.convolution_backward.default(*operands, [bias.shape[0]], *how)
-    return by_x.permute(2, 0, 1), by_weight.permute(2, 1, 0), by_bias
-
-
 def _of(n: int) -> str:
     return f"Tensor self, Tensor weight, int[{n}] kernel_size, Tensor? bias=None, int[{n}] stride=1, int[{n}] padding=0"
 
 
 add(
     [
-        (
-            "conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
-            _time_first,
-        ),
-        (
-            (
-                "conv_tbc_backward(Tensor self, Tensor input, Tensor weight, Tensor bias, int pad) -> "
-                "(Tensor, Tensor, Tensor)"
-            ),
-            _time_first_gradients,
-        ),
         (f"thnn_conv2d({_of(2)}) -> Tensor", _plain),
         (f"slow_conv3d({_of(3)}) -> Tensor", _plain),
         *(

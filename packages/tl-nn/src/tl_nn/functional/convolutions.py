@@ -13,37 +13,10 @@ __all__ = [
 conv1d = tl_core.conv1d
 conv2d = tl_core.conv2d
 conv3d = tl_core.conv3d
+conv_tbc = tl_core.conv_tbc
 conv_transpose1d = tl_core.conv_transpose1d
 conv_transpose2d = tl_core.conv_transpose2d
 conv_transpose3d = tl_core.conv_transpose3d
-
-
-@overridable
-def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """Convolution of sequences whose first dimension is time.
-
-    Args:
-        input: (time, batch, channels).
-        weight: (kernel, channels, output channels).
-        bias: (output channels,).
-        pad: zeros at both ends of the sequences.
-
-    Returns:
-        (time + 2 * pad - kernel + 1, batch, output channels).
-
-    Raises:
-        RuntimeError: a shape has another number of dimensions, or they don't fit.
-
-    Example:
-        >>> import tl_core, tl_nn
-        >>> tl_nn.functional.conv_tbc(tl_core.ones(5, 2, 3), tl_core.ones(3, 3, 4), tl_core.zeros(4)).shape
-        torch.Size([3, 2, 4])
-    """
-    for name, tensor, dims in (("input", input, 3), ("weight", weight, 3), ("bias", bias, 1)):
-        if tensor.dim() != dims:
-            raise RuntimeError(f"conv_tbc: {name} must have {dims} dims, got {tensor.dim()}")
-    return tl_core.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad).permute(2, 0, 1)
-
 
 Pair = int | tuple[int, ...]
 
