@@ -34,6 +34,8 @@ from tl_compiler.export.unflatten import (
     InterpreterModule,
     InterpreterModuleDispatcher,
     UnflattenedModule,
+    _assign_attr,
+    _AttrKind,
     unflatten,
 )
 from tl_compiler.symbolic.errors import UserError
@@ -426,3 +428,16 @@ def test_segments_and_histograms_have_no_checks_in_a_graph():
         Function(lambda x: tl.histogramdd(x, [2, 3], range=[0.0, 12.0, 0.0, 12.0])[0]), (x,)
     )
     assert exported.module()(x).tolist() == [[2, 1, 0], [0, 1, 2]]
+
+
+def test_objects_are_assigned_below_each_call_of_a_part():
+    root = nn.Module()
+    root.part, root.other = nn.Module(), nn.Module()
+    root.add_module("part@1", nn.Module())
+    weight = nn.Parameter(tl.ones(2))
+    _assign_attr(weight, root, "part.inner.w", _AttrKind.PARAMETER)
+    assert root.part.inner.w is weight is getattr(root, "part@1").inner.w and not list(root.other.children())
+    _assign_attr(tl.ones(1), root, "b", _AttrKind.BUFFER, persistent=False)
+    assert list(root.state_dict()) == ["part.inner.w", "part@1.inner.w"] and root.b.tolist() == [1.0]
+    with pytest.raises(AssertionError, match="Parameter"):
+        _assign_attr(tl.ones(1), root, "c", _AttrKind.PARAMETER)

@@ -13,6 +13,7 @@ import tl_core as tl
 import tl_nn as nn
 from tl_compiler import fx, jit
 from tl_compiler.export import Dim
+from tl_compiler.fx.operator_schemas import normalize_function
 from tl_compiler.fx.passes.infra.partitioner import CapabilityBasedPartitioner, Partition
 from tl_compiler.fx.passes.operator_support import OperatorSupportBase
 from tl_compiler.fx.passes.tools_common import FxNetAccFusionsFinder, leads_back
@@ -225,6 +226,16 @@ def test_arguments_of_nodes_with_their_defaults():
     assert (
         nodes["call_method"].normalized_arguments(module) is None and x.normalized_arguments(module) is None
     )
+
+
+def test_an_output_that_no_call_gives_is_no_default():
+    """`linear(x, w, out=None)` is no overload of programs."""
+    arguments = normalize_function(nn.functional.linear, ("x", "w"), normalize_to_only_use_kwargs=True)
+    assert arguments.kwargs == {"input": "x", "weight": "w", "bias": None}
+    arguments = normalize_function(
+        nn.functional.linear, ("x", "w"), {"out": "y"}, normalize_to_only_use_kwargs=True
+    )
+    assert arguments is None or arguments.kwargs["out"] == "y"
 
 
 # ---- replaced patterns and texts of modules

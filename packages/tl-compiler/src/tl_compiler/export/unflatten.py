@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import enum
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +26,59 @@ __all__ = [
     "UnflattenedModule",
     "unflatten",
 ]
+
+
+class _AttrKind(enum.Enum):
+    """How a module keeps an object."""
+
+    PARAMETER = "parameter"
+    BUFFER = "buffer"
+    CONSTANT = "constant"
+    MODULE = "module"
+
+
+def _assign_attr(
+    from_obj: Any, to_module: Any, target: str, attr_kind: _AttrKind, persistent: bool = True
+) -> None:
+    """Assigns an object to a dotted name below a module, and below each further call `name@1` of its parts.
+
+    Args:
+        from_obj: the object.
+        to_module: the module. Parts of the name that it lacks are added.
+        target: the name.
+        attr_kind: how the object is kept.
+        persistent: whether a buffer is a part of the state.
+
+    Raises:
+        AssertionError: the object doesn't fit its kind.
+    """
+    *path, field = target.split(".")
+    holders = [to_module]
+    for part in path:
+        for holder in holders:
+            if not hasattr(holder, part):
+                holder.add_module(part, tl_nn.Module())
+        holders = [
+            child
+            for holder in holders
+            for name, child in holder._modules.items()
+            if name.partition("@")[0] == part
+        ]
+    kinds = {
+        _AttrKind.PARAMETER: tl_nn.Parameter,
+        _AttrKind.BUFFER: tl_core.Tensor,
+        _AttrKind.MODULE: tl_nn.Module,
+    }
+    expected = kinds.get(attr_kind, object)
+    if not isinstance(from_obj, expected):
+        raise AssertionError(f"a {attr_kind.value} must be a {expected.__name__}, but got {type(from_obj)}")
+    for holder in holders:
+        if attr_kind is _AttrKind.PARAMETER:
+            holder.register_parameter(field, from_obj)
+        elif attr_kind is _AttrKind.BUFFER:
+            holder.register_buffer(field, from_obj, persistent=persistent)
+        else:
+            setattr(holder, field, from_obj)
 
 
 class FlatArgsAdapter(abc.ABC):

@@ -118,7 +118,10 @@ def _bound(
         bound = signature.bind(*args, **kwargs)
     except TypeError:
         return None
+    is_written = "out" in bound.arguments
     bound.apply_defaults()
+    if not is_written and bound.arguments.get("out", bound) is None:
+        del bound.arguments["out"]  # a call that writes to a tensor is another overload
     if not only_kwargs:
         return ArgsKwargsPair(bound.args, bound.kwargs)
     kinds = {p.kind for p in signature.parameters.values()}
