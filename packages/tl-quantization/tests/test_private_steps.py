@@ -9,13 +9,18 @@ import tl_nn as nn
 import tl_quantization as tq
 from tl_compiler import fx
 from tl_quantization import utils
+from tl_quantization.backend_config import DTypeConfig
 from tl_quantization.compat import (
     eager_steps,
     eager_tables,
+    equalize,
+    graph_functions,
     graph_steps,
     layer_helpers,
     learnable_fake_quantize,
+    observed_graphs,
     observer_names,
+    qconfigs,
     scripts,
 )
 
@@ -203,3 +208,64 @@ def test_a_scale_is_trained():
     assert module(x) is x and not module.scale.requires_grad
     with pytest.raises(AssertionError, match="strictly less"):
         learnable_fake_quantize._LearnableFakeQuantize(tq.MinMaxObserver, quant_min=3, quant_max=3)
+
+
+def test_an_observer_is_inserted_behind_a_node():
+    model = fx.symbolic_trace(nn.Sequential(nn.Linear(2, 3), nn.ReLU()))
+    node, modules = (
+        next(node for node in model.graph.nodes if node.target == "0"),
+        dict(model.named_modules()),
+    )
+    for number in range(2):
+        observer = tq.MinMaxObserver()
+        call = observed_graphs._insert_obs_or_fq(node, observer, model, modules, model.graph)
+        assert call.target == f"activation_post_process_{number}" and call.args == (node,)
+        assert modules[call.target] is observer is getattr(model, call.target)
+    assert [user.target for user in node.users] == [
+        "1",
+        "activation_post_process_0",
+        "activation_post_process_1",
+    ]
+    assert graph_functions._get_module(call, modules) is observer
+    assert graph_functions._get_module(next(iter(model.graph.nodes)), modules) is None
+    observed_graphs._save_state(
+        model, {"0": None}, {}, None, {"0": "equal"}, tq.QConfigMapping(), True, {"0"}
+    )
+    assert equalize.update_obs_for_equalization(model, modules) == {"0": "equal"}
+    assert observed_graphs._parent_name("layers.0.conv") == ("layers.0", "conv")
+
+
+def test_the_weight_of_a_call():
+    graph = fx.Graph()
+    x, w = graph.placeholder("x"), graph.placeholder("w")
+    by_name, by_place = graph.call_function(max, (x,), {"weight": w}), graph.call_function(max, (x, w))
+    assert graph_functions.node_arg_is_weight(by_name, w) and not graph_functions.node_arg_is_weight(
+        by_name, x
+    )
+    assert not graph_functions.node_arg_is_weight(by_place, w)
+    by_place.meta["target_dtype_info"] = {"weight_index": 1}
+    assert graph_functions.node_arg_is_weight(by_place, w) and not graph_functions.node_arg_is_weight(
+        by_place, x
+    )
+
+
+def test_types_that_a_backend_lists():
+    static = DTypeConfig(tq.quint8, tq.quint8, tq.qint8, tl.float32)
+    dynamic = DTypeConfig(tq.quint8, tl.float32, tq.qint8, tl.float32, is_dynamic=True)
+    supported = qconfigs._is_qconfig_supported_by_dtype_configs
+    assert supported(tq.default_qconfig, [static]) and not supported(tq.default_qconfig, [dynamic])
+    assert supported(tq.default_dynamic_qconfig, [static, dynamic])
+    assert not supported(tq.float16_static_qconfig, [static, dynamic])
+
+
+def test_tables_of_prepare_and_convert():
+    before = tq.QConfigMapping().set_global(tq.default_qconfig).set_object_type(nn.Linear, tq.default_qconfig)
+    after = tq.QConfigMapping().set_global(None)
+    with pytest.raises(AssertionError, match="lacks"):
+        qconfigs._compare_prepare_convert_qconfig_mappings(before, after)
+    qconfigs._compare_prepare_convert_qconfig_mappings(before, after.set_object_type(nn.Linear, None))
+    with pytest.raises(AssertionError, match="in prepare"):
+        after.set_object_type(nn.Linear, tq.default_dynamic_qconfig)
+        qconfigs._compare_prepare_convert_qconfig_mappings(before, after)
+    qconfigs._update_qconfig_for_qat(before, tq.backend_config.get_native_backend_config())
+    assert before.object_type_qconfigs[tq.nn.qat.Linear] is tq.default_qconfig

@@ -2,6 +2,7 @@
 
 import io
 import pickle
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ import tl_quantization as tq
 from tl_compiler import jit
 from tl_quantization.nn import quantized as nnq
 from tl_quantization.nn.intrinsic import quantized as nniq
+from tl_quantization.numeric_suite.graphs import OutputLogger, add_loggers, extract_logger_info
 from tl_quantization.packed.states import Conv2dPackedParamsBase
+from tl_quantization.quantize_fx import convert_fx, prepare_fx
 
 DATA = Path(__file__).parent / "data"
 
@@ -238,3 +241,38 @@ def test_a_state_of_before_uses_all_bits():
     state._metadata[""]["version"] = 3
     layer.load_state_dict(state)
     assert layer.version == 3 and abs(float(layer(x)) - (round(0.3 * 255) / 255 + 1)) < 1e-6
+
+
+def test_loggers_of_graphs_are_programs():
+    logger = OutputLogger("fc", "fc", "a", "linear_0", "Linear", "Linear", "node_output", 0, 0, "fc")
+    program = jit.script(logger)
+    assert program(tl.ones(2)).tolist() == [1, 1]
+    assert [each.tolist() for each in program.stats] == [[1, 1]]
+    program.enabled = False
+    program(tl.ones(2))
+    assert len(program.stats) == 1
+
+
+def test_results_of_scripted_models_are_compared():
+    model = nn.Sequential(nn.Linear(3, 2), nn.ReLU()).eval()
+    x = tl.randn(4, 3)
+    prepared = prepare_fx(model, tq.get_default_qconfig_mapping("x86"), (x,))
+    prepared(x)
+    pair = add_loggers("float", prepared, "int8", convert_fx(deepcopy(prepared)), OutputLogger)
+    first, second = (jit.script(each) for each in pair)
+    first(x)
+    second(x)
+    for layer in extract_logger_info(first, second, OutputLogger, "int8").values():
+        values = [layer["node_output"][name][0]["values"][0] for name in ("float", "int8")]
+        values = [each.dequantize() if each.is_quantized else each for each in values]
+        assert float((values[0] - values[1]).abs().max()) < 0.05
+
+
+@pytest.mark.parametrize(
+    "make", [tq.default_fused_act_fake_quant, tq.default_fused_per_channel_wt_fake_quant]
+)
+def test_fused_rounding_is_a_program(make):
+    layer, x = make(), tl.randn(3, 4)
+    program = jit.script(deepcopy(layer))
+    assert tl.equal(program(x), layer(x))
+    assert tl.equal(program.scale, layer.scale) and tl.equal(program.zero_point, layer.zero_point)

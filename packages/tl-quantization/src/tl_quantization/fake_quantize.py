@@ -259,6 +259,15 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
         tensor([0., 1.])
     """
 
+    _SCRIPT_SOURCE = """
+def forward(self, X: Tensor) -> Tensor:
+    observer = self.activation_post_process
+    return aten.fused_moving_avg_obs_fake_quant(
+        X, self.observer_enabled, self.fake_quant_enabled, observer.min_val, observer.max_val, self.scale,
+        self.zero_point, observer.averaging_constant, observer.quant_min, observer.quant_max, self.ch_axis,
+        self.is_per_channel, self.is_symmetric_quant)
+"""
+
     def __init__(
         self,
         observer: Any = MovingAverageMinMaxObserver,

@@ -101,6 +101,11 @@ GROUPS = {
         "ao.quantization.fx.quantize_handler.",
         "tl_quantization.compat.graph_steps",
     ): "_default_root_node_getter",
+    (
+        "ao.quantization.fx.prepare.",
+        "tl_quantization.compat.observed_graphs",
+    ): "_insert_obs_or_fq _save_state",
+    ("ao.quantization.utils.", "tl_quantization.compat.observed_graphs"): "_parent_name",
     ("ao.quantization.fx.qconfig_mapping_utils.", "tl_quantization.compat.graph_steps"): (
         "_get_module_name_regex_qconfig"
     ),

@@ -35,6 +35,28 @@ def _convert_equalization_ref(model: GraphModule) -> GraphModule:
     return GraphModule(model, model.graph)
 
 
+def update_obs_for_equalization(model: GraphModule, modules: dict[str, Any]) -> dict[str, Any]:
+    """The configurations of equalization by the name of the node, for `convert_eq_obs`.
+
+    Args:
+        model: the observed model.
+        modules: its modules by name.
+    """
+    configs: dict[str, Any] = _get_observed_graph_module_attr(model, "equalization_node_name_to_qconfig")
+    return configs
+
+
+def convert_eq_obs(model: GraphModule, modules: dict[str, Any], weight_eq_obs_dict: dict[str, Any]) -> None:
+    """Scales inputs and weights of equalized layers, and removes the observers.
+
+    Args:
+        model: the observed model, which is changed.
+        modules: its modules by name.
+        weight_eq_obs_dict: the result of `update_obs_for_equalization`.
+    """
+    convert_equalization(model, modules, weight_eq_obs_dict)
+
+
 def get_layer_sqnr_dict(model_a: Any, model_b: Any, x: Any) -> dict[str, float]:
     """The ratio of signal to noise of each layer of a quantized model.
 

@@ -31,6 +31,7 @@ __all__ = [
     "get_skipped_module_name_and_classes",
     "graph_module_from_producer_nodes",
     "maybe_get_next_module",
+    "node_arg_is_weight",
     "return_arg_list",
 ]
 
@@ -289,3 +290,21 @@ def get_skipped_module_name_and_classes(
         classes += list(config.standalone_module_classes)
         classes += get_custom_module_class_keys(config.float_to_observed_mapping)
     return names, classes
+
+
+def _get_module(node: Node, named_modules: dict[str, Any]) -> Any:
+    """The module that a node calls, or None."""
+    return named_modules.get(str(node.target)) if node.op == "call_module" else None
+
+
+def node_arg_is_weight(node: Node, arg: Any) -> bool:
+    """True if an argument of a call is its weight, by the metadata or by its name.
+
+    Args:
+        node: the call.
+        arg: the argument.
+    """
+    index = node.meta.get("target_dtype_info", {}).get("weight_index")
+    if index is not None and index < len(node.args) and node.args[index] is arg:
+        return True
+    return node.kwargs.get("weight") is arg

@@ -37,7 +37,16 @@ class OutputLogger(Module):
         [tensor([1.])]
     """
 
+    stats: list[Tensor]
+    stats_rnn: list[tuple[Tensor, tuple[Tensor, Tensor]]]
+
     _is_impure = True  # a call without users stays in the graph
+    _SCRIPT_SOURCE = """
+def forward(self, x: Tensor) -> Tensor:
+    if self.enabled and self.save_activations:
+        self.stats.append(x.detach())
+    return x
+"""
 
     def __init__(
         self,
@@ -54,8 +63,7 @@ class OutputLogger(Module):
         qconfig_str: str | None = "",
     ) -> None:
         super().__init__()
-        self.stats: list[Tensor] = []
-        self.stats_rnn: list[Any] = []
+        self.stats, self.stats_rnn = [], []
         self.ref_node_name, self.prev_node_name = ref_node_name, prev_node_name
         self.model_name, self.ref_name = model_name, ref_name
         self.prev_node_target_type, self.ref_node_target_type = prev_node_target_type, ref_node_target_type

@@ -233,7 +233,8 @@ def _add_loggers_impl(
 
 def _collect(model: Module, results: NSResultsType, logger_cls: Callable[..., Any]) -> None:
     for module in model.modules():
-        if not isinstance(module, logger_cls):  # type: ignore[arg-type]  # a class
+        is_program = getattr(module, "original_name", None) == "OutputLogger"  # of a scripted model
+        if not (is_program or isinstance(module, logger_cls)):  # type: ignore[arg-type]  # a class
             continue
         log: Any = module
         if log.model_name in results.setdefault(log.ref_name, {}):

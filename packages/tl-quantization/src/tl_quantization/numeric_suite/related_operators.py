@@ -64,7 +64,7 @@ def _families() -> list[Targets]:
         {nn.MaxPool1d, F.max_pool1d, tl_core.max_pool1d},
         {nn.MaxPool2d, F.max_pool2d, tl_core.max_pool2d},
         {nn.MaxPool3d, F.max_pool3d, tl_core.max_pool3d},
-        {tl_core.sigmoid, "sigmoid", "sigmoid_", nn.Sigmoid, F.sigmoid},
+        {tl_core.sigmoid, "sigmoid", "sigmoid_", nn.Sigmoid, nnq.Sigmoid, F.sigmoid},
         {nn.ReLU6, F.relu6},
         {nn.SiLU, F.silu},
         {nn.Mish, F.mish},
@@ -200,7 +200,7 @@ def _float_modules() -> Targets:
             nn,
             "Linear Conv1d Conv2d Conv3d LSTM BatchNorm2d BatchNorm3d Dropout ConvTranspose1d ConvTranspose2d "
             "ConvTranspose3d ELU GroupNorm InstanceNorm1d InstanceNorm2d InstanceNorm3d LayerNorm Hardswish LeakyReLU "
-            "ReLU6 SiLU Mish Softmax PReLU",
+            "ReLU6 SiLU Mish Sigmoid Softmax PReLU",
         ),
         *_classes(nnqat, "Linear Conv1d Conv2d Conv3d Embedding EmbeddingBag"),
         *_classes(nnqd, "Linear LSTM"),
@@ -222,8 +222,8 @@ def _integer_modules() -> Targets:
         *_classes(
             nnq,
             "Linear Conv1d Conv2d Conv3d BatchNorm2d BatchNorm3d Dropout ConvTranspose1d ConvTranspose2d ELU "
-            "InstanceNorm1d InstanceNorm2d InstanceNorm3d LayerNorm Hardswish LeakyReLU Embedding EmbeddingBag Softmax "
-            "PReLU",
+            "InstanceNorm1d InstanceNorm2d InstanceNorm3d LayerNorm Hardswish LeakyReLU Embedding EmbeddingBag Sigmoid "
+            "Softmax PReLU",
         ),
         *_classes(
             nniq,
