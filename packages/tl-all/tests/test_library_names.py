@@ -28,6 +28,7 @@ fx._symbolic_trace._autowrap_check fx._symbolic_trace._is_fx_tracing_flag fx._sy
 fx.graph._custom_builtins fx.graph.reflectable_magic_methods fx.proxy.ScopeContextManager fx.proxy.base_types
 _guards.CompileContext.current_compile_id nn.attention.activate_flash_attention_impl nn.functional.SwizzleType
 nn.utils.clip_grad._no_grad numa.binding.AffinityMode.NODE optim.Optimizer._group_tensors_by_device_and_dtype
+masked._where masked._canonical_dim masked._reduction_identity _C._nn.thnn_conv2d _C._linalg.linalg_norm
 _subclasses.functional_tensor.FunctionalTensor _to_functional_tensor _sync
 _prims.executor.make_traced _prims.rng_prims.run_with_rng_state
 _prims_common.wrappers._maybe_convert_to_dtype profiler._memory_profiler._CATEGORY_TO_COLORS _tensor._convert

@@ -36,8 +36,9 @@ _register("higher-order operators", lambda: _import_module("tl_compiler.higher_o
 _register("tracer", lambda: _import_module("tl_compiler"))
 _add_python_operators("tl_nn.composite_operators", "tl_quantization.composite_operators")
 
-# a namespace of native functions, which no import finds
+# namespaces of native functions, which no import finds
 _grafts.extend(getattr(_sys.modules["tl_core._C"], "_nn"), "_C._nn")  # noqa: B009
+_grafts.extend(getattr(_sys.modules["tl_core._C"], "_linalg"), "_C._linalg")  # noqa: B009
 _sys.modules["tl_core._C"].__path__ = []  # `_C._functorch` is a module below it
 
 _public = [_name for _name in getattr(_core, "__all__", vars(_core)) if not _name.startswith("_")]

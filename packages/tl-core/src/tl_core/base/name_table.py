@@ -494,6 +494,14 @@ _GROUPS = {
         "_disable_functionalization _enable_functionalization _from_functional_tensor _is_functional_tensor _sync "
         "_to_functional_tensor"
     ),
+    ("_C._nn.", "tl_core.compat.native_operators"): (
+        "flatten_dense_tensors rrelu_with_noise rrelu_with_noise_ slow_conv3d slow_conv_dilated2d slow_conv_dilated3d "
+        "slow_conv_transpose2d slow_conv_transpose3d thnn_conv2d unflatten_dense_tensors"
+    ),
+    ("_C._linalg.", "tl_core.compat.native_operators"): (
+        "_linalg_eigvals linalg_cond linalg_diagonal linalg_matrix_norm linalg_matrix_rank linalg_norm"
+    ),
+    ("masked.", "tl_core.compat.masked_functions"): "_canonical_dim _reduction_identity _where",
     ("", "tl_nn.functional"): "bilinear",
     ("nn.functional.", "tl_nn.functional.helpers"): (
         "GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES _canonical_mask _check_key_padding_mask "

@@ -187,5 +187,54 @@ def _fused_sdp_choice(
     return int(tiled)
 
 
+def _scaled_dot_product_attention_math(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    dropout_mask: Tensor | None = None,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Attention with the matrix of weights, which is the second result.
+
+    Args:
+        query, key, value: the projected sequences, (..., heads, length, features).
+        attn_mask: numbers that are added to the scores; a bool counts as 0 or 1.
+        dropout_p: the probability of a weight to be dropped.
+        is_causal: whether a query sees the keys up to its own position.
+        dropout_mask: the weights that stay, in place of random ones.
+        scale: the factor of the scores; by default 1 / sqrt(features).
+        enable_gqa: whether several heads of the query share a head of the key.
+
+    Raises:
+        RuntimeError: both `attn_mask` and `is_causal` are passed.
+    """
+    if is_causal:
+        if attn_mask is not None:
+            raise RuntimeError(
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            )
+        sizes = query.shape[-2], key.shape[-2]
+        attn_mask = tl_core.full(sizes, -math.inf, dtype=query.dtype, device=query.device).triu(1)
+    if enable_gqa:
+        key, value = (x.repeat_interleave(query.shape[-3] // x.shape[-3], -3) for x in (key, value))
+    root = math.sqrt(1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    scores = (query * root) @ (key * root).transpose(-2, -1)
+    if attn_mask is not None:
+        scores = scores + attn_mask
+    weights: Tensor = tl_core.ops.aten._safe_softmax(scores, -1)
+    if dropout_p == 0:
+        return weights @ value, weights
+    if dropout_mask is None:
+        weights = tl_core.dropout(weights, dropout_p, True)
+        return weights @ value, weights
+    weights = weights.masked_fill(~dropout_mask, 0.0)
+    return weights @ (value / (1 - dropout_p)), weights
+
+
 def _by_head(x: Tensor, heads: int) -> Tensor:
     return x.unflatten(-1, (heads, -1)).transpose(1, 2)

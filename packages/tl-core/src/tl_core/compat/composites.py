@@ -22,6 +22,14 @@ _FUNCTIONS = (
     (
         "compat.attention",
         (
+            "_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
+            "float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, "
+            "bool enable_gqa=False) -> (Tensor, Tensor)"
+        ),
+    ),
+    (
+        "compat.attention",
+        (
             f"_native_multi_head_attention(Tensor query, Tensor key, Tensor value, {_HEADS}, Tensor? mask=None, "
             "bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)"
         ),
