@@ -17,7 +17,7 @@ from tl_compiler.compiler import dynamo_config as config
 from tl_compiler.compiler import warn_once as warnings_once
 from tl_compiler.compiler.errors import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
 from tl_compiler.compiler.watch import Watch
-from tl_compiler.fx import GraphModule
+from tl_compiler.fx import GraphModule, symbolic_trace
 
 
 @pytest.fixture(autouse=True)
@@ -170,6 +170,23 @@ def test_registered_backends(quiet):
 
     assert "in_trial" not in compiler.list_backends()
     assert "in_trial" in compiler.list_backends(exclude_tags=("debug",))
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("cudagraphs", "there are no CUDA graphs"),
+        ("inductor", "takes functions, not graphs"),
+        ("onnxrt", "ONNX Runtime isn't connected"),
+        ("openxla", "XLA isn't connected"),
+        ("tvm", "TVM isn't connected"),
+    ],
+)
+def test_a_graph_of_an_absent_backend_runs_as_it_is(name, reason):
+    graph, x = symbolic_trace(double), tl.ones(2)
+    with pytest.warns(UserWarning, match=f"^the backend '{name}': .*{reason}; the graph runs as it is$"):
+        compiled = dynamo.lookup_backend(name)(graph, [x])
+    assert compiled(x).tolist() == [2.0, 2.0]
 
 
 def test_the_backends_that_compile_takes():
