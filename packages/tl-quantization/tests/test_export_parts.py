@@ -16,7 +16,7 @@ from tl_quantization.export.constant_fold import constant_fold, drop_unread
 from tl_quantization.export.derived_observer import DerivedObserver
 from tl_quantization.export.duplicate_dq_pass import DuplicateDQPass
 from tl_quantization.export.fold_qat import fold_conv_bn_qat
-from tl_quantization.export.fuse_conv_bn import fold_parameters
+from tl_quantization.export.fuse_conv_bn import fold_parameters, fuse_conv_bn
 from tl_quantization.export.fuse_qat import fuse_conv_bn_qat
 from tl_quantization.export.lower_embedding import lower_embedding
 from tl_quantization.export.lowering import lower_pt2e_quantized_to_x86
@@ -334,6 +334,19 @@ def test_a_norm_is_folded_into_its_convolution():
     assert tl.allclose(model(x), expected, atol=1e-6)
     root = tl.tensor([4.0, 0.25]) + 1e-5
     assert tl.allclose(graph_facts.attribute(model, bias), tl.tensor([-0.5, 1.0]) / root.sqrt())
+
+
+def test_a_folded_norm_leaves_no_code_and_no_tensors():
+    x = tl.arange(4.0).reshape(1, 1, 2, 2)
+    source = ConvNorm()
+    source.bn.running_mean.copy_(tl.tensor([0.5, -1.0]))
+    model = exported(source, x)
+    expected = model(x)
+    fuse_conv_bn(model)
+    assert targets(model) == [ATEN.conv2d.default] and "batch_norm" not in model.code
+    assert {name for name, _ in model.named_parameters()} == {"conv.weight", "conv.weight_bias"}
+    assert [name for name, _ in model.named_buffers()] == []
+    assert tl.allclose(model(x), expected, atol=1e-6)
 
 
 def test_models_without_a_norm_stay_as_they_are():
