@@ -114,6 +114,17 @@ def test_scales_weights_and_ranges():
         )
 
 
+def test_a_factor_leaves_attributes_of_its_name_alone():
+    model, x = MODELS["linear"][0]().eval(), data((20, 5))
+    (name,) = (n for n, _ in _convert_equalization_ref(prepared(model, x)).named_buffers() if "scale" in n)
+    graph = prepared(model, x)
+    graph.register_buffer(name, tl_core.ones(1))
+    graph = _convert_equalization_ref(graph)
+    assert name.endswith("_equalization_scale_0")
+    assert graph.get_buffer(f"{name[:-1]}1").numel() == 5
+    tl_core.testing.assert_close(graph(x), model(x), rtol=1e-4, atol=1e-4)
+
+
 def test_layers_that_stay():
     class Branches(nn.Module):
         def __init__(self):

@@ -357,6 +357,16 @@ def test_bad_specifications():
 # ---- quantizers ------------------------------------------------------------------------------------------------------
 
 
+def test_configurations_of_operators_are_stored():
+    first, second = (
+        get_symmetric_quantization_config(),
+        get_symmetric_quantization_config(is_per_channel=True),
+    )
+    quantizer = XNNPACKQuantizer().set_operator_type(packets.aten.add.Tensor, first)
+    assert quantizer.set_operator_type(packets.aten.mul.Tensor, second) is quantizer
+    assert quantizer.operator_type_config == {packets.aten.add.Tensor: first, packets.aten.mul.Tensor: second}
+
+
 def test_parts_of_a_model():
     model = filled(Mlp()).eval()
     config = get_default_x86_inductor_quantization_config()

@@ -113,6 +113,13 @@ def chain():
     return graph, dict(graph.named_modules())
 
 
+def test_an_attribute_matches_by_its_name():
+    graph = symbolic_trace(lambda x: x.relu().shape)
+    (shape,) = (n for n in graph.graph.nodes if n.target is getattr)
+    assert match_utils.is_match({}, shape, "shape") and not match_utils.is_match({}, shape, "ndim")
+    assert not match_utils.is_match({}, shape, getattr)
+
+
 def test_a_pattern_matches_from_its_last_node(chain):
     model, modules = chain
     relu, norm, conv = (node_of(model, name) for name in ("relu", "bn", "conv"))

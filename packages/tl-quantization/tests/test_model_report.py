@@ -1,5 +1,7 @@
 """Reports on models: numbers of observers from their definitions, advice from numbers."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -94,6 +96,10 @@ def test_channels_of_weights():
         assert facts["conv.0"]["backend"] == "x86" and facts["conv.0"]["per_channel_quantization_supported"]
         assert text.startswith("Further Optimizations for backend x86: ")
         assert ("inner.0 can have a scale for each channel" in text) is not is_used
+        advice = (
+            "No further per_channel optimizations possible." if is_used else "observer is one of channels."
+        )
+        assert text.endswith(advice)
     model = prepare_qat_fx(Net().train(), tq.get_default_qat_qconfig_mapping("x86"), (x,))
     facts = PerChannelDetector().generate_detector_report(model)[1]
     assert facts["inner.0"]["per_channel_quantization_used"]
@@ -304,13 +310,40 @@ def test_tables(capsys):
     assert capsys.readouterr().out == "No data points to generate table with.\n"
 
 
+class Plots:
+    """A stand-in for `matplotlib.pyplot` and its axes, which records the calls."""
+
+    def __init__(self):
+        self.calls = []
+
+    def subplot(self):
+        return self
+
+    def __getattr__(self, name):
+        return lambda *args, **kwargs: self.calls.append((name, args, kwargs))
+
+
+@pytest.mark.parametrize(
+    ("feature", "x", "y", "options"),
+    [("one", [0, 1], [3.5, 4.5], {}), ("wide", [0, 1], [1.5, 5.5], {"label": "mean of 2 channels"})],
+)
+def test_a_plot_shows_a_number_by_layer(monkeypatch, feature, x, y, options):
+    plots = Plots()
+    monkeypatch.setitem(sys.modules, "matplotlib", plots)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", plots)
+    ModelReportVisualizer(FACTS).generate_plot_visualization(feature)
+    assert ("plot", (x, y), options) in plots.calls and plots.calls[-1] == ("show", (), {})
+    assert ("set_title", (f"{feature} Plot",), {}) in plots.calls and ("xticks", (x,), {}) in plots.calls
+    assert any(name == "legend" for name, *_ in plots.calls) is bool(options)
+
+
 def test_plots(monkeypatch):
     visualizer = ModelReportVisualizer(FACTS)
     assert visualizer._get_plottable_data("wide", "") == ([0, 1], [[1, 5], [2, 6]], True)
     assert visualizer._get_plottable_data("one", "b") == ([0], [4.5], False)
     with pytest.raises(ValueError, match="must select one number, but got ''"):
         visualizer.generate_plot_visualization("")
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib.pyplot", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     for show in (visualizer.generate_plot_visualization, visualizer.generate_histogram_visualization):
         with pytest.raises(ImportError, match="need matplotlib"):
             show("wide")
