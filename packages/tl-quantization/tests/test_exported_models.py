@@ -354,6 +354,21 @@ def test_bad_specifications():
         prepare_pt2e(exported(nn.Linear(2, 2).eval(), tl.rand(1, 2)), Annotating(to_nothing))
 
 
+def test_numbers_that_stay_floats_leave_no_observer():
+    def to_floats(nodes):
+        spec = QuantizationSpec(tl.float32, tq.PlaceholderObserver.with_args(dtype=tl.float32))
+        nodes["linear"].meta["quantization_annotation"] = QuantizationAnnotation(
+            {nodes["linear"].args[0]: spec}, spec, _annotated=True
+        )
+
+    x, model = tl.rand(1, 2), nn.Linear(2, 2).eval()
+    prepared = prepare_pt2e(exported(model, x), Annotating(to_floats))
+    assert sum(node.op == "call_module" for node in prepared.graph.nodes) == 2
+    result = convert_pt2e(prepared)
+    assert [n.target for n in result.graph.nodes if n.op.startswith("call")] == [packets.aten.linear.default]
+    assert tl.equal(result(x), model(x)) and not dict(result.named_children())
+
+
 # ---- quantizers ------------------------------------------------------------------------------------------------------
 
 

@@ -68,14 +68,12 @@ def _replace(model: GraphModule, node: Node, observer: Any) -> None:
     dtype = observer.dtype
     if not (is_quantized_dtype(dtype) or dtype in (*_INTEGERS, tl_core.float16)):
         node.replace_all_uses_with(node.args[0])
-        model.graph.erase_node(node)
         return
     source: Any = node.args[0]
     with model.graph.inserting_before(node):
         result = insert_decomposed(model, node, observer, "")
     _describe(source, result)
     node.replace_all_uses_with(result)
-    model.graph.erase_node(node)
 
 
 def _describe(source: Node, result: Node) -> None:
