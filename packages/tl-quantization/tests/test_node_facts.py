@@ -30,7 +30,7 @@ from tl_quantization.numeric_suite.related_operators import (
     get_unmatchable_types_map,
 )
 from tl_quantization.numeric_suite.results import NSSingleResultValuesType, NSSubgraph
-from tl_quantization.numeric_suite.subgraphs import SubgraphTypeRelationship
+from tl_quantization.numeric_suite.subgraphs import SubgraphTypeRelationship, get_matching_subgraph_pairs
 from tl_quantization.quantize_fx import prepare_fx
 
 TYPES = get_node_type_to_io_type_map()
@@ -274,6 +274,21 @@ def test_chains_of_one_layer():
     assert not end_node_matches_reversed_fusion(relu, pattern, chain, {conv})
     assert not end_node_matches_reversed_fusion(norm, pattern, chain, set())
     assert end_node_matches_reversed_fusion(norm, (nn.BatchNorm2d, nn.Conv2d), chain, set())
+
+
+def test_a_product_in_half_precision_is_one_layer_named_by_the_product():
+    class Half(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(tl_core.ones(2, 2))
+
+        def forward(self, x):
+            return F.relu(F.linear(x.dequantize(), self.weight)).to(tl_core.float16)
+
+    (pair,) = get_matching_subgraph_pairs(symbolic_trace(Half()), symbolic_trace(Half())).values()
+    for layer in pair:
+        targets = [n.target for n in (layer.start_node, layer.base_op_node, layer.end_node)]
+        assert targets == ["dequantize", F.linear, "to"]
 
 
 # ---- loggers
