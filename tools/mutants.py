@@ -152,6 +152,7 @@ class Workplace:
         self.source = self.path / package.import_name
         self.files = sorted(str(f.relative_to(self.tests)) for f in self.tests.glob("tests/**/test_*.py"))
         self.reach = Reach()
+        self.start_up = 0.0  # seconds of imports and of the collection of the tests
         copy_plugin(self.path)
 
     def run_pytest(self, arguments: list[str], limit: float, **variables: str) -> tuple[int, str]:
@@ -191,7 +192,7 @@ class Workplace:
         others = self.reach.seconds.keys() - {*tests}
         order.write_text("\n".join([*tests, "", *others]))
         files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
-        limit = SLACK + 4 * sum(self.reach.seconds[test] for test in tests)
+        limit = SLACK + 4 * (self.start_up + sum(self.reach.seconds[test] for test in tests))
         return self.run_pytest(["-x", *files], limit, TL_REACH_TESTS=str(order))
 
     def record(self, mutants: list[Mutant], files: list[str] | None = None) -> None:
@@ -203,11 +204,13 @@ class Workplace:
         """
         texts = {mutant.file: mutant.old for mutant in mutants}
         statements = prepare_recording(self.source, self.path, [m.statement for m in mutants if m.statement])
+        start = time.monotonic()
         try:
             _, output = self.run_pytest(files or self.files, 3600)
             if not (self.path / "tests").exists():
                 raise SystemExit(f"{output}\nno test ran")
-            self.reach.read(self.path, statements)
+            elapsed = time.monotonic() - start
+            self.start_up = max(elapsed - self.reach.read(self.path, statements), 0.0)
         finally:
             for file, text in texts.items():
                 (self.source / file).write_text(text)

@@ -61,18 +61,19 @@ class Reach:
         names = self.statements.get(statement, {""}) if statement else {""}
         return [test for test in self.seconds if "" in names or test in names or test in self.failed]
 
-    def read(self, folder: Path, statements: list[Statement]) -> None:
-        """Adds the files that a run of the tests with the plugin wrote.
+    def read(self, folder: Path, statements: list[Statement]) -> float:
+        """Adds the files that a run of the tests with the plugin wrote; returns the seconds of its tests.
 
         Args:
             folder: the folder of the plugin's copy.
             statements: the statement of each probe.
         """
-        names = {0: ""}
+        names, total = {0: ""}, 0.0
         for line in (folder / "tests").read_text().splitlines():
             number, seconds, outcome, name = line.split(" ", 3)
             names[int(number)] = name
             self.seconds[name] = float(seconds)
+            total += float(seconds)
             if outcome == "failed":
                 self.failed.add(name)
         reached = defaultdict(set)
@@ -81,6 +82,7 @@ class Reach:
             reached[probe].add(names.get(test, ""))
         for probe, statement in enumerate(statements):
             self.statements.setdefault(statement, set()).update(reached[probe])
+        return total
 
 
 def prepare_recording(source: Path, folder: Path, statements: Iterable[Statement]) -> list[Statement]:

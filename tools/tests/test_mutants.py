@@ -226,6 +226,18 @@ def test_each_process_of_a_test_counts_as_the_test(installed, tmp_path):
         assert set(workplace.reach.tests(mutant.statement)) == expected
 
 
+def test_the_time_limit_contains_the_start_of_a_run(installed, tmp_path, monkeypatch):
+    (installed.folder / "tests" / "conftest.py").write_text("import time\ntime.sleep(1)\n")
+    workplace = mutants.Workplace(tmp_path / "copy", installed)
+    workplace.record(mutants.draw(workplace.source, 6, 1))
+    limits = []
+    monkeypatch.setattr(
+        workplace, "run_pytest", lambda arguments, limit, **variables: limits.append(limit) or (0, "")
+    )
+    workplace.run_tests(["tests/test_small.py::test_nothing"])
+    assert limits[0] >= mutants.SLACK + 4
+
+
 NAMED = """
 class Bound:
     def __init__(self, value):
