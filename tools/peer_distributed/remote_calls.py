@@ -66,6 +66,7 @@ def run(file: str, name: str, folder: Path, rank: int) -> dict[str, Any]:
     method = getattr(test, method_name)
     if getattr(method, "__unittest_skip__", False):
         return {"outcome": "skipped", "why": method.__unittest_skip_why__}
+    _restore_globals()
     torch.manual_seed(0)
     began = time.monotonic()
     said: dict[str, Any] = {"outcome": "passed"}
@@ -89,6 +90,17 @@ def run(file: str, name: str, folder: Path, rank: int) -> dict[str, Any]:
 
 
 _cached: dict[str, dict[str, Any]] = {}
+_globals: list[tuple[Any, Any]] = []  # lists, dictionaries and sets of the modules, and copies of them
+
+
+def _restore_globals() -> None:
+    """Gives the containers of the modules the contents of a new process, which PyTorch starts for each test."""
+    for container, contents in _globals:
+        if isinstance(container, list):
+            container[:] = contents
+        else:
+            container.clear()
+            container.update(contents)
 
 
 def _cases(file: str) -> dict[str, Any]:
@@ -100,6 +112,11 @@ def _cases(file: str) -> dict[str, Any]:
         root = next(parent for parent in Path(file).parents if parent.name == "_internal")
         for each in (*_BEFORE, part):
             module = _load(root, each)
+            _globals.extend(
+                (value, type(value)(value))
+                for key, value in vars(module).items()
+                if type(value) in (list, dict, set) and not key.startswith("__")
+            )
         fixture = sys.modules[f"{_ROOT}.{_BEFORE[-1]}"].TensorPipeRpcAgentTestFixture
         _cached[file] = {
             kind: type(kind, (getattr(module, kind), fixture, MultiProcessTestCase), {}) for kind in kinds

@@ -49,6 +49,10 @@ assert repr(torch.Generator) == "<class 'torch._C.Generator'>"
 assert repr(torch.nn.Linear) == "<class 'torch.nn.modules.linear.Linear'>"
 assert inspect.getsource(torch.nn.Linear).startswith("class Linear") and inspect.getmodule(torch.nn.Linear).__name__
 typing.get_type_hints(torch.nn.Linear)
+from torch.distributed._sharded_tensor import Shard, ShardedTensor  # the former name of the module
+assert repr(ShardedTensor) == "<class 'torch.distributed._shard.sharded_tensor.api.ShardedTensor'>"
+from torch.distributed._sharding_spec import ChunkShardingSpec
+assert ChunkShardingSpec.__module__ == "torch.distributed._shard.sharding_spec.chunk_sharding_spec"
 class Own(torch.nn.Linear): pass
 assert Own.__module__ == "__main__"
 model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2))

@@ -44,6 +44,8 @@ def test_groups_by_name(ranks):
         assert c10d._resolve_process_group(world.group_name) is world and c10d._world.default_pg is world
         assert c10d._pg_map[world][0] == str(world.backend) and c10d._pg_names[world] == world.group_name
         assert c10d._pg_group_ranks[world] == {0: 0, 1: 1} and len(c10d._pg_map) >= 1
+        c10d._get_default_store().set(f"key {rank}", "here")
+        assert c10d._get_default_store().get(f"key {1 - rank}") == b"here"
         assert c10d._get_group_size(None) == 2 and c10d._get_pg_default_device().type == "cpu"
         with pytest.raises(ValueError, match=r"under the name nobody: there are"):
             c10d._resolve_process_group("nobody")

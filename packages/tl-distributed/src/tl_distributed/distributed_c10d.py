@@ -6,6 +6,7 @@ from tl_distributed.collectives.coalescing import coalescing_manager as _coalesc
 from tl_distributed.collectives.tensor_collectives import all_gather_into_tensor as _all_gather_base  # noqa: F401 - older programs' name
 from tl_distributed.collectives.tensor_collectives import reduce_scatter_tensor as _reduce_scatter_base  # noqa: F401
 from tl_distributed.groups.known_groups import *  # noqa: F403 - what programs ask of the groups
+from tl_distributed.groups.known_groups import _get_default_store as _get_default_store
 from tl_distributed.groups.known_groups import _get_group_size as _get_group_size
 from tl_distributed.groups.known_groups import _get_pg_default_device as _get_pg_default_device
 from tl_distributed.groups.known_groups import _pg_backend_config as _pg_backend_config

@@ -90,6 +90,8 @@ from tl_distributed.groups.device_mesh import init_device_mesh as init_device_me
 from . import _composable as _composable
 from . import _functional_collectives as _functional_collectives
 from . import _shard as _shard
+from . import _sharded_tensor as _sharded_tensor
+from . import _sharding_spec as _sharding_spec
 from . import _state_dict_utils as _state_dict_utils
 from . import _symmetric_memory as _symmetric_memory
 from . import _tensor as _tensor

@@ -27,8 +27,8 @@ _RANKS = (  # modules below `distributed.`, and theirs below tl_distributed
     "flight_recorder:backends.flight_recorder logging_handlers:groups.logging_handlers rendezvous:stores.rendezvous "
     "tensor._dtensor_spec:tensor.dtensor_spec fsdp._common_utils:fsdp.wrapper_names remote_device:base.remote_device "
     "argparse_util:launcher.argparse_util _composable:parallel.composable _composable.replicate:parallel.replicate "
-    "_shard:compat.shard _shard.sharded_tensor.api:compat.shard.sharded_tensor "
-    "_shard.sharded_tensor.metadata:compat.shard.metadata _shard.sharded_tensor.shard:compat.shard.sharded_tensor "
+    "_shard:compat.shard _shard.sharded_tensor.shard:compat.shard.sharded_tensor "
+    "_shard.sharded_tensor.metadata:compat.shard.metadata _shard.sharded_tensor.api:compat.shard.sharded_tensor "
     "_shard.sharding_spec.api:compat.shard.sharding_spec _shard.sharding_spec._internals:compat.shard.sharding_spec "
     "_shard.sharding_spec.chunk_sharding_spec:compat.shard.sharding_spec "
     "c10d_logger:groups.c10d_logger device_mesh:groups.device_mesh constants:base.constants utils:collectives.utils"
@@ -222,6 +222,8 @@ ALIASES = {
     "_refs.nn.functional": "nn.functional",
     "_refs.special": "special",
     "distributed._composable.fsdp": "distributed.fsdp",
+    "distributed._sharded_tensor": "distributed._shard.sharded_tensor",
+    "distributed._sharding_spec": "distributed._shard.sharding_spec",
     "distributed._tensor": "distributed.tensor",
     "distributed.checkpoint._consolidate_hf_safetensors": "distributed.checkpoint.hf_storage",
     "distributed.checkpoint._nested_dict": "distributed.checkpoint.nested_dict",

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from tl_core import device
 
+from ..stores.store import Store
 from .process_group import ProcessGroup
 from .process_groups import default_group
 from .world import current
@@ -85,3 +86,8 @@ def _get_group_size(group: ProcessGroup | None) -> int:
 def _get_pg_default_device(group: ProcessGroup | None = None) -> device:
     """The device on which a group's objects travel."""
     return device("cpu")
+
+
+def _get_default_store() -> Store:
+    """The store in which the processes of the default group have met."""
+    return default_group().store

@@ -11,7 +11,8 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import tl_autograd
@@ -186,12 +187,27 @@ def propagate(
         assert running is not None
     send = context.sends[number]
     roots: list[Any] = list(gradients) or [tensor.new_zeros(tensor.shape) for tensor in send.tensors]
-    running.run(number, send.tensors, roots, retain)
+    with _named_errors(context):
+        running.run(number, send.tensors, roots, retain)
     if is_first:
-        return running.done.then(lambda done: done.value())
+        return running.done.then(lambda done: _value(context, done))
     answered: Future[None] = Future()
     answered.set_result(None)
     return answered
+
+
+def _value(context: Context, done: Future[None]) -> None:
+    with _named_errors(context):
+        done.value()
+
+
+@contextmanager
+def _named_errors(context: Context) -> Iterator[None]:
+    """Within the block, an error becomes one that names this worker, as a remote error of PyTorch's engine does."""
+    try:
+        yield
+    except Exception as error:
+        raise RuntimeError(f"Error on Node {context.agent.info.id}: {error}") from error
 
 
 def backward(context_id: int, roots: Sequence[Tensor], retain_graph: bool = False) -> None:
