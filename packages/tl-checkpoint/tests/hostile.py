@@ -248,6 +248,11 @@ TRICKS: dict[str, tuple[bytes, str]] = {
         call("numpy.core.multiarray.scalar", text("x"), b"C\x00"),
         "NumPy scalar is damaged",
     ),
+    "a buffer of bytes at a negative position": (
+        b"c_io\nBytesIO\n)R(C\x01xJ\xff\xff\xff\xffNtb",
+        "io.BytesIO is damaged",
+    ),
+    "a buffer of bytes without bytes": (b"c_io\nBytesIO\n)R(K\x01K\x01Ntb", "io.BytesIO is damaged"),
     "a partial without a function": (b"cfunctools\npartial\n)R", "functools.partial can't be made"),
     "a partial's damaged state": (
         call("functools.partial", b"cos\nsystem\n") + b"]b",

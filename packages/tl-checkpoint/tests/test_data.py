@@ -126,6 +126,18 @@ def test_an_enumeration_that_nobody_has_imported_is_named():
         tl_checkpoint.load(file)
 
 
+def test_buffers_of_bytes():
+    """Programs put them into states. What is read goes on where the writer was."""
+    buffer = io.BytesIO(b"abcdef")
+    buffer.seek(4)
+    file = io.BytesIO()
+    tl_checkpoint.save({"one": buffer, "same": [buffer], "empty": io.BytesIO()}, file)
+    file.seek(0)
+    loaded = tl_checkpoint.load(file)
+    assert loaded["one"].read() == b"ef" and loaded["same"][0] is loaded["one"]
+    assert loaded["one"].getvalue() == b"abcdef" and loaded["empty"].getvalue() == b""
+
+
 @pytest.mark.parametrize("protocol", [2, 4])
 def test_partials_are_inert_records(protocol):
     partial = functools.partial(own_function, 1, functools.partial(int, base=2), scale=own_function, rate=0.5)

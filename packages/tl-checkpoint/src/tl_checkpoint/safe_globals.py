@@ -6,6 +6,7 @@ import argparse
 import collections
 import datetime
 import functools
+import io
 import pathlib
 import pickle
 import threading
@@ -133,6 +134,18 @@ class _Partial(Unfinished):
         return Inert("functools.partial", args, {k: _to_record(v) for k, v in keywords.items()})
 
 
+class _BytesIO(Unfinished):
+    """Placeholder of an `io.BytesIO`."""
+
+    def finish(self, state: Any) -> io.BytesIO:
+        """The bytes, read and written from the stored position on."""
+        if type(state) is not tuple or [type(part) for part in state[:2]] != [bytes, int] or state[1] < 0:
+            raise pickle.UnpicklingError("an io.BytesIO is damaged")
+        file = io.BytesIO(state[0])
+        file.seek(min(state[1], len(state[0])))
+        return file
+
+
 def _to_record(value: Any) -> Any:
     """A value for an inert record: the name of a class or function, or the value."""
     if isinstance(value, RefusedGlobal):
@@ -166,6 +179,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "types.SimpleNamespace": _without_arguments(types.SimpleNamespace),
     "functools.partial": _Partial,
     "_codecs.encode": _text_to_bytes,
+    "_io.BytesIO": _without_arguments(_BytesIO),
     "builtins.set": _with_keys(set),
     "builtins.frozenset": _with_keys(frozenset),
     "builtins.bytearray": _bytes(bytearray),

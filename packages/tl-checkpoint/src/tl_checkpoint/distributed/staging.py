@@ -206,7 +206,9 @@ class _Copies:
         target = self._cache.get(path)
         if target is None or _layout(target) != _layout(tensor):
             is_plain = type(tensor) is tl_core.Tensor
-            target = tl_core.empty(tensor.shape, dtype=tensor.dtype) if is_plain else tl_core.empty_like(tensor)
+            target = (
+                tl_core.empty(tensor.shape, dtype=tensor.dtype) if is_plain else tl_core.empty_like(tensor)
+            )
             self._cache[path] = target
         return target.copy_(tensor)
 
