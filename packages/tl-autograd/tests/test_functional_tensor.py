@@ -57,7 +57,7 @@ def test_a_region_has_no_writes(reapply_views):
     assert ("aten.view.default" in calls.names) is reapply_views
 
 
-def test_an_unwritten_tensor_is_itself():
+def test_a_tensor_without_writes_is_itself():
     x = tl.ones(2)
     assert functionalized(lambda t: t + 1, x, True)[1] is x
 

@@ -7,7 +7,7 @@ import pytest
 
 import tl_core as tl
 from tl_core.compat.attention import _scaled_dot_product_attention_math
-from tl_core.compat.masked_functions import _canonical_dim, _reduction_identity, _where
+from tl_core.masked.private_functions import _canonical_dim, _reduction_identity, _where
 
 
 @pytest.mark.parametrize(

@@ -238,14 +238,14 @@ def test_an_observer_is_inserted_behind_a_node():
 def test_the_weight_of_a_call():
     graph = fx.Graph()
     x, w = graph.placeholder("x"), graph.placeholder("w")
-    by_name, by_place = graph.call_function(max, (x,), {"weight": w}), graph.call_function(max, (x, w))
+    by_name, by_position = graph.call_function(max, (x,), {"weight": w}), graph.call_function(max, (x, w))
     assert graph_functions.node_arg_is_weight(by_name, w) and not graph_functions.node_arg_is_weight(
         by_name, x
     )
-    assert not graph_functions.node_arg_is_weight(by_place, w)
-    by_place.meta["target_dtype_info"] = {"weight_index": 1}
-    assert graph_functions.node_arg_is_weight(by_place, w) and not graph_functions.node_arg_is_weight(
-        by_place, x
+    assert not graph_functions.node_arg_is_weight(by_position, w)
+    by_position.meta["target_dtype_info"] = {"weight_index": 1}
+    assert graph_functions.node_arg_is_weight(by_position, w) and not graph_functions.node_arg_is_weight(
+        by_position, x
     )
 
 

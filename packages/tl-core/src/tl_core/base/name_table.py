@@ -503,7 +503,7 @@ _GROUPS = {
     ("_C._linalg.", "tl_core.compat.native_operators"): (
         "_linalg_eigvals linalg_cond linalg_diagonal linalg_matrix_norm linalg_matrix_rank linalg_norm"
     ),
-    ("masked.", "tl_core.compat.masked_functions"): "_canonical_dim _reduction_identity _where",
+    ("masked.", "tl_core.masked.private_functions"): "_canonical_dim _reduction_identity _where",
     ("", "tl_nn.functional"): "bilinear",
     ("nn.functional.", "tl_nn.functional.helpers"): (
         "GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES _canonical_mask _check_key_padding_mask "

@@ -295,6 +295,7 @@ from . import quantize_fx as quantize_fx
 from . import quantize_jit as quantize_jit
 from . import quantizer as quantizer
 from . import stubs as stubs
+from . import utils as utils
 
 choose_qparams: Any
 pack_bits: Any

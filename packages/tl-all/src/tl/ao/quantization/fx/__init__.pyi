@@ -8,6 +8,7 @@ from . import lower_to_fbgemm as lower_to_fbgemm
 from . import lower_to_qnnpack as lower_to_qnnpack
 from . import lstm_utils as lstm_utils
 from . import pattern_utils as pattern_utils
+from . import prepare as prepare
 from . import qconfig_mapping_utils as qconfig_mapping_utils
 from . import quantization_patterns as quantization_patterns
 from . import quantization_types as quantization_types
