@@ -53,14 +53,15 @@ FUNCTIONS = """
     f.rms_norm(x, x.shape[-1:]) | m.lerp(x, y, 0.3) | m.addcdiv(x, y, y.abs() + 1) | m.matrix_power(x, 2) | x.det()
 """
 GRAPHS = """
-    x.retain_grad() | x.register_hook(lambda g: g * 2) and None | x.detach_() | x.requires_grad_()
-    m.autograd.grad(x.abs().sum(), y, retain_graph=True, allow_unused=True)[0]
-    m.autograd.grad(x.abs().sum(), y, create_graph=True, allow_unused=True)[0] | x.requires_grad_(False)
-    x.register_hook(lambda g: g.clone().zero_()) and None | x.detach().requires_grad_() | x.grad
-    m.autograd.grad([x.abs().sum(), y.abs().sum()], [x], retain_graph=True)[0] | x.abs().sum().backward(retain_graph=True)
-    x.register_post_accumulate_grad_hook(lambda t: t.grad.mul_(2)) and None | x.abs().sum().backward(inputs=[y], retain_graph=True)
+    x.retain_grad() | x.register_hook(lambda g: g * 2) and None | x.detach_() | x.requires_grad_() | x.grad
+    m.autograd.grad(x.abs().sum(), y, retain_graph=True, allow_unused=True)[0] | x.requires_grad_(False)
+    m.autograd.grad(x.abs().sum(), y, create_graph=True, allow_unused=True)[0] | x.detach().requires_grad_()
+    x.register_hook(lambda g: g.clone().zero_()) and None | x.abs().sum().backward(retain_graph=True)
+    m.autograd.grad([x.abs().sum(), y.abs().sum()], [x], retain_graph=True)[0]
+    x.register_post_accumulate_grad_hook(lambda t: t.grad.mul_(2)) and None
+    x.abs().sum().backward(inputs=[y], retain_graph=True) | m.func.vmap(lambda z: z * 2)(x)
     m.func.grad(lambda z: (z * y).abs().sum())(x) | m.func.jvp(lambda z: z * y, (x,), (x,))[1]
-    m.func.vmap(lambda z: z * 2)(x) | m.utils.checkpoint.checkpoint(lambda z: z.sin() * y, x, use_reentrant=False)
+    m.utils.checkpoint.checkpoint(lambda z: z.sin() * y, x, use_reentrant=False)
 """
 
 

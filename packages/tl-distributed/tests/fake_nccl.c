@@ -1,8 +1,10 @@
-/* NCCL and NVIDIA's driver for tests: ranks are threads of one process, memory of devices is that of the host.
+/* NCCL and NVIDIA's driver for tests: ranks are threads of one process, memory of devices is that of the
+ * host.
  *
- * A collective is done when all ranks have called it, so it is under way before, as on a device. A stream is a list of
- * what it has to do, an event the length of that list. Each third call says that it goes on, as a communicator without
- * blocking may. `fake_log` tells the calls of a rank, `fake_break` makes its communicator report an error. */
+ * A collective is done when all ranks have called it, so it is under way before, as on a device. A stream is
+ * a list of what it has to do, an event the length of that list. Each third call says that it goes on, as a
+ * communicator without blocking may. `fake_log` tells the calls of a rank, `fake_break` makes its
+ * communicator report an error. */
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,15 +16,24 @@ enum { kRanks = 8, kSteps = 512, kOk = 0, kInternal = 3, kInvalid = 4, kUsage = 
 enum { kFloat = 7, kLong = 4, kByte = 1 };
 enum { kReduceAll, kReduceOne, kSpread, kGather, kReduceParts, kSendOne, kReceiveOne };
 
-typedef struct { char internal[128]; } Id;
-typedef struct { size_t size; unsigned magic, version; int blocking; } Config;
+typedef struct {
+  char internal[128];
+} Id;
+typedef struct {
+  size_t size;
+  unsigned magic, version;
+  int blocking;
+} Config;
 typedef struct {
   int kind, type, op, peer, is_done;
   const char* from;
   char* to;
   size_t count;
 } Step;
-typedef struct { Step* steps[kSteps]; int count; } Stream;
+typedef struct {
+  Step* steps[kSteps];
+  int count;
+} Stream;
 typedef struct {
   char key[128];
   int size, here, rounds[kRanks];
@@ -30,8 +41,15 @@ typedef struct {
   Step* messages[kRanks][kSteps];
   int message_count[kRanks];
 } World;
-typedef struct { World* world; int rank, error, calls, is_blocking, is_aborted; char log[8192]; } Comm;
-typedef struct { Stream* stream; int count; } Event;
+typedef struct {
+  World* world;
+  int rank, error, calls, is_blocking, is_aborted;
+  char log[8192];
+} Comm;
+typedef struct {
+  Stream* stream;
+  int count;
+} Event;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static World* worlds[64];
@@ -52,14 +70,18 @@ static double combine(double a, double b, int op) {
 }
 
 static double value(const char* at, int type, size_t i) {
-  return type == kFloat ? ((const float*)at)[i] : type == kLong ? (double)((const int64_t*)at)[i]
-                                                               : (double)((const uint8_t*)at)[i];
+  return type == kFloat  ? ((const float*)at)[i]
+         : type == kLong ? (double)((const int64_t*)at)[i]
+                         : (double)((const uint8_t*)at)[i];
 }
 
 static void store(char* at, int type, size_t i, double x) {
-  if (type == kFloat) ((float*)at)[i] = (float)x;
-  else if (type == kLong) ((int64_t*)at)[i] = (int64_t)x;
-  else ((uint8_t*)at)[i] = (uint8_t)x;
+  if (type == kFloat)
+    ((float*)at)[i] = (float)x;
+  else if (type == kLong)
+    ((int64_t*)at)[i] = (int64_t)x;
+  else
+    ((uint8_t*)at)[i] = (uint8_t)x;
 }
 
 static void reduce(World* world, int round, char* to, size_t from, size_t count) {
@@ -81,11 +103,13 @@ static void finish(World* world, int round) {
     size_t bytes = step->count * size_of(step->type);
     sizes[r] = step->kind == kGather ? bytes * world->size : bytes;
     results[r] = malloc(sizes[r] + 1);
-    if (step->kind == kReduceAll || step->kind == kReduceOne) reduce(world, round, results[r], 0, step->count);
+    if (step->kind == kReduceAll || step->kind == kReduceOne)
+      reduce(world, round, results[r], 0, step->count);
     if (step->kind == kReduceParts) reduce(world, round, results[r], r * step->count, step->count);
     if (step->kind == kSpread) memcpy(results[r], world->calls[step->peer][round]->from, bytes);
     if (step->kind == kGather)
-      for (int k = 0; k < world->size; ++k) memcpy(results[r] + k * bytes, world->calls[k][round]->from, bytes);
+      for (int k = 0; k < world->size; ++k)
+        memcpy(results[r] + k * bytes, world->calls[k][round]->from, bytes);
   }
   for (int r = 0; r < world->size; ++r) {
     Step* step = world->calls[r][round];
@@ -130,9 +154,14 @@ static int put(const char* name, Comm* comm, Stream* stream, Step given) {
   return goes_on ? kGoesOn : kOk;
 }
 
-int ncclGetVersion(int* version) { *version = 22105; return kOk; }
+int ncclGetVersion(int* version) {
+  *version = 22105;
+  return kOk;
+}
 const char* ncclGetErrorString(int result) {
-  return result == kRemote ? "remote process exited" : result == kInvalid ? "invalid argument" : "internal error";
+  return result == kRemote    ? "remote process exited"
+         : result == kInvalid ? "invalid argument"
+                              : "internal error";
 }
 const char* ncclGetLastError(Comm* comm) { return comm && comm->error ? "socket closed" : ""; }
 int ncclGetUniqueId(Id* id) {
@@ -163,13 +192,24 @@ int ncclCommGetAsyncError(Comm* comm, int* state) {
   *state = comm->world->here < comm->world->size ? kGoesOn : comm->error;
   return kOk;
 }
-int ncclCommFinalize(Comm* comm) { note(comm, "finalize"); return kOk; }
-int ncclCommDestroy(Comm* comm) { note(comm, "destroy"); return kOk; }
-int ncclCommAbort(Comm* comm) { note(comm, "abort"); comm->is_aborted = 1; return kOk; }
+int ncclCommFinalize(Comm* comm) {
+  note(comm, "finalize");
+  return kOk;
+}
+int ncclCommDestroy(Comm* comm) {
+  note(comm, "destroy");
+  return kOk;
+}
+int ncclCommAbort(Comm* comm) {
+  note(comm, "abort");
+  comm->is_aborted = 1;
+  return kOk;
+}
 int ncclAllReduce(const void* from, void* to, size_t count, int type, int op, Comm* comm, Stream* stream) {
   return put("all_reduce", comm, stream, (Step){kReduceAll, type, op, 0, 0, from, to, count});
 }
-int ncclReduce(const void* from, void* to, size_t count, int type, int op, int root, Comm* comm, Stream* stream) {
+int ncclReduce(const void* from, void* to, size_t count, int type, int op, int root, Comm* comm,
+               Stream* stream) {
   return put("reduce", comm, stream, (Step){kReduceOne, type, op, root, 0, from, to, count});
 }
 int ncclBroadcast(const void* from, void* to, size_t count, int type, int root, Comm* comm, Stream* stream) {
@@ -178,7 +218,8 @@ int ncclBroadcast(const void* from, void* to, size_t count, int type, int root, 
 int ncclAllGather(const void* from, void* to, size_t count, int type, Comm* comm, Stream* stream) {
   return put("all_gather", comm, stream, (Step){kGather, type, 0, 0, 0, from, to, count});
 }
-int ncclReduceScatter(const void* from, void* to, size_t count, int type, int op, Comm* comm, Stream* stream) {
+int ncclReduceScatter(const void* from, void* to, size_t count, int type, int op, Comm* comm,
+                      Stream* stream) {
   return put("reduce_scatter", comm, stream, (Step){kReduceParts, type, op, 0, 0, from, to, count});
 }
 int ncclSend(const void* from, size_t count, int type, int peer, Comm* comm, Stream* stream) {
@@ -187,17 +228,29 @@ int ncclSend(const void* from, size_t count, int type, int peer, Comm* comm, Str
 int ncclRecv(void* to, size_t count, int type, int peer, Comm* comm, Stream* stream) {
   return put("recv", comm, stream, (Step){kReceiveOne, type, 0, peer, 0, NULL, to, count});
 }
-int ncclGroupStart(void) { ++group_depth; return kOk; }
+int ncclGroupStart(void) {
+  ++group_depth;
+  return kOk;
+}
 int ncclGroupEnd(void) { return --group_depth < 0 ? kUsage : kOk; }
 
-int fake_break(int number, int error) { comms[number]->error = error; return 0; }
+int fake_break(int number, int error) {
+  comms[number]->error = error;
+  return 0;
+}
 int fake_count(void) { return comm_count; }
 int fake_rank(int number) { return comms[number]->rank; }
 const char* fake_log(int number) { return comms[number]->log; }
 
 int cuInit(unsigned flags) { return (int)flags; }
-int cuDeviceGet(int* device, int number) { *device = number; return 0; }
-int cuDevicePrimaryCtxRetain(void** context, int device) { *context = &worlds[device]; return 0; }
+int cuDeviceGet(int* device, int number) {
+  *device = number;
+  return 0;
+}
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  *context = &worlds[device];
+  return 0;
+}
 int cuCtxSetCurrent(void* context) { return context ? 0 : 201; }
 /* Memory of the host for the test are addresses that it names. */
 static uint64_t host_address;
@@ -212,7 +265,9 @@ int cuStreamCreate(Stream** stream, unsigned flags) {
   return flags == 1 ? 0 : 1;
 }
 int cuStreamDestroy_v2(Stream* stream) { return stream ? 0 : 1; }
-int cuStreamWaitEvent(Stream* stream, Event* event, unsigned flags) { return stream && event && !flags ? 0 : 1; }
+int cuStreamWaitEvent(Stream* stream, Event* event, unsigned flags) {
+  return stream && event && !flags ? 0 : 1;
+}
 int cuEventCreate(Event** event, unsigned flags) {
   *event = calloc(1, sizeof **event);
   return flags == 2 ? 0 : 1;
@@ -229,6 +284,15 @@ int cuEventQuery(Event* event) {
   pthread_mutex_unlock(&mutex);
   return is_done ? 0 : 600;
 }
-int cuEventDestroy_v2(Event* event) { free(event); return 0; }
-int cuMemAlloc_v2(uint64_t* address, size_t size) { *address = (uint64_t)malloc(size); return 0; }
-int cuMemFree_v2(uint64_t address) { free((void*)address); return 0; }
+int cuEventDestroy_v2(Event* event) {
+  free(event);
+  return 0;
+}
+int cuMemAlloc_v2(uint64_t* address, size_t size) {
+  *address = (uint64_t)malloc(size);
+  return 0;
+}
+int cuMemFree_v2(uint64_t address) {
+  free((void*)address);
+  return 0;
+}
