@@ -696,7 +696,7 @@ def cpp_sources(session: nox.Session) -> None:
     `-- NAME ...` compiles some of them; `-- --results` builds them whole and checks what their operators return.
     """
     install(session, ["tl-all"], {})
-    session.install("pybind11>=3,<4", "numpy")
+    session.install("pybind11>=3,<4", "numpy", "setuptools", "wheel")
     folder = Path(session.create_tmp())
     for name in [name for name in session.posargs if name in CPP_PACKAGES] or CPP_PACKAGES:
         target, origin = folder / name, CPP_PACKAGES[name].origin
@@ -710,7 +710,8 @@ def cpp_sources(session: nox.Session) -> None:
                     session.run("sh", "-c", CPP_PACKAGES[name].prepare, external=True)
             continue
         archive = ["--no-deps", "--no-binary", ":all:", "--no-build-isolation", "--dest", str(folder)]
-        session.run("python", "-m", "pip", "download", "-q", *archive, origin)
+        # pip runs setup.py of an archive, which imports torch.
+        session.run("python", "-m", "pip", "download", "-q", *archive, origin, env={"TL_AS_TORCH": "1"})
         target.mkdir()
         (file,) = folder.glob(origin.replace("==", "-") + "*.tar.gz")
         session.run("tar", "xzf", str(file), "-C", str(target), "--strip-components=1", external=True)
