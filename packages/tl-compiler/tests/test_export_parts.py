@@ -39,7 +39,6 @@ from tl_compiler.export.unflatten import (
     unflatten,
 )
 from tl_compiler.symbolic.errors import UserError
-from tl_core.functions.segments import segment_reduce
 from tl_core.operators.packets import aten
 from tl_core.pytree import tree_flatten, tree_unflatten
 
@@ -422,7 +421,7 @@ class Function(nn.Module):
 
 def test_segments_and_histograms_have_no_checks_in_a_graph():
     x, lengths = tl.arange(12.0).reshape(6, 2), tl.tensor([2, 4])
-    exported = tl_export.export(Function(lambda x, n: segment_reduce(x, "mean", lengths=n)), (x, lengths))
+    exported = tl_export.export(Function(lambda x, n: tl.segment_reduce(x, "mean", lengths=n)), (x, lengths))
     assert exported.module()(x, lengths).tolist() == [[1, 2], [7, 8]]
     exported = tl_export.export(
         Function(lambda x: tl.histogramdd(x, [2, 3], range=[0.0, 12.0, 0.0, 12.0])[0]), (x,)

@@ -126,6 +126,10 @@ std::string index_text() {
   using namespace torch::indexing;
   return c10::str(std::vector<TensorIndex>({None, "...", 3, true, Slice(1, None, 2), Slice(None, 4, -1)}));
 }
+std::string option_text(at::Tensor x) {
+  const auto o = at::TensorOptions().requires_grad(true).memory_format(at::MemoryFormat::ChannelsLast);
+  return c10::str(x.options(), ";", o, ";", at::Backend::CPU);
+}
 void beyond(at::Tensor x) { x.index({at::indexing::None, 0, 7}); }
 void of_scalar(at::Tensor x) { x.index({0}); }
 void no_index(at::Tensor x) { x.index({}); }
@@ -227,8 +231,8 @@ NAMES = """
 wave pick pick_by put typed only_double three plain thrown size_of undefined add_undefined none is_none total
 in_chunks made
 blob halves top like zeros_of shown by_name by_wrong_name losses of_python refused_by_python same_types joined checked
-numbers ragged two_types lost_part listed by_masks index_text beyond of_scalar no_index spreads with_default to_recorded
-transitive dictionaries absent_key older_names facts_of_undefined beyond_undefined views base_of_none
+numbers ragged two_types lost_part listed by_masks index_text option_text beyond of_scalar no_index spreads with_default
+to_recorded transitive dictionaries absent_key older_names facts_of_undefined beyond_undefined views base_of_none
 half_limits
 """
 
@@ -258,7 +262,7 @@ def test_functions(face: Any) -> None:
     assert [t.tolist() for t in face.top(x)] == [[2, 5], [2, 2]]
     zeros = face.like(x)
     assert zeros.dtype is tl.int64 and zeros.tolist() == [[0, 0], [0, 0]]
-    assert face.shown(x) == "[2, 3] Float cpu" and face.size_of(x, -1) == 3
+    assert face.shown(x) == "[2, 3] float cpu" and face.size_of(x, -1) == 3
     assert [face.zeros_of(x) for x in (0, 1, 8, -1)] == [(32, 16), (31, 0), (28, 3), (0, 0)]
     assert face.none() is None and face.is_none(None) and not face.is_none(x)
     assert face.by_name(x).tolist() == [[0, 3, 6], [9, 12, 15]]
@@ -346,6 +350,18 @@ def test_indices(face: Any) -> None:
             call()
     with pytest.warns(UserWarning, match="torch.uint8 is now deprecated"):
         face.pick_by(x, tl.tensor([1, 0], dtype=tl.uint8))
+
+
+@compiles
+def test_text_of_options(face: Any) -> None:
+    texts = face.option_text(tl.ones(2, dtype=tl.float64)).split(";")
+    wanted = [
+        ["TensorOptions(dtype=double", "device=cpu", "layout=Strided", "memory_format=(nullopt))"],
+        ["dtype=float (default)", "requires_grad=true,", "memory_format=ChannelsLast)"],
+        ["CPU"],
+    ]
+    for text, parts in zip(texts, wanted, strict=True):
+        assert [part for part in parts if part not in text] == []
 
 
 @compiles

@@ -57,7 +57,8 @@ TL_FACE {
         return T(R(real()), R(isComplex() ? u_.f[1] : 0.0));
       } else {
         if (isComplex() && u_.f[1] != 0)
-          face::fail<Error>("", "value cannot be converted to type ", CppTypeToScalarType<T>::value,
+          face::fail<Error>("", "value cannot be converted to type ",
+                            face::source_name(CppTypeToScalarType<T>::value),
                             " without overflow: it is complex");
         if (tag_ == TL_FLOAT || isComplex()) return narrowed<T>(u_.f[0]);
         return narrowed<T>(u_.i);
@@ -125,8 +126,8 @@ TL_FACE {
         const bool wraps =
             std::is_unsigned_v<T> && d < 0 && -d <= high;  // PyTorch lets negative numbers wrap
         if (!wraps && !(d >= low && d <= high))
-          face::fail<Error>("", "value cannot be converted to type ", CppTypeToScalarType<T>::value,
-                            " without overflow");
+          face::fail<Error>("", "value cannot be converted to type ",
+                            face::source_name(CppTypeToScalarType<T>::value), " without overflow");
         if constexpr (std::is_floating_point_v<U>)
           return wraps ? T(int64_t(v)) : d == high && sizeof(T) == 8 ? std::numeric_limits<T>::max() : T(v);
         else

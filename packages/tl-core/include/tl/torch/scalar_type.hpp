@@ -157,6 +157,41 @@ TL_FACE {
 
   inline const char* toString(ScalarType t) { return face::facts(t).name; }
   inline std::ostream& operator<<(std::ostream& out, ScalarType t) { return out << toString(t); }
+  namespace face {
+  // The type of C++ as sources write it, for messages about numbers.
+  inline const char* source_name(ScalarType t) {
+    switch (t) {
+#define TL_FACE_NAME(T, NAME) \
+  case ScalarType::NAME:      \
+    return #T;
+      TL_FACE_CPP_TYPES(TL_FACE_NAME)
+#undef TL_FACE_NAME
+      default:
+        return toString(t);
+    }
+  }
+  // The type of C++ as compilers write it.
+  inline const char* compiler_name(ScalarType t) {
+    switch (t) {
+      case ScalarType::Byte:
+        return "unsigned char";
+      case ScalarType::Char:
+        return "signed char";
+      case ScalarType::Short:
+        return "short int";
+      case ScalarType::Long:
+        return "long int";
+      case ScalarType::UInt16:
+        return "short unsigned int";
+      case ScalarType::UInt32:
+        return "unsigned int";
+      case ScalarType::UInt64:
+        return "long unsigned int";
+      default:
+        return source_name(t);
+    }
+  }
+  }  // namespace face
   inline size_t elementSize(ScalarType t) { return size_t(face::facts(t).bits) / 8; }
   inline bool isFloat8Type(ScalarType t) {
     return (t >= kFloat8_e5m2 && t <= kFloat8_e4m3fnuz) || t == kFloat8_e8m0fnu;
@@ -318,6 +353,7 @@ TL_FACE {
     static const char* const names[] = {"CPU", "CUDA", "Meta", "SparseCPU", "SparseCUDA", "Undefined"};
     return names[int(b)];
   }
+  inline std::ostream& operator<<(std::ostream& out, Backend b) { return out << toString(b); }
   namespace face {
   inline constexpr Layout kLayouts[] = {kStrided, kSparse, kSparseCsr, kSparseCsc, kSparseBsr, kSparseBsc};
   inline int64_t code_of(Layout l) {
@@ -338,7 +374,7 @@ TL_FACE {
     }
     operator ScalarType() const { return type_; }
     ScalarType toScalarType() const { return type_; }
-    const char* name() const { return toString(type_); }
+    const char* name() const { return face::compiler_name(type_); }
     size_t itemsize() const { return elementSize(type_); }
     template <class T>
     bool Match() const {
@@ -424,6 +460,15 @@ TL_FACE {
    private:
     static ScalarType default_type();
   };
+  inline std::ostream& operator<<(std::ostream& out, const TensorOptions& o) {
+    const auto mark = [](bool is_set) { return is_set ? "" : " (default)"; };
+    const auto word = [](bool on) { return on ? "true" : "false"; };
+    out << "TensorOptions(dtype=" << o.dtype() << mark(o.has_dtype()) << ", device=" << o.device()
+        << mark(o.has_device()) << ", layout=" << o.layout() << mark(o.has_layout())
+        << ", requires_grad=" << word(o.requires_grad()) << mark(o.has_requires_grad())
+        << ", pinned_memory=" << word(o.pinned_memory()) << mark(o.has_pinned_memory()) << ", memory_format=";
+    return (o.format_ ? out << *o.format_ : out << "(nullopt)") << ")";
+  }
   inline TensorOptions dtype(ScalarType t) { return TensorOptions(t); }
   inline TensorOptions dtype(TypeMeta t) { return TensorOptions(t); }
   template <class T>

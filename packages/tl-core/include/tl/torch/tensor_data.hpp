@@ -56,8 +56,8 @@ TL_FACE {
         TORCH_CHECK(!is_tensor(),
                     "can not do torch::tensor(complex, dtype=non-complex) because complex can not be casted "
                     "to real number without loss of information");
-        TORCH_CHECK(false, "value cannot be converted to type ",
-                    wanted == at::kFloat ? "float" : at::toString(wanted), " without overflow");
+        TORCH_CHECK(false, "value cannot be converted to type ", c10::face::source_name(wanted),
+                    " without overflow");
       }
       at::Tensor t = is_tensor()                 ? tensor_
                      : at::isComplexType(type_)  ? filled<c10::complex<double>>()
