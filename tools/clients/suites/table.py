@@ -332,6 +332,15 @@ SUITES = {
         ("torchio==1.2.1",),
         ("deprecated", "einops", "humanize", "jaxtyping", "nibabel", "simpleitk", "typer"),
     ),
+    "pfrl": Suite(
+        "pfnet/pfrl",
+        "v0.4.0",
+        ("tests",),
+        tuple(f"tests/{folder}_tests/test_*.py" for folder in ("collections", "functions", "nn")),
+        ("pfrl==0.4.0",),
+        ("gym", "filelock", "pillow"),
+        arguments=("-m", "not slow"),
+    ),
 }
 
 
