@@ -98,6 +98,21 @@ void infer(PyObject* o, Inferred& out, size_t depth = 0) {
 }
 
 // ---- filling ----------------------------------------------------------------------------------------------
+// A scalar of NumPy of the kind of the dtype; complex64 is no subclass of Python's complex.
+bool store_numpy_scalar(PyObject* o, DType dtype, char* out) {
+  const auto own = dtype_of_numpy_scalar(o);
+  if (own && is_floating(*own) && is_floating(dtype)) {
+    Scalar(PyFloat_AsDouble(o)).store(dtype, out);
+    return true;
+  }
+  if (!own || !is_complex(*own) || !is_complex(dtype)) return false;
+  const Py_complex c = PyComplex_AsCComplex(o);
+  if (PyErr_Occurred()) throw PythonError();
+  const double parts[] = {c.real, c.imag};
+  Scalar::from({TL_COMPLEX, 0, {.p = const_cast<double*>(parts)}}).store(dtype, out);
+  return true;
+}
+
 void store_number(PyObject* o, DType dtype, char* out) {
   if (dtype == DType::Float32 && PyFloat_CheckExact(o)) {
     *reinterpret_cast<float*>(out) = static_cast<float>(PyFloat_AS_DOUBLE(o));
@@ -122,10 +137,7 @@ void store_number(PyObject* o, DType dtype, char* out) {
     ops::_local_scalar_dense(array ? *array : tensor_of(o)).store(dtype, out);
     return;
   }
-  if (const auto own = dtype_of_numpy_scalar(o); own && is_floating(*own) && is_floating(dtype)) {
-    Scalar(PyFloat_AsDouble(o)).store(dtype, out);
-    return;
-  }
+  if (store_numpy_scalar(o, dtype, out)) return;
   TlValue v;
   Scratch scratch;
   bool ignored = false;
