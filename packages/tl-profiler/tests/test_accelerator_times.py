@@ -45,6 +45,12 @@ def test_idle_times_lie_where_the_queue_is_empty(evaluation):
     assert _utils.EventMetrics().fraction_idle_time == 0.0
 
 
+def test_the_times_of_an_event_begin_at_0():
+    metrics = _utils.EventMetrics()
+    assert (metrics.self_time_ns, metrics.idle_time_ns, metrics.queue_depth) == (0, 0, 0)
+    assert metrics.fraction_idle_time == 0.0
+
+
 def test_no_launch_is_no_queue():
     evaluation = _utils.BasicEvaluation(profile_of([event("a", 0, 100)]))
     assert evaluation.queue_depth_list == [] and metric(evaluation, "idle_time_ns") == {"a": 0}

@@ -32,6 +32,14 @@ def test_neighbours_of_an_event():
     assert pattern.summary([b, other]) == "b|other: 2 events matched."
 
 
+def test_the_line_around_an_event_is_a_call_of_a_file():
+    inner = event("op", 3, 4)
+    labelled = event("c.py(3): a label", 2, 5, inner)
+    native = event("built-in", 1, 6, labelled, tag=EventType.PyCall)
+    outer = event("a.py(1): f", 0, 9, native, tag=EventType.PyCall)
+    assert patterns.source_of(inner) is outer and patterns.source_of(outer) is None
+
+
 def test_a_pattern_without_a_rule_and_a_profile_that_runs_are_refused():
     with pytest.raises(NotImplementedError):
         patterns.Pattern(profile_of([event("a", 0, 1)])).matched_events()

@@ -104,6 +104,8 @@ def test_steps_without_a_schedule_have_no_event():
     names = {e.key for e in prof.key_averages()}
     assert "aten::sum" in names and not any(name.startswith("ProfilerStep") for name in names)
     assert prof.step_num == 2 and prof.step_rec_fn is None
+    count = len(prof.events())
+    assert prof._stats().number_of_events == count > 0
 
 
 def test_a_schedule_that_ends_in_the_middle_of_a_recording_warns():
@@ -133,7 +135,7 @@ def test_no_recording_runs_after_a_profile_that_stops_in_any_action(action):
 
 def test_a_profile_that_has_not_started_is_refused():
     prof = profile()
-    assert prof.get_trace_id() is None
+    assert prof.get_trace_id() is None and prof._stats() is None
     with pytest.raises(AssertionError, match=r"call start\(\)"):
         prof.key_averages()
     with pytest.raises(AssertionError, match="No valid profiler activities"):

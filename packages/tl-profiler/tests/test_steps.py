@@ -199,6 +199,9 @@ def test_the_command_returns_the_status_of_its_program(tmp_path, capsys):
     assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     assert profile_program(["--sort", "nothing", str(program)], "tl profile") == 2
     assert "--sort needs a column such as cpu_time_total or count, got 'nothing'" in capsys.readouterr().err
+    assert profile_program(["--rows", "-1", str(program)], "tl profile") == 2
+    assert "--rows needs a number from 0 on, got -1" in capsys.readouterr().err
+    assert profile_program(["--table", "--rows", "0", str(program), "0"], "tl profile") == 0
     for sort in ("cpu_time_total", "cuda_time_total", "count"):
         assert profile_program(["--table", "--sort", sort, str(program), "0"], "tl profile") == 0
 
