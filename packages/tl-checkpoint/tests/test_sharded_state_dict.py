@@ -169,6 +169,17 @@ def test_objects_whose_methods_are_replaced_have_named_states(tmp_path):
     assert other.parts["two.w"].value.tolist() == model.parts["two.w"].value.tolist()
 
 
+def test_an_empty_state_of_a_model_changes_nothing():
+    """A program that restores only its optimizers passes one, as PyTorch allows."""
+    model, optimizer = trained()
+    optim = get_optimizer_state_dict(model, optimizer)
+    optim["param_groups"][0]["lr"] = 0.5
+    before = {name: value.tolist() for name, value in model.state_dict().items()}
+    keys = set_state_dict(model, optimizer, model_state_dict={}, optim_state_dict=optim)
+    assert not keys.missing_keys and not keys.unexpected_keys and optimizer.param_groups[0]["lr"] == 0.5
+    assert {name: value.tolist() for name, value in model.state_dict().items()} == before
+
+
 def test_parts_of_a_model():
     model, optimizer = trained()
     assert list(get_model_state_dict(model, submodules={model.children["two"]})) == ["two.w"]

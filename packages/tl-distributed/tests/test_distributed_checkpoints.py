@@ -9,6 +9,7 @@ import pytest
 
 import tl_core as tl
 from tl_distributed.groups.device_mesh import DeviceMesh, init_device_mesh
+from tl_distributed.parallel import DistributedDataParallel
 from tl_distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 from tl_distributed.tensor.placement_types import _StridedShard
 
@@ -274,6 +275,23 @@ def test_state_dicts_of_models_and_optimizers(ranks, tmp_path):
     }
     dcp.load(state, checkpoint_id=tmp_path)  # one process has plain tensors
     assert as_numbers(state) == result[0]
+
+
+def test_states_of_a_wrapped_model_as_its_own(ranks):
+    """The functions that replace its methods find the names of the wrapper themselves."""
+
+    def body(rank):
+        model = DistributedDataParallel(nn.Linear(3, 2))
+        optimizer = nn.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        states._patch_model_state_dict(model)
+        states._patch_optimizer_state_dict(model, optimizers=optimizer)
+        state = {name: value + 1 for name, value in model.state_dict().items()}
+        assert list(state) == ["weight", "bias"] and not model.load_state_dict(state).missing_keys
+        assert model.module.bias.tolist() == state["bias"].tolist()
+        optimizer.load_state_dict(optimizer.state_dict())
+        assert set(optimizer.state_dict()["state"]) == {"weight", "bias"}
+
+    ranks(2, body)
 
 
 def test_ranks_with_entries_in_different_orders(ranks):

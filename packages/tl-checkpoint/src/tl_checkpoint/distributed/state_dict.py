@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import tl_core
 from tl_core.base.ranks import current
@@ -19,7 +19,7 @@ from .flatten import flatten_state_dict, unflatten_state_dict
 from .metadata import MetadataIndex
 from .planner_helpers import create_chunk_list
 from .utils import find_tensor_shard
-from .wrapped_names import WrappedNames
+from .wrapped_names import WrappedNames, own_method
 
 __all__ = [
     "StateDictOptions",
@@ -32,6 +32,13 @@ __all__ = [
 ]
 
 _PARAMS, _STATE, _GROUPS = "params", "state", "param_groups"
+
+
+class _IncompatibleKeys(NamedTuple):
+    """The names that a state lacks, and those that a model lacks."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
 
 
 @dataclass
@@ -87,7 +94,7 @@ def get_model_state_dict(
     """
     options = options or StateDictOptions()
     with _contents(model, options):
-        state = WrappedNames(model).shorten_keys(_own_method(model, "state_dict")())
+        state = WrappedNames(model).shorten_keys(own_method(model, "state_dict")())
     for name in _left_out(model, options):
         state.pop(name, None)
     if submodules:
@@ -169,7 +176,7 @@ def set_model_state_dict(
 
     Args:
         model (Module): The model.
-        model_state_dict (dict): The state; or states of submodules, by submodule.
+        model_state_dict (dict): The state; or states of submodules, by submodule. An empty one changes nothing.
         options (StateDictOptions, optional): The options; None for the defaults.
 
     Returns:
@@ -183,22 +190,24 @@ def set_model_state_dict(
         <All keys matched successfully>
     """
     options = options or StateDictOptions()
+    if not model_state_dict and not options.broadcast_from_rank0:
+        return _IncompatibleKeys([], [])
     state = _join(model, model_state_dict)
     if options.full_state_dict:
         state = _as_everywhere(state, options)
         if _wrapper_of(model) is None:
-            state = _in_pieces(state, WrappedNames(model).shorten_keys(_own_method(model, "state_dict")()))
+            state = _in_pieces(state, WrappedNames(model).shorten_keys(own_method(model, "state_dict")()))
     left_out = _left_out(model, options)
     names = WrappedNames(model)
     with _contents(model, options):
         if left_out:
             own = {
                 name: value
-                for name, value in names.shorten_keys(_own_method(model, "state_dict")()).items()
+                for name, value in names.shorten_keys(own_method(model, "state_dict")()).items()
                 if name in left_out
             }
             state = {**own, **state}
-        return _own_method(model, "load_state_dict")(names.restore_keys(state, model), strict=options.strict)
+        return own_method(model, "load_state_dict")(names.restore_keys(state, model), strict=options.strict)
 
 
 def set_optimizer_state_dict(
@@ -245,14 +254,14 @@ def set_optimizer_state_dict(
         named = optim_state_dict
         if wrapper is not None:
             with _contents(model, options):
-                _own_method(optimizer, "load_state_dict")(
+                own_method(optimizer, "load_state_dict")(
                     wrapper.optim_state_dict_to_load(model, optimizer, named)
                 )
             continue
         if options.full_state_dict:
             own = _by_name(optimizer, names, {name for several in names.values() for name in several})
             named = {**named, _STATE: _in_pieces(named[_STATE], own[_STATE])}
-        _own_method(optimizer, "load_state_dict")(_by_number(optimizer, named, names, options.strict))
+        own_method(optimizer, "load_state_dict")(_by_number(optimizer, named, names, options.strict))
 
 
 def set_state_dict(
@@ -309,7 +318,7 @@ def _state_of(
     if wrapper is None:
         return _by_name(optimizer, names, selection)
     with _contents(model, options):
-        part = wrapper.optim_state_dict(model, optimizer, _own_method(optimizer, "state_dict")())
+        part = wrapper.optim_state_dict(model, optimizer, own_method(optimizer, "state_dict")())
     groups = [{**group, _PARAMS: [n for n in group[_PARAMS] if n in selection]} for group in part[_GROUPS]]
     return {_STATE: {n: v for n, v in part[_STATE].items() if n in selection}, _GROUPS: groups}
 
@@ -578,12 +587,5 @@ def _replace_methods(
     owner: Any, state_dict: Callable[[], Any], load_state_dict: Callable[[dict[str, Any]], Any]
 ) -> None:
     for name, function in (("state_dict", state_dict), ("load_state_dict", load_state_dict)):
-        function.__dict__["own_method"] = _own_method(owner, name)
+        function.__dict__["own_method"] = own_method(owner, name)
         setattr(owner, name, function)
-
-
-def _own_method(owner: Any, name: str) -> Callable[..., Any]:
-    """A method of a model or an optimizer, as it was before `_replace_methods`."""
-    method = getattr(owner, name)
-    own: Callable[..., Any] = getattr(method, "own_method", method)
-    return own

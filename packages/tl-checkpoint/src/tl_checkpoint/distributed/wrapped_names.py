@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["WrappedNames"]
+__all__ = ["WrappedNames", "own_method"]
 
 
 class WrappedNames:
@@ -60,5 +61,17 @@ class WrappedNames:
         """
         if not self._parts:
             return state
-        own = {self.shorten(name): name for name in model.state_dict()}
+        own = {self.shorten(name): name for name in own_method(model, "state_dict")()}
         return {own.get(name, name): value for name, value in state.items()}
+
+
+def own_method(owner: Any, name: str) -> Callable[..., Any]:
+    """A method of a model or an optimizer, as it was before a function of named states replaced it.
+
+    Args:
+        owner: the model or the optimizer.
+        name: of the method.
+    """
+    method = getattr(owner, name)
+    own: Callable[..., Any] = getattr(method, "own_method", method)
+    return own
