@@ -144,6 +144,25 @@ def test_contexts_end_everywhere(workers):
     workers(2, body)
 
 
+def test_gradients_have_no_memory_in_common(workers):
+    """A write to the gradient of one tensor changes no other, also where one gradient is that of two tensors."""
+
+    def body(rank):
+        if rank:
+            return
+        x, y, z = (tl.ones(2, 3, requires_grad=True) for _ in range(3))
+        with autograd.context() as context_id:
+            autograd.backward(
+                context_id, [(x + y).sum() + rpc.rpc_sync("worker1", operator.mul, (z, 2)).sum()]
+            )
+            gradients = autograd.get_gradients(context_id)
+            gradients[x][0, 0] = 7.0
+            assert gradients[x].tolist() == [[7, 1, 1], [1, 1, 1]] and gradients[y].tolist() == [[1] * 3] * 2
+            assert gradients[z].tolist() == [[2] * 3] * 2
+
+    workers(2, body)
+
+
 def test_errors(workers):
     def body(rank):
         if rank:
@@ -164,6 +183,12 @@ def test_errors(workers):
             y = rpc.rpc_sync("worker1", break_backward, (x,))
             with pytest.raises(RuntimeError, match="Error on Node 1: no gradient there"):
                 autograd.backward(context_id, [y.sum()])
+        with autograd.context() as context_id:
+            y = rpc.rpc_sync("worker1", operator.mul, (break_backward(x), 2))  # whose gradient comes back
+            with pytest.raises(RuntimeError, match="Error on Node 0: no gradient there"):
+                autograd.backward(context_id, [y.sum()])
+        with autograd.context() as context_id, pytest.raises(ValueError, match="no gradient there"):
+            autograd.backward(context_id, [break_backward(x).sum()])  # without another worker
         with autograd.context() as context_id:
             rpc.rpc_sync("worker1", operator.mul, (x, 2))  # the loss doesn't depend on it
             with pytest.raises(RuntimeError, match="1 messages to worker1 in this context have no gradients"):

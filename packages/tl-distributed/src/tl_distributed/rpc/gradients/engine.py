@@ -11,12 +11,11 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import tl_autograd
-from tl_core import Tensor
+from tl_core import Tensor, contiguous_format
 from tl_core.futures import Future
 
 from .. import thread_context
@@ -89,13 +88,22 @@ class Pass:
             try:
                 self._accumulate(tensors, gradients, leaves)
             except Exception as error:
-                self.fail(error)
-                raise
+                named = self._named(number, error)
+                self.fail(named)
+                if named is error:
+                    raise
+                raise named from error
             for each in reached:
                 self._expected[each] -= 1
                 if self._expected[each] == 0:
                     self._answer(each, retain)
             self._close()
+
+    def _named(self, number: int, error: Exception) -> Exception:
+        """An error that names this worker, as PyTorch's engine does where gradients of another worker came."""
+        if number == _ROOT:
+            return error
+        return RuntimeError(f"Error on Node {self.context.agent.info.id}: {error}")
 
     def _accumulate(
         self, tensors: Sequence[Tensor], gradients: Sequence[Tensor | None], leaves: Sequence[Tensor]
@@ -104,7 +112,7 @@ class Pass:
             return
         results = tl_autograd.grad(tensors, leaves, gradients, retain_graph=True, allow_unused=True)
         starts = {id(entry.start) for entry in self._nodes.values()}
-        for leaf, gradient in zip(leaves, results, strict=True):
+        for leaf, gradient in zip(leaves, _separate(results), strict=True):
             if gradient is not None and id(leaf) not in starts:
                 self.context.add_gradient(leaf, gradient)
 
@@ -155,6 +163,27 @@ class Pass:
                 self.done.set_exception(error)
 
 
+def _separate(gradients: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """Gradients without memory in common, so that a write to one changes no other one and none of its own elements."""
+    counts = Counter(_address(each) for each in gradients if each is not None)
+
+    def separate(gradient: Tensor | None) -> Tensor | None:
+        if gradient is None or (counts[_address(gradient)] == 1 and _values(gradient).is_contiguous()):
+            return gradient
+        return gradient.clone() if gradient.is_sparse else gradient.clone(memory_format=contiguous_format)
+
+    return [separate(each) for each in gradients]
+
+
+def _address(tensor: Tensor) -> int:
+    address: int = _values(tensor).untyped_storage().data_ptr()
+    return address
+
+
+def _values(tensor: Tensor) -> Tensor:
+    return tensor._values() if tensor.is_sparse else tensor
+
+
 def id_of(node: Any) -> int:
     """A number of a node, the same for each object of it."""
     return hash(node)
@@ -187,27 +216,12 @@ def propagate(
         assert running is not None
     send = context.sends[number]
     roots: list[Any] = list(gradients) or [tensor.new_zeros(tensor.shape) for tensor in send.tensors]
-    with _named_errors(context):
-        running.run(number, send.tensors, roots, retain)
+    running.run(number, send.tensors, roots, retain)
     if is_first:
-        return running.done.then(lambda done: _value(context, done))
+        return running.done.then(lambda done: done.value())
     answered: Future[None] = Future()
     answered.set_result(None)
     return answered
-
-
-def _value(context: Context, done: Future[None]) -> None:
-    with _named_errors(context):
-        done.value()
-
-
-@contextmanager
-def _named_errors(context: Context) -> Iterator[None]:
-    """Within the block, an error becomes one that names this worker, as a remote error of PyTorch's engine does."""
-    try:
-        yield
-    except Exception as error:
-        raise RuntimeError(f"Error on Node {context.agent.info.id}: {error}") from error
 
 
 def backward(context_id: int, roots: Sequence[Tensor], retain_graph: bool = False) -> None:
