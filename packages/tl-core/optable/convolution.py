@@ -161,21 +161,24 @@ ROWS = [
     Composite(
         "conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
         shape="[self.shape[0] + 2 * pad - weight.shape[0] + 1, self.shape[1], weight.shape[2]]",
-        method=False, declared=False,
+        declared=False,
+        method=False,
         doc=(
-            "The convolution of sequences whose first dimension is time.\n\nShapes: input (time, batch, C), weight "
-            "(window, C, K), bias (K), result (time + 2 * pad - window + 1, batch, K)."
+            "The convolution of sequences whose first dimension is time.\n\nShapes: input (time, batch, C), "
+            "weight (window, C, K), bias (K), result (time + 2 * pad - window + 1, batch, K)."
         ),
         about={"pad": "the number of zeros at both ends of the sequences"},
-        example=">>> tl.conv_tbc(tl.ones(5, 2, 3), tl.ones(3, 3, 4), tl.zeros(4)).shape\ntorch.Size([3, 2, 4])",
+        example=(
+            ">>> tl.conv_tbc(tl.ones(5, 2, 3), tl.ones(3, 3, 4), tl.zeros(4)).shape\ntorch.Size([3, 2, 4])"
+        ),
     ),
     Composite(
         (
-            "conv_tbc_backward(Tensor self, Tensor input, Tensor weight, Tensor bias, int pad) -> (Tensor, Tensor, "
-            "Tensor)"
+            "conv_tbc_backward(Tensor self, Tensor input, Tensor weight, Tensor bias, int pad) -> (Tensor, "
+            "Tensor, Tensor)"
         ),
-        shape="[input.shape, weight.shape, bias.shape]",
-        function=False, method=False, declared=False,
+        shape="[input.shape, weight.shape, bias.shape]", declared=False,
+        function=False, method=False,
         doc="The gradients of the input, the weight and the bias of conv_tbc.",
     ),
     Op(

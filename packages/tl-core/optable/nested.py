@@ -59,18 +59,19 @@ ROWS = [
             "offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor"
         ),
         shape=f"[*data.shape[:wrap(axis, data.ndim)], {_COUNT}, *data.shape[wrap(axis, data.ndim) + 1:]]",
-        method=False, declared=False, devices="Any",
+        declared=False,
+        method=False, devices="Any",
         grad={
             "data": (
-                "_segment_reduce_backward(g, result, data, reduce, lengths=lengths, offsets=offsets, axis=axis, "
-                "initial=initial)"
+                "_segment_reduce_backward(g, result, data, reduce, lengths=lengths, offsets=offsets, "
+                "axis=axis, initial=initial)"
             ),
         },
         jvp="double-vjp", batch="loop",
         doc="The reduction of each of the pieces that follow each other along a dimension.",
         about=_PIECES,
         example=(
-            '>>> tl.segment_reduce(tl.tensor([1.0, 2.0, 3.0]), "max", lengths=tl.tensor([2, 1]))\n'
+            ">>> tl.segment_reduce(tl.tensor([1.0, 2.0, 3.0]), \"max\", lengths=tl.tensor([2, 1]))\n"
             "tensor([2., 3.])"
         ),
     ),
@@ -79,8 +80,8 @@ ROWS = [
             "_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, Tensor? "
             "lengths=None, Tensor? offsets=None, int axis=0, Scalar? initial=None) -> Tensor"
         ),
-        shape="data.shape",
-        method=False, declared=False,
+        shape="data.shape", declared=False,
+        method=False,
         doc="The gradient of the data of segment_reduce; equal extremes share it.",
         about=_PIECES,
     ),

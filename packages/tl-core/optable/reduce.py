@@ -365,20 +365,23 @@ ROWS = [
         doc="The norm of all elements, in another type.",
     ),
     Composite(
-        "native_norm(Tensor self, Scalar p=2) -> Tensor", shape="[]", method=False, declared=False,
+        "native_norm(Tensor self, Scalar p=2) -> Tensor", shape="[]", declared=False,
+        method=False,
         doc="An older name of norm.",
     ),
     Composite(
         (
-            "native_norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, ScalarType? dtype) "
-            "-> Tensor"
+            "native_norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, ScalarType? "
+            "dtype) -> Tensor"
         ),
-        method=False, declared=False,
+        declared=False,
+        method=False,
         doc="An older name of norm along dimensions.",
     ),
     Composite(
         "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
-        out=True, declared=False, shape="reduction(self.shape, dim, keepdim)",
+        declared=False, shape="reduction(self.shape, dim, keepdim)",
+        out=True,
         doc=(
             "The exclusive or of the bits of the elements, as uint64. The bits are those of each element as "
             "float64 or int64."

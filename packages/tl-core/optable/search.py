@@ -49,7 +49,7 @@ def _isin(overload, arguments, text):
 _GRID = "float[]? range=None, Tensor? weight=None, bool density=False"
 _CELLS = {
     "bins": "the number of equal intervals of each dimension, or the edges of the intervals",
-    "range": "the least and the greatest edge of each dimension, one after the other; None: those of the data",
+    "range": "the least and the greatest edge of each dimension in turn; None: those of the data",
     "weight": "the weight of each point; None counts them",
     "density": "whether counts are divided by their sum and the volumes of the cells",
 }
@@ -185,27 +185,32 @@ ROWS = [
         doc="A histogram over that many equal intervals of the range, or of the data.",
     ),
     _grid(".int_bins", "int bins"),
-    _grid("", "int[] bins", example=_GRID_EXAMPLE),
+    _grid(
+        "", "int[] bins",
+        example=_GRID_EXAMPLE,
+    ),
     _grid(".TensorList_bins", "Tensor[] bins"),
     Composite(
-        f"_histogramdd_bin_edges(Tensor self, int[] bins, *, {_GRID}) -> Tensor[]",
-        method=False, declared=False, shape="[[n + 1] for n in bins]",
+        f"_histogramdd_bin_edges(Tensor self, int[] bins, *, {_GRID}) -> Tensor[]", declared=False,
+        shape="[[n + 1] for n in bins]",
+        method=False,
         doc="The edges of the intervals of each dimension.",
         about=_CELLS,
     ),
     Composite(
-        f"_histogramdd_from_bin_cts(Tensor self, int[] bins, *, {_GRID}) -> Tensor",
-        method=False, declared=False, shape="bins",
+        f"_histogramdd_from_bin_cts(Tensor self, int[] bins, *, {_GRID}) -> Tensor", declared=False,
+        shape="bins",
+        method=False,
         doc="Counts points in the cells of a grid of equal intervals.",
         about=_CELLS,
     ),
     Op(
         (
-            "_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) "
-            "-> Tensor"
+            "_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool "
+            "density=False) -> Tensor"
         ),
-        shape="[t.shape[0] - 1 for t in bins]",
-        method=False, declared=False, devices="CpuOnly",
+        shape="[t.shape[0] - 1 for t in bins]", declared=False,
+        method=False, devices="CpuOnly",
         grad=COUNTS,
         jvp=COUNTS, batch="loop",
         doc="Counts points in the cells of a grid of those edges.",

@@ -86,18 +86,18 @@ def test_reductions(fake, op, expected):
     every = np.stack([values(rank, 3, 4) for rank in range(3)])
 
     def body(backend, rank):
-        whole, turned, one = tl.tensor(every[rank]), tl.tensor(every[rank].T).t(), tl.tensor(every[rank])
+        whole, transposed, one = tl.tensor(every[rank]), tl.tensor(every[rank].T).t(), tl.tensor(every[rank])
         backend.all_reduce(whole, op).wait()
-        backend.all_reduce(turned, op).wait()
+        backend.all_reduce(transposed, op).wait()
         backend.reduce(one, 1, op).wait()
         part = tl.empty(2)
         pieces = [tl.tensor(values(rank, 2)) + 10.0 * i for i in range(3)]
         backend.reduce_scatter(part, pieces, op).wait()
-        return whole.numpy(), turned.numpy(), one.numpy(), part.numpy()
+        return whole.numpy(), transposed.numpy(), one.numpy(), part.numpy()
 
-    for rank, (whole, turned, one, part) in enumerate(on_ranks(3, body)):
+    for rank, (whole, transposed, one, part) in enumerate(on_ranks(3, body)):
         np.testing.assert_allclose(whole, expected(every), rtol=1e-6)
-        np.testing.assert_allclose(turned, expected(every), rtol=1e-6)
+        np.testing.assert_allclose(transposed, expected(every), rtol=1e-6)
         np.testing.assert_allclose(one, expected(every) if rank == 1 else every[rank], rtol=1e-6)
         pieces = np.stack([values(r, 2) + 10.0 * rank for r in range(3)])
         np.testing.assert_allclose(part, expected(pieces), rtol=1e-6)
@@ -122,8 +122,8 @@ def test_numbers_of_other_types(fake):
 
 def test_copies(fake):
     def body(backend, rank):
-        sent = tl.tensor(values(1, 2, 3)) if rank == 1 else tl.zeros(2, 3)
-        backend.broadcast(sent, 1).wait()
+        message = tl.tensor(values(1, 2, 3)) if rank == 1 else tl.zeros(2, 3)
+        backend.broadcast(message, 1).wait()
         mine = tl.tensor(values(rank, 2))
         every, table = [tl.empty(2) for _ in range(3)], tl.empty(6)
         backend.all_gather(every, mine).wait()
@@ -132,15 +132,15 @@ def test_copies(fake):
         backend.gather(at_root, mine, 2).wait()
         part = tl.empty(2)
         backend.scatter(part, [tl.tensor(values(r, 2)) for r in range(3)] if rank == 0 else [], 0).wait()
-        received = [tl.empty(1) for _ in range(3)]
-        backend.all_to_all(received, [tl.tensor([10.0 * rank + peer]) for peer in range(3)]).wait()
+        results = [tl.empty(1) for _ in range(3)]
+        backend.all_to_all(results, [tl.tensor([10.0 * rank + peer]) for peer in range(3)]).wait()
         words = [tl.empty(2) for _ in range(3)]
         backend.all_gather(words, mine.to(tl.bfloat16).to(tl.float32)).wait()
         backend.barrier().wait()
-        return sent.numpy(), every, table, at_root, part.numpy(), [x.item() for x in received]
+        return message.numpy(), every, table, at_root, part.numpy(), [x.item() for x in results]
 
-    for rank, (sent, every, table, at_root, part, received) in enumerate(on_ranks(3, body)):
-        np.testing.assert_array_equal(sent, values(1, 2, 3))
+    for rank, (message, every, table, at_root, part, results) in enumerate(on_ranks(3, body)):
+        np.testing.assert_array_equal(message, values(1, 2, 3))
         for r in range(3):
             np.testing.assert_array_equal(every[r].numpy(), values(r, 2))
             np.testing.assert_array_equal(table.numpy()[2 * r : 2 * r + 2], values(r, 2))
@@ -148,7 +148,7 @@ def test_copies(fake):
             [values(r, 2).tolist() for r in range(3)] if rank == 2 else []
         )
         np.testing.assert_array_equal(part, values(rank, 2))
-        assert received == [10.0 * peer + rank for peer in range(3)]
+        assert results == [10.0 * peer + rank for peer in range(3)]
 
 
 def test_messages_begin_together(fake):
@@ -170,7 +170,7 @@ def test_messages_begin_together(fake):
 
 
 def test_an_operation_is_under_way_until_all_ranks_call(fake):
-    arrived = threading.Barrier(2)
+    barrier = threading.Barrier(2)
 
     def body(backend, rank):
         backend.barrier().wait()
@@ -182,7 +182,7 @@ def test_an_operation_is_under_way_until_all_ranks_call(fake):
                 dist.DistBackendError, match=r"all_reduce of group g was not over after 0\.05 s"
             ):
                 work.wait(timedelta(seconds=0.05))
-        arrived.wait(10)
+        barrier.wait(10)
         if rank == 1:
             work, before = backend.all_reduce(x, dist.ReduceOp.SUM), False
         work.wait()

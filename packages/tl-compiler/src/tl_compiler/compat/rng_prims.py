@@ -74,6 +74,10 @@ class _StateOperator(HigherOrderOperator):
 class RunAndSaveRngState(_StateOperator):
     """Calls an operator, and returns the state of the generator from before the call too.
 
+    Args:
+        op: the operator.
+        args, kwargs: the arguments of the operator.
+
     Example:
         >>> state, numbers = run_and_save_rng_state(tl_core.ops.aten.rand_like.default, tl_core.zeros(2))
         >>> tl_core.equal(numbers, run_with_rng_state(state, tl_core.ops.aten.rand_like.default, tl_core.zeros(2)))
@@ -105,6 +109,11 @@ class RunAndSaveRngState(_StateOperator):
 
 class RunWithRngState(_StateOperator):
     """Calls an operator at a state of the generator, which has its own state again afterwards.
+
+    Args:
+        rng_state: the state, uint8 of one dimension.
+        op: the operator.
+        args, kwargs: the arguments of the operator.
 
     Example:
         >>> state = tl_core.get_rng_state()

@@ -6,6 +6,7 @@ import math
 
 import tl_core
 from tl_core import Tensor, nested
+from tl_core.operators.packets import aten
 
 __all__: list[str] = []
 
@@ -226,7 +227,7 @@ def _scaled_dot_product_attention_math(
     scores = (query * root) @ (key * root).transpose(-2, -1)
     if attn_mask is not None:
         scores = scores + attn_mask
-    weights: Tensor = tl_core.ops.aten._safe_softmax(scores, -1)
+    weights: Tensor = aten._safe_softmax(scores, -1)
     if dropout_p == 0:
         return weights @ value, weights
     if dropout_mask is None:

@@ -56,17 +56,17 @@ def _where_coo(mask: Tensor, input: Tensor, fill_value: Tensor) -> Tensor:
             f"{input.dense_dim()}, got {list(mask.shape)} and {mask.dense_dim()}"
         )
     input, mask = input.coalesce(), mask.coalesce()
-    counted = mask.values().reshape(mask.values().shape[0], -1).any(1)
-    indices, mask_values = mask.indices()[:, counted], mask.values()[counted]
-    wanted = _flat(indices, input.shape[: input.sparse_dim()])
+    is_selected = mask.values().reshape(mask.values().shape[0], -1).any(1)
+    indices, mask_values = mask.indices()[:, is_selected], mask.values()[is_selected]
+    columns = _flat(indices, input.shape[: input.sparse_dim()])
     stored = _flat(input.indices(), input.shape[: input.sparse_dim()])
     values = input.values()
     if len(stored):
-        slot = tl_core.searchsorted(stored, wanted).clamp(max=len(stored) - 1)
-        is_stored = (stored[slot] == wanted).reshape(-1, *[1] * input.dense_dim())
+        slot = tl_core.searchsorted(stored, columns).clamp(max=len(stored) - 1)
+        is_stored = (stored[slot] == columns).reshape(-1, *[1] * input.dense_dim())
         values = tl_core.where(is_stored, values[slot], values.new_zeros(()))
     else:
-        values = values.new_zeros((len(wanted), *values.shape[1:]))
+        values = values.new_zeros((len(columns), *values.shape[1:]))
     if input.dense_dim():
         values = tl_core.where(mask_values, values, fill_value)
     return tl_core.sparse_coo_tensor(indices, values, input.shape, is_coalesced=True)

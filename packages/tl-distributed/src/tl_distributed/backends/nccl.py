@@ -196,12 +196,12 @@ class NcclBackend(Communicator):
         return self._start_group("scatter", part, calls, [output], _copy_back(output, part), dense)
 
     def all_to_all(self, outputs: Sequence[Tensor], tensors: Sequence[Tensor]) -> Work:
-        sent = [tensor.contiguous() for tensor in tensors]
-        received = [output.contiguous() for output in outputs]
-        calls = [self._message("ncclSend", each, peer) for peer, each in enumerate(sent)]
-        calls += [self._message("ncclRecv", each, peer) for peer, each in enumerate(received)]
-        after = lambda: _spread(received, outputs)  # noqa: E731
-        return self._start_group("all_to_all", sent[0], calls, list(outputs), after, sent)
+        inputs = [tensor.contiguous() for tensor in tensors]
+        results = [output.contiguous() for output in outputs]
+        calls = [self._message("ncclSend", each, peer) for peer, each in enumerate(inputs)]
+        calls += [self._message("ncclRecv", each, peer) for peer, each in enumerate(results)]
+        after = lambda: _spread(results, outputs)  # noqa: E731
+        return self._start_group("all_to_all", inputs[0], calls, list(outputs), after, inputs)
 
     def barrier(self) -> Work:
         """A sum of one byte. It ends when this method returns, because its memory does."""

@@ -82,16 +82,16 @@ def open_library(name: str, variable: str, files: list[Path], hint: str) -> ctyp
     Args:
         name: the library's name for the loader.
         variable: the environment variable that may name a file.
-        files: paths that are tried before the loader's own path.
+        files: paths to try before the loader's own path.
         hint: what to install, for the error.
 
     Raises:
         RuntimeError: no library can be opened.
     """
     chosen = os.environ.get(variable)
-    tried = [chosen] if chosen else [*map(str, filter(Path.is_file, files)), name]
+    paths = [chosen] if chosen else [*map(str, filter(Path.is_file, files)), name]
     reasons = []
-    for each in tried:
+    for each in paths:
         try:
             return ctypes.CDLL(each)
         except OSError as error:

@@ -76,10 +76,10 @@ def _is_qconfig_supported_by_dtype_configs(qconfig: Any, dtype_configs: list[Any
     bias = tl_core.float16 if half else tl_core.float32
     for config in dtype_configs:
         types = [config.input_dtype, config.output_dtype, config.weight_dtype, config.bias_dtype]
-        found = [tl_core.float32 if each is None else each for each in types]
-        if bool(config.is_dynamic) and is_dynamic and found[:3] == [activation, tl_core.float32, weight]:
+        own_types = [tl_core.float32 if each is None else each for each in types]
+        if bool(config.is_dynamic) and is_dynamic and own_types[:3] == [activation, tl_core.float32, weight]:
             return True
-        if not config.is_dynamic and found == [activation, activation, weight, bias]:
+        if not config.is_dynamic and own_types == [activation, activation, weight, bias]:
             return True
     return False
 
