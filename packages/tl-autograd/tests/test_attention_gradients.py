@@ -263,6 +263,20 @@ def test_embedding_bag(mode):
     assert gradcheck(f, (table,) if factors is None else (table, factors))
 
 
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_indices_behind_the_last_offset_are_in_no_bag(mode):
+    index, offsets = tl.tensor([0, 1, 2, 3]), tl.tensor([0, 2, 3])
+    table = tl.arange(12.0, dtype=tl.float64).reshape(6, 2).requires_grad_()
+    weights = [tl.tensor([0.5, 1.0, 2.0, 3.0], dtype=tl.float64, requires_grad=True)] if mode == 0 else []
+
+    def bags(table, *weights):
+        return tl.embedding_bag(table, index, offsets, False, mode, False, *(weights or [None]), True)[0]
+
+    assert tl_autograd.gradcheck(bags, [table, *weights])
+    (gradient,) = tl_autograd.grad(bags(table, *weights).sum(), table)
+    assert gradient[3:].abs().sum() == 0
+
+
 def test_a_program_may_write_to_a_result_of_three_dimensions():
     tl.manual_seed(0)
 

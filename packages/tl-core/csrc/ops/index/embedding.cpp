@@ -14,6 +14,7 @@
 #include "ops/shared/expect.h"
 #include "ops/shared/known_values.h"
 #include "tensor/geometry.h"
+#include "tensor/hollow.h"
 
 namespace tl {
 
@@ -188,7 +189,7 @@ Four embedding_bag_core(const EmbeddingBagCoreArgs& a) {
   const Tensor out = empty(DimVector{bounds.count, width}, like);
   const Tensor sizes = empty(DimVector{bounds.count}, ints), bags = empty(DimVector{index.numel()}, ints);
   const Tensor winners = empty(won, ints);
-  fill_elements(bags, Scalar(int64_t{0}));
+  fill_elements(bags, Scalar(int64_t{-1}));  // of indices behind the last offset, which are in no bag
   const int64_t* ends = bounds.offsets.ptr<int64_t>();
   for (int64_t b = 0; b < bounds.count; ++b) {
     TL_CHECK(mode != 2 || ends[b + 1] - ends[b] <= std::numeric_limits<int32_t>::max(), Runtime,
@@ -215,12 +216,22 @@ void check_bag_backward(const EmbeddingBagBackwardArgs& a) {
   if (a.mode == 2) expect(kBackward, "max_indices", a.max_indices, DType::Int64, a.grad.sizes());
 }
 
+// How many indices are in bags: those behind the last offset have none.
+int64_t indices_in_bags(const Tensor& offset2bag) {
+  int64_t n = offset2bag.numel();
+  if (is_hollow(offset2bag) || offset2bag.is_meta()) return n;
+  const Tensor bags = to_contiguous(to_dtype(offset2bag, DType::Int64));
+  while (n > 0 && bags.ptr<int64_t>()[n - 1] < 0) --n;
+  return n;
+}
+
+Tensor first(const Tensor& t, int64_t n) { return t.size(0) == n ? t : ops::narrow(t, 0, 0, n); }
+
 // A row's gradient is the sum over its bags, each times the factor of its index and divided by the bag's
 // size; a maximum's goes to the winners.
 std::tuple<Tensor, Tensor> embedding_bag_backward(const EmbeddingBagBackwardArgs& a) {
   check_bag_backward(a);
-  const Tensor &weight = a.weight, &indices = a.indices;
-  const OptTensor factors = a.per_sample_weights;
+  const Tensor& weight = a.weight;
   if (a.mode == 2) {
     const Tensor found = ops::ge(a.max_indices, Scalar(int64_t{0}));
     const Tensor zeros = ops::zeros(weight.sizes(), {.dtype = weight.dtype(), .device = weight.device()});
@@ -228,20 +239,24 @@ std::tuple<Tensor, Tensor> embedding_bag_backward(const EmbeddingBagBackwardArgs
                              ops::mul(a.grad, found)),
             Tensor()};
   }
-  Tensor rows = ops::index_select(a.grad, 0, a.offset2bag), grad_weight, grad_factors;
+  const int64_t n = indices_in_bags(a.offset2bag), rest = a.indices.numel() - n;
+  const Tensor indices = first(a.indices, n), bags = first(a.offset2bag, n),
+               factors = a.per_sample_weights ? first(*a.per_sample_weights, n) : Tensor();
+  Tensor rows = ops::index_select(a.grad, 0, bags), grad_weight, grad_factors;
   if (a.want.factors) {
     grad_factors = ops::sum_dim_IntList(ops::mul(rows, ops::embedding(weight, indices)), DimVector{1}, false);
     if (a.padding_idx >= 0)
       grad_factors =
           ops::masked_fill_Scalar(grad_factors, ops::eq(indices, Scalar(a.padding_idx)), Scalar(0.0));
+    if (rest) grad_factors = ops::constant_pad_nd(grad_factors, DimVector{0, rest}, Scalar(0.0));
   }
   if (a.want.weight) {
-    if (factors) rows = ops::mul(rows, ops::unsqueeze(*factors, 1));
-    if (a.mode == 1) rows = ops::div(rows, ops::unsqueeze(ops::index_select(a.bag_size, 0, a.offset2bag), 1));
-    const int64_t n = weight.size(0);
-    grad_weight = a.sparse
-                      ? ops::_embedding_sparse_backward(rows, indices, n, a.padding_idx, a.scale_grad_by_freq)
-                      : ops::embedding_dense_backward(rows, indices, n, a.padding_idx, a.scale_grad_by_freq);
+    if (factors) rows = ops::mul(rows, ops::unsqueeze(factors, 1));
+    if (a.mode == 1) rows = ops::div(rows, ops::unsqueeze(ops::index_select(a.bag_size, 0, bags), 1));
+    const int64_t count = weight.size(0);
+    grad_weight =
+        a.sparse ? ops::_embedding_sparse_backward(rows, indices, count, a.padding_idx, a.scale_grad_by_freq)
+                 : ops::embedding_dense_backward(rows, indices, count, a.padding_idx, a.scale_grad_by_freq);
   }
   return {grad_weight, grad_factors};
 }
