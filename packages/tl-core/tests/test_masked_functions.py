@@ -2,12 +2,13 @@
 
 import math
 
-import numpy as np
 import pytest
 
-import tl_core as tl
-from tl_core.compat.attention import _scaled_dot_product_attention_math
-from tl_core.masked.private_functions import _canonical_dim, _reduction_identity, _where
+np = pytest.importorskip("numpy", reason="the references are numpy's")
+
+import tl_core as tl  # noqa: E402
+from tl_core.compat.attention import _scaled_dot_product_attention_math  # noqa: E402
+from tl_core.masked.private_functions import _canonical_dim, _reduction_identity, _where  # noqa: E402
 
 
 @pytest.mark.parametrize(

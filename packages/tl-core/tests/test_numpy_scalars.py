@@ -2,10 +2,11 @@
 
 import warnings
 
-import numpy as np
 import pytest
 
-import tl_core as tl
+np = pytest.importorskip("numpy", reason="the references are numpy's")
+
+import tl_core as tl  # noqa: E402
 
 
 @pytest.mark.parametrize("kind", [np.complex64, np.complex128])
