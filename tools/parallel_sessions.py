@@ -72,7 +72,7 @@ def run_all(names: Sequence[str], run: Runner, lanes: int) -> list[Outcome]:
     """Runs the sessions in their order, `lanes` at once, and prints each one's output when it ends."""
 
     def outcome(name: str) -> Outcome:
-        print(f"{name}: start", flush=True)
+        print(f"{name}: start\n", end="", flush=True)  # one write, as threads share the output
         start = time.monotonic()
         status, output = run(name)
         return Outcome(name, status, time.monotonic() - start, output)
