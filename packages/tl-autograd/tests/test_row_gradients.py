@@ -52,6 +52,10 @@ CALLS = {
     "frexp.Tensor": lambda op, t: op(t(3, 4))[0],
     "complex": lambda op, t: op(t(3, 4), t(4)),
     "polar": lambda op, t: op(t(3, 4), t(4)),
+    "segment_reduce": lambda op, t: sum(
+        op(t(5), name, lengths=tl.tensor([2, 3]), initial=1.0)
+        for name in ("sum", "mean", "max", "min", "prod")
+    ),
     "celu": lambda op, t: op(t(3, 4) - 1, 0.5),
     "selu": lambda op, t: op(t(3, 4) - 1),
     "elu_backward": lambda op, t: (
@@ -233,6 +237,7 @@ NOT_COMPLEX = (
     | (grid_calls.CALLS.keys() - grid_calls.COMPLEX)
     | {"logcumsumexp", "linalg_vector_norm", "_distances"}
     | {
+        "segment_reduce",
         "round.decimals",
         "nan_to_num",
         "deg2rad",

@@ -374,7 +374,7 @@ ROWS = [
             "native_norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, ScalarType? "
             "dtype) -> Tensor"
         ),
-        declared=False,
+        shape="reduction(self.shape, dim, keepdim)", declared=False,
         method=False,
         doc="An older name of norm along dimensions.",
     ),

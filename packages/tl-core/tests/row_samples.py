@@ -248,6 +248,13 @@ OWN: dict[str, Make] = {
     "randint_like.low_generator_dtype": _like([None, *_FACTORY, None], 1, 5),
     "float_power.Tensor_Scalar": lambda: [filled([2, 3], "float64"), 2],
     "clamp": lambda: [filled([2, 3], "float32"), 0.3, 0.7],
+    "conv_tbc": lambda: [filled([5, 2, 3], "float32"), filled([3, 3, 4], "float32"), filled([4], "float32"), 1],
+    "segment_reduce": lambda: [
+        filled([5], "float32"), "max", tl.tensor([2, 3]), None, None, 0, True, 0.5,
+    ],
+    "histogramdd.TensorList_bins": lambda: [
+        filled([5, 2], "float32"), [tl.arange(4.0), tl.arange(3.0)], None, filled([5], "float32"), True,
+    ],
     "sparse_mask": lambda: [filled([3, 3], "float32"), tl.eye(3).to_sparse()],
     "sparse_resize_": lambda: [tl.eye(3).to_sparse(), [4, 4], 2, 0],
     **{

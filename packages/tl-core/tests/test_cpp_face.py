@@ -320,7 +320,7 @@ def test_containers_and_older_names(face: Any) -> None:
     assert face.dictionaries(tl.ones(2), tl.ones(2)) == "2111110"
     with pytest.raises(IndexError, match="the key is absent"):
         face.absent_key()
-    assert face.older_names(tl.ones(2, 2)) == "DoubleDouble1Double107"
+    assert face.older_names(tl.ones(2, 2)) == "DoubleDouble1double107"
     assert face.facts_of_undefined() == "10[0]00UndefinedType"
     with pytest.raises(IndexError, match="Dimension out of range"):
         face.beyond_undefined()

@@ -97,4 +97,4 @@ def test_most_rows_have_a_rule() -> None:
         and row.family != "sparse"
         and any("Tensor" in r.type for r in row.rets)
     ]
-    assert len(without) <= 33, without
+    assert len(without) <= 35, without  # histogramdd returns a tensor and a list
