@@ -69,16 +69,16 @@ def test_devices_without_a_generator(args):
 
 
 def test_executor():
-    seen = []
+    types = []
 
     def scale(x, y=1):
-        seen.append(type(x))
+        types.append(type(x))
         return {"out": x * 2 + y}
 
-    traced = make_traced(scale)
+    function = make_traced(scale)
     for _ in range(2):
-        assert traced(tl.ones(2), y=tl.ones(2), executor="aten")["out"].tolist() == [3, 3]
-    assert len(seen) == 2
+        assert function(tl.ones(2), y=tl.ones(2), executor="aten")["out"].tolist() == [3, 3]
+    assert len(types) == 2
     with pytest.raises(ValueError, match="Allowed values are: aten"):
-        traced(tl.ones(2), executor="nvfuser")
+        function(tl.ones(2), executor="nvfuser")
     assert execute(make_fx(lambda x: x - 1)(tl.ones(2)), tl.ones(2)).tolist() == [0, 0]

@@ -53,7 +53,7 @@ def make_traced(fn: Callable[..., Any]) -> Callable[..., Any]:
         tensor([2., 2.])
     """
 
-    def traced(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: Any, **kwargs: Any) -> Any:
         executor = str(kwargs.pop("executor", "aten"))
 
         def call(arguments: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
@@ -61,4 +61,4 @@ def make_traced(fn: Callable[..., Any]) -> Callable[..., Any]:
 
         return execute(make_fx(call)((args, kwargs)), (args, kwargs), executor=executor)
 
-    return traced
+    return run
