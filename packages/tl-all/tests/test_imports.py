@@ -233,3 +233,13 @@ def test_tl_has_its_own_version():
 
     assert tl.__version__ == tl.version.__version__
     assert tl.__version__.startswith("0.")
+
+
+@pytest.mark.parametrize("name", ["_nn", "_linalg"])
+def test_an_import_keeps_a_namespace_of_native_functions(name):
+    """The import system stores the module in `tl._C`, which is tl-core's own module."""
+    native = getattr(tl._C, name)
+    assert importlib.import_module(f"tl._C.{name}") is native
+    assert getattr(tl._C, name) is native
+    assert tl.masked.norm(tl.tensor([[3.0, 4.0]]), 2.0, 1).tolist() == [5]
+    assert tl.nn.functional.linear(tl.ones(1, 2), tl.ones(1, 2)).item() == 2

@@ -64,11 +64,18 @@ class NamespaceLoader:
 
     def __init__(self, dotted: str):
         self.dotted = dotted
+        self.native: ModuleType | None = None
 
-    def create_module(self, spec: ModuleSpec) -> None:
-        return None
+    def create_module(self, spec: ModuleSpec) -> "ModuleType | None":
+        """A namespace of native functions, such as `_C._nn`, is the module that tl-core calls, with more names."""
+        parent, _, name = spec.name.rpartition(".")
+        value = vars(sys.modules[parent]).get(name)
+        self.native = value if isinstance(value, ModuleType) else None
+        return self.native
 
     def exec_module(self, module: ModuleType) -> None:
+        if module is self.native:
+            return
         module.__doc__ = f"The names of `torch.{self.dotted}`, which several packages of tl define."
         _grafts.extend(module, self.dotted)
         _grafts.list_names(module, self.dotted)
