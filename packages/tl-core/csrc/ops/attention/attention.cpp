@@ -407,8 +407,7 @@ Tensor scaled_dot_product_attention(const ScaledDotProductAttentionArgs& a) {
   if (std::ranges::equal(output.sizes(), IntSpan(shape))) return output;
   // The derivative reads the output. As with PyTorch, a program may write to a result that has not four
   // dimensions.
-  const bool recorded = grad_enabled() && (output->all_bits() >> TL_LAYER_AUTOGRAD & 1);
-  return ops::reshape(recorded ? ops::clone(output) : output, shape);
+  return ops::reshape(is_recorded(output) ? ops::clone(output) : output, shape);
 }
 }  // namespace
 

@@ -524,9 +524,8 @@ struct StackResult {
 // The derivative of a layer reads its output. A program may write to what it gets of a GRU or a plain layer,
 // as it may with PyTorch; an LSTM over padded sequences refuses such writes in both.
 Tensor writable_output(const Tensor& output, bool packed, const Options& o) {
-  const bool recorded = grad_enabled() && (output->all_bits() >> TL_LAYER_AUTOGRAD & 1);
   const bool refuses = o.cell == Cell::Lstm && !packed;
-  return recorded && !refuses && !o.bidirectional ? ops::clone(output) : output;
+  return is_recorded(output) && !refuses && !o.bidirectional ? ops::clone(output) : output;
 }
 
 // Layer on layer, each direction on its own; the outputs of both are joined and, between layers, dropped out.

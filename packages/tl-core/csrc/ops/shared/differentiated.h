@@ -7,6 +7,11 @@
 
 namespace tl {
 
+// Whether a tensor requires a gradient and calls are recorded.
+inline bool is_recorded(const Tensor& t) {
+  return grad_enabled() && (t->all_bits() >> TL_LAYER_AUTOGRAD & 1);
+}
+
 // A tensor of a transform that hides no batch has a tangent, or had one: tangents need no recording.
 inline bool may_have_tangent(const Tensor& t) {
   return t && !hides_batch(t) && (t->bits.load(std::memory_order_relaxed) >> TL_LAYER_TRANSFORMS & 1);
