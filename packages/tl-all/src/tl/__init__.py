@@ -36,7 +36,7 @@ _register("higher-order operators", lambda: _import_module("tl_compiler.higher_o
 _register("tracer", lambda: _import_module("tl_compiler"))
 _add_python_operators("tl_nn.composite_operators", "tl_quantization.composite_operators")
 
-# namespaces of native functions, which no import finds
+# namespaces of native functions, to which other packages add names
 _grafts.extend(getattr(_sys.modules["tl_core._C"], "_nn"), "_C._nn")  # noqa: B009
 _grafts.extend(getattr(_sys.modules["tl_core._C"], "_linalg"), "_C._linalg")  # noqa: B009
 _sys.modules["tl_core._C"].__path__ = []  # `_C._functorch` is a module below it
