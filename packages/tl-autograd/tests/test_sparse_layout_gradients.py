@@ -157,3 +157,24 @@ def test_nothing_is_hidden_from_gradcheck():
     x = to(sparse_values(3, 3), tl.sparse_csr)
     with pytest.raises(tl_autograd.GradcheckError):
         check(lambda x: Wrong.apply(x.values()), x)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_a_leaf_that_stops_requiring_a_gradient(layout):
+    values = sparse_values(4, 4)
+    a, b = to(values, layout), sparse_values(4, 3, seed=1, density=1)
+    (a @ b).sum().backward()
+    a.requires_grad_(False)
+    for result, expected in [
+        (a.to_dense(), values),
+        (a.sin().to_dense(), values.sin()),
+        (a @ b, values @ b),
+        (a + a, values + values),
+    ]:
+        assert not result.requires_grad
+        assert_close(result.to_dense() if result.layout is not tl.strided else result, expected)
+    total, tangent = tl_autograd.func.jvp(lambda x: x.to_dense().sum(), (a,), (tl.ones_like(a),))
+    assert_close(total, values.sum())
+    assert_close(tangent, tl.ones_like(a).to_dense().sum())
+    assert a.mul_(2) is a and not a.requires_grad
+    assert_close(a.to_dense(), values * 2)

@@ -184,7 +184,8 @@ void differentiate(const Operator& op, const TlValue* args, int n_args, TlValue*
 
 bool is_recorded(const TlValue* args, int n_args) {
   return records_gradients() && std::any_of(args, args + n_args, [](const TlValue& v) {
-           return v.tag == TL_TENSOR && reinterpret_cast<TensorImpl*>(v.u.t)->autograd;
+           return v.tag == TL_TENSOR &&
+                  (reinterpret_cast<TensorImpl*>(v.u.t)->all_bits() >> TL_LAYER_AUTOGRAD & 1);
          });
 }
 

@@ -40,7 +40,8 @@ void set_parts(TensorImpl& t, SparseParts parts) {
 }
 
 bool has_dense_gradient(const Tensor& t) {
-  return t->autograd && !(t->bits.load(std::memory_order_relaxed) & TL_BIT_STORED_GRADIENT);
+  const uint64_t bits = t->all_bits();
+  return (bits >> TL_LAYER_AUTOGRAD & 1) && !(bits & TL_BIT_STORED_GRADIENT);
 }
 
 Tensor of_values(Tensor made) {
