@@ -117,3 +117,22 @@ def test_callbacks_are_functions():
     for name in ("then", "add_done_callback"):
         with pytest.raises(TypeError, match=f"{name}.*callback must be a function, got NoneType"):
             getattr(future, name)(None)
+
+
+def test_a_chain_of_more_links_than_python_has_frames():
+    first = Future()
+    last = first
+    for _ in range(20000):
+        last = last.then(lambda future: future.value() + 1)
+    first.set_result(0)
+    assert last.wait() == 20000
+
+
+def test_callbacks_run_depth_first_in_the_order_in_which_they_came():
+    calls, first = [], Future()
+    left = first.then(lambda future: calls.append("left"))
+    first.add_done_callback(lambda future: calls.append("after left"))
+    left.add_done_callback(lambda future: calls.append("of left"))
+    left.then(lambda future: calls.append("below left"))
+    first.set_result(None)
+    assert calls == ["left", "of left", "below left", "after left"]

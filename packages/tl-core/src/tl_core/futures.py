@@ -37,7 +37,7 @@ class Future(Generic[T]):
         self._is_done = False
         self._value: Any = None
         self._error: BaseException | None = None
-        self._callbacks: list[Callable[[Future[T]], Any]] = []
+        self._callbacks: list[Callable[[Future[T]], Any] | _Link] = []
 
     def done(self) -> bool:
         """Whether a result or an exception has been set."""
@@ -85,26 +85,20 @@ class Future(Generic[T]):
         self, callback: Callable[[Future[T]], S], error_of: Callable[[Exception], Exception]
     ) -> Future[S]:
         following: Future[S] = Future()
-
-        def run(future: Future[T]) -> None:
-            try:
-                result = callback(future)
-            except Exception as error:
-                following.set_exception(error_of(error))
-            else:
-                following.set_result(result)
-
-        self.add_done_callback(run)
+        self._add(_Link(following, callback, error_of))
         return following
 
     def add_done_callback(self, callback: Callable[[Future[T]], Any]) -> None:
         """Calls `callback(self)` once this future is done, at once if it is; what it raises is logged."""
         _check_callback("add_done_callback", callback)
+        self._add(callback)
+
+    def _add(self, callback: Callable[[Future[T]], Any] | _Link) -> None:
         with self._changed:
             if not self._is_done:
                 self._callbacks.append(callback)
                 return
-        self._call(callback)
+        _call(self, [callback])
 
     def set_result(self, result: T) -> None:
         """Sets the value.
@@ -112,15 +106,16 @@ class Future(Generic[T]):
         Raises:
             RuntimeError: the future is done already.
         """
-        self._finish(result, None)
+        _call(self, self._finish(result, None))
 
     def set_exception(self, result: BaseException) -> None:
         """Sets an exception, which wait() and value() raise."""
         if not isinstance(result, BaseException):
             raise AssertionError(f"set_exception() expects an exception, got {type(result).__name__}")
-        self._finish(None, result)
+        _call(self, self._finish(None, result))
 
-    def _finish(self, value: Any, error: BaseException | None) -> None:
+    def _finish(self, value: Any, error: BaseException | None) -> list[Callable[[Future[T]], Any] | _Link]:
+        """Stores the result; returns the callbacks that wait for it."""
         with self._changed:
             if self._is_done:
                 raise RuntimeError(
@@ -129,17 +124,58 @@ class Future(Generic[T]):
             self._value, self._error, self._is_done = value, error, True
             callbacks, self._callbacks = self._callbacks, []
             self._changed.notify_all()
-        for callback in callbacks:
-            self._call(callback)
-
-    def _call(self, callback: Callable[[Future[T]], Any]) -> None:
-        try:
-            callback(self)
-        except Exception:
-            logging.getLogger(__name__).exception("a callback of a future failed")
+        return callbacks
 
     def __getstate__(self) -> Any:
         raise RuntimeError("Can not pickle torch.futures.Future: its result is set in this process")
+
+
+class _Link:
+    """The callback of `then`: computes the result of the next future of a chain.
+
+    Args:
+        following: the next future.
+        callback: receives the future before it.
+        error_of: the exception of `following` for an exception of `callback`.
+    """
+
+    def __init__(
+        self,
+        following: Future[Any],
+        callback: Callable[[Future[Any]], Any],
+        error_of: Callable[[Exception], Exception],
+    ):
+        self.following, self.callback, self.error_of = following, callback, error_of
+
+    def finish(self, future: Future[Any]) -> list[Callable[[Future[Any]], Any] | _Link]:
+        """Finishes the next future; returns the callbacks that wait for it."""
+        try:
+            result = self.callback(future)
+        except Exception as error:
+            return self.following._finish(None, self.error_of(error))
+        return self.following._finish(result, None)
+
+
+def _call(future: Future[Any], callbacks: list[Callable[[Future[Any]], Any] | _Link]) -> None:
+    """Calls the callbacks of a future and of the futures that follow it, depth first.
+
+    The loop keeps what waits on a stack of its own: a chain of futures may have more links than Python has frames.
+
+    Args:
+        future: a future that is done.
+        callbacks: the callbacks that wait for it.
+    """
+    waiting = [(future, callback) for callback in reversed(callbacks)]
+    while waiting:
+        done, callback = waiting.pop()
+        try:
+            if isinstance(callback, _Link):
+                following = callback.following
+                waiting += [(following, each) for each in reversed(callback.finish(done))]
+            else:
+                callback(done)
+        except Exception:
+            logging.getLogger(__name__).exception("a callback of a future failed")
 
 
 def _error_of_callback(error: Exception) -> Exception:
