@@ -1,5 +1,6 @@
 """Lines of writes: the first one after a version, in the frame outside of tl."""
 
+import gc
 import inspect
 import threading
 
@@ -74,3 +75,15 @@ def test_addresses_that_mean_nothing():
     assert source_location.where([0, 1, 2**40]) == ""
     with pytest.raises(TypeError, match="expected a Tensor, got int"):
         _C._write_after(3, 0)
+
+
+def test_a_search_leaves_no_cycles():
+    source_location.where([1])
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(20):
+            source_location.where([1])
+        assert gc.collect() < 20
+    finally:
+        gc.enable()

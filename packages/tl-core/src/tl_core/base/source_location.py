@@ -65,8 +65,9 @@ def _living_code() -> Iterator[CodeType]:
 
 
 def _running_code() -> Iterator[CodeType]:
-    for innermost in sys._current_frames().values():
-        frame: Any = innermost
+    innermost = list(sys._current_frames().values())
+    while innermost:  # a reference to this frame would be a cycle that keeps the callers' variables alive
+        frame: Any = innermost.pop()
         while frame is not None:
             yield frame.f_code
             frame = frame.f_back
