@@ -320,3 +320,26 @@ def test_a_layout_that_operators_do_not_make(layout):
         tl.zeros(2, out=tl.ones(2), layout=layout)
     with pytest.raises(RuntimeError, match="no tensor is converted to the layout"):
         tl.ones(2, 3).to_sparse(layout=layout)
+
+
+@pytest.mark.parametrize(
+    "dtypes", [("int8", "uint8"), ("uint8", "int8"), ("int64", "uint8"), ("float32", "uint16")]
+)
+@pytest.mark.parametrize("alpha", [1, -1, 3])
+@pytest.mark.parametrize("layout", ["to_sparse", "to_sparse_csr"])
+def test_unsigned_numbers_are_subtracted_in_the_common_type(dtypes, alpha, layout):
+    a, b = numpy.array([[0, 7, 3]], dtypes[0]), numpy.array([[2, 0, 1]], dtypes[1])
+    x, y = tl.from_numpy(a), tl.from_numpy(b)
+    expected = a.astype("int64") - alpha * b.astype("int64")
+    difference = tl.sub(getattr(x, layout)(), getattr(y, layout)(), alpha=alpha)
+    assert difference.dtype == tl.result_type(x, y)
+    assert difference.to_dense().tolist() == expected.tolist()
+    if layout == "to_sparse":
+        assert tl.sub(x, y.to_sparse(), alpha=alpha).tolist() == expected.tolist()
+
+
+def test_masks_are_not_subtracted():
+    mask, numbers = tl.tensor([True, False]).to_sparse(), tl.tensor([1, 2]).to_sparse()
+    for pair in ((mask, numbers), (numbers, mask), (mask, mask)):
+        with pytest.raises(RuntimeError, match="bool tensor"):
+            tl.sub(*pair)

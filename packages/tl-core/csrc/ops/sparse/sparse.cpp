@@ -282,8 +282,12 @@ Tensor add(const Operand& self, const Operand& other, const Scalar& alpha, Out o
   return sum;
 }
 
+// The negative of an unsigned number is none of its type.
 Tensor sub(const Operand& self, const Operand& other, const Scalar& alpha, Out out) {
-  const Tensor negative = ops::neg(other.tensor());
+  const Tensor &a = self.tensor(), &b = other.tensor();
+  TL_CHECK(a.dtype() != DType::Bool && b.dtype() != DType::Bool, Runtime,
+           "Subtraction, the `-` operator, with a bool tensor is not supported.");
+  const Tensor negative = ops::neg(ops::_to_copy(b, {.dtype = promote(a.dtype(), b.dtype())}));
   return add(self, negative, alpha, out);
 }
 

@@ -83,7 +83,7 @@ def add(a: Any, b: Any, alpha: Any) -> Tensor:
         return _like_layout(total, a)
     if a.sparse_dim() != b.sparse_dim() and 0 in (a._nnz(), b._nnz()):
         dtype = _C.promote_types(a.dtype, b.dtype)
-        return a.to(dtype, copy=True) if b._nnz() == 0 else (b if alpha == 1 else b * alpha).to(dtype)
+        return a.to(dtype, copy=True) if b._nnz() == 0 else b.to(dtype) * alpha
     if a.sparse_dim() != b.sparse_dim():
         raise RuntimeError(
             "add: expected 'self' and 'other' to have same number of sparse dimensions, but "
@@ -114,7 +114,10 @@ def sub(a: Any, b: Any, alpha: Any) -> Tensor:
     """
     if not isinstance(b, Tensor):
         return add(a, b, alpha)
-    return _C.add(a, _C.neg(b), alpha=alpha)
+    if _C.bool in (a.dtype, b.dtype):
+        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported.")
+    negative = _C.neg(b.to(_C.promote_types(a.dtype, b.dtype)))  # an unsigned number has none of its type
+    return _C.add(a, negative, alpha=alpha)
 
 
 # ---- products -----------------------------------------------------------------------------------------------
