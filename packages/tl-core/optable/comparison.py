@@ -103,7 +103,7 @@ ROWS = [
         Unary(
             name,
             to="bool", dtypes=dtypes, loops="wide", hot=TWO,
-            inplace=False, out=out,
+            inplace=False, out=out, check="bool_out" if out else "",
             reported="" if out else name,
             core=name == "isinf", array_api="" if name in ("isposinf", "isneginf") else name,
             grad=NO_SIGN,

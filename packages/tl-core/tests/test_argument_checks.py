@@ -202,3 +202,26 @@ def test_integers_take_no_fractions_in_place():
                 continue
             with pytest.raises((RuntimeError, NotImplementedError)):
                 getattr(x, name)(*arguments)
+
+
+@pytest.mark.parametrize("name", ["isposinf", "isneginf", "signbit"])
+@pytest.mark.parametrize("dtype", [tl.uint8, tl.float32, tl.complex64])
+def test_answers_of_yes_or_no_take_a_bool_output(name, dtype):
+    x = tl.tensor([1.0, -float("inf")])
+    with pytest.raises(RuntimeError, match="does not support non-boolean outputs"):
+        getattr(tl, name)(x, out=tl.empty(2, dtype=dtype))
+    assert getattr(tl, name)(x, out=tl.empty(2, dtype=tl.bool)).tolist() == [False, name != "isposinf"]
+
+
+@pytest.mark.parametrize("dtype", [tl.float64, tl.int32])
+def test_a_mantissa_has_the_type_of_the_number(dtype):
+    with pytest.raises(RuntimeError, match="expects mantissa to have dtype Float"):
+        tl.frexp(tl.tensor([1.5]), out=(tl.empty(1, dtype=dtype), tl.empty(1, dtype=tl.int32)))
+
+
+def test_values_at_indices_have_the_type_of_the_tensor():
+    x = tl.zeros(3, dtype=tl.float64)
+    for index in ([0, 1], tl.tensor([True, True, False]), (None, [0, 1])):
+        with pytest.raises(RuntimeError, match="source and destination dtypes match"):
+            x[index] = tl.tensor([1, 2])
+    assert x.tolist() == [0, 0, 0]

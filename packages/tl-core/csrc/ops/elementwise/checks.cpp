@@ -23,6 +23,11 @@ void check_modulus_out(const ElementwiseDef& def, const TlValue* args, Out out) 
            " is not supported for complex tensors.");
 }
 
+void check_bool_out(const ElementwiseDef& def, const TlValue*, Out out) {
+  TL_CHECK(!out || out.tensor->dtype() == DType::Bool, Runtime, def.name,
+           " does not support non-boolean outputs.");
+}
+
 void check_quotient(const ElementwiseDef& def, const TlValue* args, Out) {
   TL_CHECK(!is_integral(input_dtype(args[1]), true) || !is_integral(input_dtype(args[2]), true), Runtime,
            "Integer division with ", def.name, " is no longer supported: the quotient of ",

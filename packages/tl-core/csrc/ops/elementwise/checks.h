@@ -10,6 +10,8 @@ namespace tl {
 void check_not_bool(const ElementwiseDef& def, const TlValue* args, Out out);
 // The modulus of complex numbers is real, and has no place in their memory.
 void check_modulus_out(const ElementwiseDef& def, const TlValue* args, Out out);
+// Answers of yes or no go into a bool output alone.
+void check_bool_out(const ElementwiseDef& def, const TlValue* args, Out out);
 // A quotient of two integers was rounded once, and is refused so that nobody gets the other one.
 void check_quotient(const ElementwiseDef& def, const TlValue* args, Out out);
 // The end and the weights of an interpolation have its start's type; one weight for all may have another.

@@ -78,10 +78,14 @@ Tensor logit(const Tensor& self, std::optional<double> eps, Out out) {
 // ---- floating-point numbers -------------------------------------------------------------------------------
 std::tuple<Tensor, Tensor> frexp(const Tensor& self, Out mantissa, Out exponent) {
   TL_CHECK(is_floating(self.dtype()), Runtime, "torch.frexp() only supports floating-point dtypes");
-  if (exponent)
+  if (exponent) {
+    TL_CHECK(mantissa.tensor->dtype() == self.dtype(), Runtime,
+             "torch.frexp() expects mantissa to have dtype ", scalar_type_name(self.dtype()), " but got ",
+             scalar_type_name(mantissa.tensor->dtype()));
     TL_CHECK(exponent.tensor->dtype() == DType::Int32, Runtime,
              "torch.frexp() expects exponent to have int dtype but got ",
              scalar_type_name(exponent.tensor->dtype()));
+  }
   const Tensor power = ops::_to_copy(elementwise(kElementwise_frexp_exponent__frexp_exponent, {}, self),
                                      {.dtype = DType::Int32});
   const Tensor part = elementwise(kElementwise_frexp_mantissa__frexp_mantissa, mantissa, self);

@@ -224,7 +224,7 @@ Tensor index(const Tensor& self, TensorList indices, Out out) {
 // A scatter through the route that the planner finds; a scalar under a mask of all dimensions is a masked
 // fill.
 Tensor index_put_(const Tensor& self, TensorList indices, const Tensor& values, bool add) {
-  TL_CHECK(values.dtype() == self.dtype() || values.dim() == 0, Index,
+  TL_CHECK(values.dtype() == self.dtype() || values.dim() == 0, Runtime,
            "Index put requires the source and destination dtypes match, got ", scalar_type_name(self.dtype()),
            " for the destination and ", scalar_type_name(values.dtype()), " for the source.");
   if (is_expanded(self))
