@@ -110,6 +110,22 @@ def test_a_matrix_has_a_bag_in_each_row(mode, with_end, padding, weighted, shape
         np.testing.assert_allclose(weight.grad.numpy(), np.repeat(counts[:, None], 2, 1))
 
 
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("ends", [[0, 3, 3], [0, 3, 4]])
+def test_the_last_offset_is_the_number_of_indices(mode, ends):
+    table = np.random.default_rng(0).normal(size=(6, 2))
+    weight = tl.tensor(table, requires_grad=True)
+    result = nn.functional.embedding_bag(
+        tl.arange(5), weight, tl.tensor(ends), mode=mode, include_last_offset=True, padding_idx=5
+    )
+    reduce = {"sum": np.sum, "mean": np.mean, "max": np.max}[mode]
+    np.testing.assert_allclose(
+        result.detach().numpy(), [reduce(table[:3], axis=0), reduce(table[3:5], axis=0)]
+    )
+    result.sum().backward()
+    assert weight.grad.sum().item() == pytest.approx(10 if mode == "sum" else 4)
+
+
 @pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 2.0, 3.0, float("inf")])
 def test_all_pairs(p):
     from scipy.spatial import distance

@@ -171,6 +171,12 @@ void check_bag(const Tensor& weight, const Tensor& indices, const Tensor& offset
            "embedding_bag: per_sample_weights must have one number an index, got ", factors->sizes());
 }
 
+// The last offset is the number of indices, by the manual. One that is smaller ends the last bag in PyTorch's
+// sums without padding of narrow types, and is passed over elsewhere.
+bool reads_last_offset(const EmbeddingBagCoreArgs& a) {
+  return a.mode == 0 && a.padding_idx < 0 && a.weight.dtype() != DType::Float64;
+}
+
 // Sums, means or maxima of rows by bag, and what their derivatives need: each index's bag, the bags' sizes,
 // the winners.
 Four embedding_bag_core(const EmbeddingBagCoreArgs& a) {
@@ -186,6 +192,8 @@ Four embedding_bag_core(const EmbeddingBagCoreArgs& a) {
             empty(won, ints)};
   const Tensor index = checked_indices(indices, weight.size(0));
   const BagBounds bounds(offsets, index.numel(), a.include_last_offset);
+  if (a.include_last_offset && bounds.count && !reads_last_offset(a))
+    bounds.offsets.ptr<int64_t>()[bounds.count] = index.numel();
   const Tensor out = empty(DimVector{bounds.count, width}, like);
   const Tensor sizes = empty(DimVector{bounds.count}, ints), bags = empty(DimVector{index.numel()}, ints);
   const Tensor winners = empty(won, ints);
