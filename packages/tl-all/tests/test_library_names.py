@@ -142,9 +142,11 @@ def test_a_module_is_called_with_other_tensors_without_a_warning():
 
 
 def test_operators_without_a_derivative():
-    assert tl._C._get_autograd_fallback_mode() == "error"
+    assert tl._C._get_autograd_fallback_mode() == "warn"
     tl._C._set_autograd_fallback_mode("error")
-    with pytest.raises(NotImplementedError, match="without a derivative"):
+    try:
+        assert tl._C._get_autograd_fallback_mode() == "error"
+    finally:
         tl._C._set_autograd_fallback_mode("warn")
     with pytest.raises(ValueError, match="mode must be"):
         tl._C._set_autograd_fallback_mode("other")

@@ -5,6 +5,7 @@
 
 #include "anomaly.h"
 #include "copy_slices.h"
+#include "fallback.h"
 #include "leaf.h"
 #include "ops.h"
 #include "view.h"
@@ -137,6 +138,8 @@ void Writing::finish(const TlValue* args) {
   Node* node;
   if (r_.derivative) {
     node = make_node(r_, args, edges_, written_.data(), n, before_.empty() ? nullptr : before_.data());
+  } else if (is_missing(*r_.info)) {
+    node = missing_node(r_, n);
   } else {
     node = new ConstantNode(r_, n, n == 1 ? gradient_edge(written_[0]) : Edge{});
   }

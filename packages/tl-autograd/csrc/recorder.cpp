@@ -7,6 +7,7 @@
 #include <span>
 
 #include "anomaly.h"
+#include "fallback.h"
 #include "inplace.h"
 #include "leaf.h"
 #include "levels/entry.h"
@@ -392,11 +393,6 @@ bool any_requires_grad(const TlValue* args, int n_args) {
   return std::any_of(args, args + n_args, [](const TlValue& v) { return requires_grad(v); });
 }
 
-bool is_missing(const TlOperatorInfo& info) {
-  if (!info.no_grad_reason) return !info.program && !info.is_composite;
-  return std::string(info.no_grad_reason).starts_with("not implemented");
-}
-
 bool any_differentiable(const TlValue& v) {
   return any_tensor(v, [](TlTensor* t) { return is_differentiable(api->tensor_dtype(t)); });
 }
@@ -434,24 +430,6 @@ int refuse_out(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_
   }
 }
 
-// A node whose gradient nobody has written: it says so when it is asked.
-class MissingNode final : public HeapNode<MissingNode> {
- public:
-  MissingNode(const Recorder& r, uint32_t n_outputs) : HeapNode(n_outputs, 0), recorder_(r) {
-    sequence = next_sequence();
-  }
-  void apply(const GradientsIn&, TlTensor**) override {
-    const char* reason = recorder_.info->no_grad_reason;
-    fail(TL_ERROR_RUNTIME, std::string("derivative for ") + recorder_.info->name + " is not implemented" +
-                               (reason ? std::string(": ") + reason : std::string()));
-  }
-  std::string name() const override { return "NotImplemented"; }
-  const TlOperator* op() const override { return recorder_.op; }
-
- private:
-  const Recorder& recorder_;
-};
-
 int record_missing(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
   const Recorder& r = *static_cast<const Recorder*>(ctx);
   Results results{rets, n_rets};
@@ -461,8 +439,72 @@ int record_missing(void* ctx, const TlValue* args, int n_args, TlValue* rets, in
     results.owned = true;
     const Outputs outputs(r, rets, n_rets);
     if (!needed || !outputs.any_differentiable()) return 0;
-    Node* node = new MissingNode(r, outputs.n);
-    attach(node, outputs, r.info->is_view);
+    attach(missing_node(r, outputs.n), outputs, r.info->is_view);
+    return 0;
+  } catch (...) {
+    results.release();
+    return pending_from_exception();
+  }
+}
+
+std::vector<Edge> edges_of(const TlValue* args, int n_args) {
+  std::vector<Edge> edges;
+  for (int i = 0; i < n_args; ++i)
+    any_tensor(args[i], [&](TlTensor* t) {
+      if (const Edge e = gradient_edge(t); e.node) edges.push_back(e);
+      return false;
+    });
+  return edges;
+}
+
+// Results that the kernel's own calls recorded get a hook, and the others the node. A write has no node: an
+// operator may write several arguments, each a view of another base.
+void warn_in_backward(const Recorder& r, Node& node, const Outputs& outputs) {
+  node.n_outputs = outputs.n;
+  for (uint32_t i = 0; i < outputs.n; ++i) {
+    if (!outputs.differentiable(i)) continue;
+    TlTensor* const t = outputs.tensors[i];
+    const bool is_written = r.info->rets[std::min<uint32_t>(i, r.info->n_rets - 1)].written;
+    if (gradient_edge(t).node) {
+      hook_fallback(t, r.info->name);
+      TlTensor* const base = is_written ? api->tensor_view_base(t) : nullptr;
+      if (base && gradient_edge(base).node) hook_fallback(base, r.info->name);
+    } else if (!is_written) {
+      node.retain();
+      set_slot(t, &node, i);
+    }
+  }
+}
+
+// The node holds the history of the inputs, which the kernel may write.
+struct FallbackNode {
+  Node* node = nullptr;
+
+  FallbackNode(const Recorder& r, const TlValue* args, int n_args) {
+    const std::vector<Edge> inputs = edges_of(args, n_args);
+    if (!inputs.empty()) note_origin(*(node = fallback_node(r, inputs)));
+  }
+  FallbackNode(const FallbackNode&) = delete;
+  ~FallbackNode() {
+    if (node) drop(node);
+  }
+};
+
+int record_own(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  const Recorder& r = *static_cast<const Recorder*>(ctx);
+  const Fallback mode = fallback.load(std::memory_order_relaxed);
+  if (mode == Fallback::Error) {
+    return r.written >= 0 ? record_writing(ctx, args, n_args, rets, n_rets)
+                          : record_missing(ctx, args, n_args, rets, n_rets);
+  }
+  if (mode == Fallback::Nothing)
+    return api->op_call_past(r.op, TL_LAYER_AUTOGRAD, args, n_args, rets, n_rets);
+  Results results{rets, n_rets};
+  try {
+    const FallbackNode warning(r, args, n_args);
+    if (api->op_call_past(r.op, TL_LAYER_AUTOGRAD, args, n_args, rets, n_rets) != 0) return -1;
+    results.owned = true;
+    if (warning.node) warn_in_backward(r, *warning.node, Outputs(r, rets, n_rets));
     return 0;
   } catch (...) {
     results.release();
@@ -493,6 +535,8 @@ int bind(void*, const TlOperator* op, TlLayerEntry* out) {
       out->call = refuse_out;
     else if (resizes(*info))
       out->call = record_resizing;
+    else if (is_missing(*info) && is_own(*info))
+      out->call = record_own;
     else if (r->written >= 0)
       out->call = record_writing;
     else if (r->derivative)

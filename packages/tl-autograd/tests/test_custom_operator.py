@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import tl_autograd as ta
 import tl_autograd.func as func
 import tl_core as tl
+from tl_autograd.compat import engine_names as names
 from tl_autograd.custom_operator import supports_tensorlist
 from tl_core import library
 from tl_core.library import Library, custom_op
@@ -260,3 +262,75 @@ def test_gradients_of_lists_have_the_structure_of_their_arguments():
 
     with pytest.raises(RuntimeError, match="a list of 2 tensors"):
         Short.apply([tl.ones(1, requires_grad=True), tl.ones(1)]).backward()
+
+
+@pytest.fixture
+def fallback() -> Iterator[None]:
+    mode = names._get_autograd_fallback_mode()
+    yield
+    names._set_autograd_fallback_mode(mode)
+
+
+def test_a_kernel_alone_passes_what_its_calls_recorded(lib: Library, fallback: None) -> None:
+    """As in PyTorch, with a warning by default: the function stands for its derivative only if it has one."""
+    lib.define("fb(Tensor x) -> (Tensor, Tensor)")
+    lib.impl("fb", lambda x: (x.sin(), x.detach() * 2), "CPU")
+    assert names._get_autograd_fallback_mode() == "warn"
+    x = tl.tensor([0.5, 1.0], requires_grad=True)
+    y, z = getattr(tl.ops, lib.ns).fb(x)
+    assert y.requires_grad and z.requires_grad
+    with pytest.warns(UserWarning, match=f"{lib.ns}::fb: an autograd kernel was not registered"):
+        y.sum().backward(retain_graph=True)
+    assert x.grad.tolist() == pytest.approx([math.cos(0.5), math.cos(1.0)])
+    with pytest.warns(UserWarning, match="an autograd kernel was not registered"):
+        assert ta.grad(z.sum(), x, allow_unused=True) == (None,)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="an autograd kernel"):
+            y.sum().backward()
+
+    names._set_autograd_fallback_mode("nothing")
+    y, z = getattr(tl.ops, lib.ns).fb(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (grad,) = ta.grad(y.sum(), x)
+    assert grad.tolist() == pytest.approx([math.cos(0.5), math.cos(1.0)]) and not z.requires_grad
+
+    names._set_autograd_fallback_mode("error")
+    y, _ = getattr(tl.ops, lib.ns).fb(x)
+    with pytest.raises(RuntimeError, match=f"derivative for {lib.ns}::fb is not implemented"):
+        y.sum().backward()
+    with pytest.raises(ValueError, match="mode must be"):
+        names._set_autograd_fallback_mode("other")
+
+
+def test_a_write_by_a_kernel_alone_loses_no_gradient(lib: Library, fallback: None) -> None:
+    lib.define("fb_(Tensor(a!) x) -> Tensor(a!)")
+    lib.impl("fb_", lambda x: x.sin_(), "CPU")
+    op = getattr(tl.ops, lib.ns).fb_
+    for view in (lambda t: t, lambda t: t[:1]):
+        x = tl.tensor([0.5, 1.0], requires_grad=True)
+        y = x * 3
+        assert op(view(y)) is not None
+        with pytest.warns(UserWarning, match="an autograd kernel was not registered"):
+            y.sum().backward()
+        whole = view(y).numel() == 2
+        assert x.grad.tolist() == pytest.approx([3 * math.cos(1.5), 3 * math.cos(3.0) if whole else 3])
+
+    names._set_autograd_fallback_mode("error")
+    y = tl.tensor([0.5, 1.0], requires_grad=True) * 3
+    op(y)
+    with pytest.raises(RuntimeError, match=f"derivative for {lib.ns}::fb_ is not implemented"):
+        y.sum().backward()
+
+
+def test_lists_and_nothing_from_a_kernel_alone(lib: Library) -> None:
+    lib.define("fb(Tensor[] xs, Tensor? y) -> Tensor[]")
+    lib.impl("fb", lambda xs, y: [xs[0].detach() + 1, xs[1] * 2], "CPU")
+    x = tl.ones(2, requires_grad=True)
+    first, second = getattr(tl.ops, lib.ns).fb([x, x], None)
+    with pytest.warns(UserWarning, match="an autograd kernel was not registered"):
+        (first + second).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+    with tl.no_grad():
+        assert not any(t.requires_grad for t in getattr(tl.ops, lib.ns).fb([x, x], None))

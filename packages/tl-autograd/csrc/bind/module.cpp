@@ -1,6 +1,7 @@
 // The extension module tl_autograd._C.
 #include "anomaly.h"
 #include "bind/backward.h"
+#include "bind/fallback_warnings.h"
 #include "bind/function_node.h"
 #include "bind/hooks.h"
 #include "bind/levels.h"
@@ -131,6 +132,7 @@ PyObject* make_module() {
     add_level_functions(module.get());
     add_plain_calls(module.get());
     add_regions(module.get());
+    add_fallback_warnings(module.get());
     add_table(module.get());
     extend_tensor_type();
     return module.release();

@@ -93,21 +93,23 @@ class _Functions(types.ModuleType):
 _functions = _Functions("_functions")
 
 
+_FALLBACKS = ("nothing", "warn", "error")
+
+
 def _get_autograd_fallback_mode() -> str:
-    """What a custom operator without a derivative does when one is asked for: "error", backward raises."""
-    return "error"
+    """What a backward pass through an operator of a program does, of which only the kernel is known.
+
+    With "nothing" it passes what the kernel's own calls recorded, with "warn" it warns as well, with "error" it raises.
+    """
+    return _FALLBACKS[_C.set_fallback(None)]
 
 
 def _set_autograd_fallback_mode(mode: str) -> None:
     """Sets it.
 
     Raises:
-        NotImplementedError: it is "nothing" or "warn": tl raises in any case.
         ValueError: there is no such mode.
     """
-    if mode not in ("nothing", "warn", "error"):
+    if mode not in _FALLBACKS:
         raise ValueError(f'mode must be "nothing", "warn" or "error", got {mode!r}')
-    if mode != "error":
-        raise NotImplementedError(
-            f"_set_autograd_fallback_mode({mode!r}): backward through an operator without a derivative raises in tl"
-        )
+    _C.set_fallback(_FALLBACKS.index(mode))

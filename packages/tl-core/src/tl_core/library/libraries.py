@@ -258,6 +258,15 @@ class Library:
         """Takes away what the library has defined and registered."""
         self._finalizer()
 
+    @property
+    def m(self) -> Library:
+        """What holds the registrations, the library itself. Programs end a library by `del library.m`."""
+        return self
+
+    @m.deleter
+    def m(self) -> None:
+        self._destroy()
+
 
 def _mark(full: str) -> str:
     """How the marks of an operator's functions begin."""
