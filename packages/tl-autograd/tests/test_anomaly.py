@@ -1,10 +1,12 @@
 """Anomaly detection."""
 
+import warnings
+
 import pytest
 
 import tl_autograd
 import tl_core as tl
-from tl_autograd import anomaly_mode
+from tl_autograd import anomaly_mode, func
 
 
 class Broken(tl_autograd.Function):
@@ -71,3 +73,23 @@ def test_the_state_is_that_of_the_last_switch():
         ):
             y.backward()
     assert not anomaly_mode.is_anomaly_enabled()
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda f: func.vmap(func.grad(f)),
+        lambda f: func.vmap(func.hessian(f)),
+        lambda f: func.jacrev(func.vmap(f)),
+    ],
+)
+def test_nan_is_found_inside_of_batches(transform):
+    """A batch of gradients has no one answer, and each example counts."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        anomaly = tl_autograd.detect_anomaly()
+    with anomaly, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert transform(lambda x: (x * x).sum())(tl.ones(3)).isfinite().all()
+        with pytest.raises(RuntimeError, match="returned nan values in its 0th output"):
+            transform(lambda x: x.sqrt().sum())(tl.tensor([1.0, -1.0, 4.0]))

@@ -355,3 +355,17 @@ def test_every_rule_is_asked():
     rules = {row.name for row in ROWS.values() if request(row) and not row.composite}
     assert rules <= set(CALLS), sorted(rules - set(CALLS))
     assert set(ROWS) >= set(LEFT_OUT)
+
+
+@pytest.mark.parametrize(
+    "sizes", [((2, 3), (0,)), ((0,), (2, 3)), ((2, 3), (0,), (2, 3)), ((0,), (0,)), ((4,), (0,))]
+)
+@pytest.mark.parametrize("dim", [1, -1, 0])
+def test_vectors_without_elements_join_examples_of_any_rank(sizes, dim):
+    if dim == 1 and not any(len(s) > 1 for s in sizes):
+        return
+    tensors = [tl.arange(5.0).reshape(5, *(1 for _ in s)).expand(5, *s) for s in sizes]
+    joined = [t for t in tensors if t.numel()] or tensors
+    expected = tl.stack([tl.cat([t[i] for t in joined], dim) for i in range(5)])
+    result = func.vmap(lambda *ts: tl.cat(ts, dim))(*tensors)
+    assert result.shape == expected.shape and result.tolist() == expected.tolist()

@@ -4,6 +4,7 @@
 #include "bind/node_object.h"
 #include "bind/python.h"
 #include "extra.h"
+#include "levels/entry.h"
 #include "ops.h"
 
 namespace tl::autograd {
@@ -58,10 +59,21 @@ void explain_failure(Node& node) {
   api->error_restore(error);
 }
 
+namespace {
+// The numbers of all examples: a batch has no one answer.
+TlTensor* below_levels(TlTensor* t) {
+  while (const Entry* entry = entry_of(t)) {
+    if (!entry->value) break;
+    t = entry->value.get();
+  }
+  return t;
+}
+}  // namespace
+
 void refuse_nan(Node& node, TlTensor* const* grads) {
   GradMode off(false);
   for (uint32_t i = 0; i < node.n_edges; ++i)
-    if (grads[i] && holds_nan(grads[i]))
+    if (grads[i] && holds_nan(below_levels(grads[i])))
       fail(TL_ERROR_RUNTIME,
            "Function '" + node.name() + "' returned nan values in its " + std::to_string(i) + "th output.");
 }

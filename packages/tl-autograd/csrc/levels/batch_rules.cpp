@@ -118,6 +118,9 @@ bool adds_dimension(const TlOperatorInfo& info) {
                      [&](const char* n) { return !std::strcmp(info.name, n); });
 }
 
+// A vector without elements joins tensors of any rank.
+bool skipped_by_cat(TlTensor* t) { return ndim(t) == 1 && api->tensor_sizes(t)[0] == 0; }
+
 class DimsCall {
  public:
   DimsCall(BatchCall& c, const TlOperator* op) : c_(c), info_(*api->op_info(op)), a_(c.args, c.n_args) {
@@ -125,9 +128,11 @@ class DimsCall {
     for (int i = 0; i < c.n_args; ++i)
       asks_dim_ |=
           c.rule.role(i) == TL_ROLE_DIM || c.rule.role(i) == TL_ROLE_DIMS || c.rule.role(i) == TL_ROLE_SOME;
-    bool first = true;
+    joins_ = !std::strcmp(info_.name, "cat");
     each_tensor(c.args, c.n_args, [&](TlTensor* t, int) {
-      if (std::exchange(first, false)) n_ = ndim(t) + extended_;
+      if (shaped_) return;
+      n_ = ndim(t) + extended_;
+      if (!joins_ || !skipped_by_cat(t)) shaped_ = t;
     });
     for (int i = 0; i < c.n_args; ++i) {
       if (!std::strcmp(argument_info(info_, i).name, "input_sizes")) n_ = c.args[i].len;
@@ -140,6 +145,7 @@ class DimsCall {
     const bool reduced = !std::strcmp(info_.name, "unsum") && a_[3].u.i == 0;
     a_.replace([&](TlTensor* t, int) {
       Tensor v = c_.expanded(t);
+      if (joins_ && n_ != 1 && skipped_by_cat(t)) return of_no_part(v);
       if (!lift || ndim(t) != 0) return v;
       if (reduced) {
         lifted_ = true;
@@ -158,6 +164,14 @@ class DimsCall {
   }
 
  private:
+  // Nothing, in the sizes of what it joins.
+  Tensor of_no_part(const Tensor& empty) const {
+    std::vector<int64_t> sizes = sizes_of(shaped_);
+    sizes.insert(sizes.begin(), c_.size);
+    sizes[static_cast<size_t>(shifted(c_.args[1].u.i, n_))] = 0;
+    return reshaped(empty, sizes);
+  }
+
   void shift(int i) {
     TlValue& v = a_[i];
     switch (c_.rule.role(i)) {
@@ -231,8 +245,10 @@ class DimsCall {
   BatchCall& c_;
   const TlOperatorInfo& info_;
   Arguments a_;
-  int64_t n_ = 0;  // logical dimensions of the first tensor
-  bool extended_ = false, asks_dim_ = false, lifted_ = false, has_index_ = false, all_ = false;
+  TlTensor* shaped_ = nullptr;  // the first tensor, in `cat` the first that isn't skipped
+  int64_t n_ = 0;               // its logical dimensions
+  bool joins_ = false, extended_ = false, asks_dim_ = false, lifted_ = false, has_index_ = false,
+       all_ = false;
 };
 // The dimensions of one example of an argument: matrices, except for those that rows of decompositions name
 // as vectors and numbers.
