@@ -20,7 +20,7 @@ def optimizer(kind=optim.SGD, **options):
 def rates(scheduler, epochs):
     records = []
     for _ in range(epochs):
-        records.append(scheduler.optimizer.param_groups[0]["lr"])
+        records.append(float(scheduler.optimizer.param_groups[0]["lr"]))
         scheduler.optimizer.step()
         scheduler.step()
     return records
@@ -217,6 +217,69 @@ def test_chained():
     assert rates(scheduler, 4) == pytest.approx([0.05, 0.025, 0.025, 0.0125])
     scheduler.load_state_dict(pickle.loads(pickle.dumps(scheduler.state_dict())))
     assert scheduler.get_last_lr()[0] == opt.param_groups[0]["lr"]
+
+
+def test_chained_in_sequential():
+    """A constant factor of 0.1 for five epochs times a line from 0.1 to 1, as PyTorch's test has it."""
+    opt = optimizer()
+    both = lr_scheduler.ChainedScheduler(
+        [lr_scheduler.LinearLR(opt, 0.1, total_iters=5), lr_scheduler.ConstantLR(opt, 0.1, 5)]
+    )
+    half = lr_scheduler.ConstantLR(opt, 0.5, 5)
+    first = [0.1 * 0.1 * (0.1 + 0.18 * epoch) for epoch in range(5)]
+    assert rates(lr_scheduler.SequentialLR(opt, [both, half], [5]), 8) == pytest.approx([*first, *[0.05] * 3])
+    opt = optimizer()
+    both = lr_scheduler.ChainedScheduler(
+        [lr_scheduler.LinearLR(opt, 0.1, total_iters=5), lr_scheduler.ConstantLR(opt, 0.1, 5)]
+    )
+    half = lr_scheduler.ConstantLR(opt, 0.5, 5)
+    assert rates(lr_scheduler.SequentialLR(opt, [half, both], [2]), 6) == pytest.approx(
+        [0.05, 0.05, *first[:4]]
+    )
+
+
+def test_a_factor_goes_on_from_the_rate_at_its_milestone():
+    opt = optimizer()
+    parts = [
+        lr_scheduler.LinearLR(opt, 0.1, total_iters=4),
+        lr_scheduler.MultiplicativeLR(opt, lambda epoch: 0.9),
+    ]
+    expected = [0.01, 0.0325, 0.0325 * 0.9, 0.0325 * 0.81]
+    assert rates(lr_scheduler.SequentialLR(opt, parts, [2]), 4) == pytest.approx(expected)
+
+
+def test_sequential_begins_at_the_first_rates_of_the_groups():
+    opt = optimizer()
+    parts = [
+        lr_scheduler.LinearLR(opt, 0.1, total_iters=4),
+        lr_scheduler.OneCycleLR(opt, 0.4, total_steps=20),
+    ]
+    assert rates(lr_scheduler.SequentialLR(opt, parts, [2]), 2) == pytest.approx([0.0016, 0.0052])
+
+
+@pytest.mark.parametrize("kind", ["cyclic", "one cycle", "average"])
+def test_bounds_are_copies_of_tensors(kind):
+    """A program that changes its tensor later changes no schedule."""
+    high, low, most, least = (tl.tensor(value, dtype=tl.float64) for value in (0.2, 0.1, 0.9, 0.8))
+    momenta = {"base_momentum": least, "max_momentum": most}
+    make = {
+        "cyclic": lambda opt: lr_scheduler.CyclicLR(opt, low, high, 4, **momenta),
+        "one cycle": lambda opt: lr_scheduler.OneCycleLR(opt, high, 10, **momenta),
+        "average": lambda opt: optim.swa_utils.SWALR(opt, high),
+    }[kind]
+    numbers = {
+        "cyclic": lambda opt: lr_scheduler.CyclicLR(opt, 0.1, 0.2, 4, base_momentum=0.8, max_momentum=0.9),
+        "one cycle": lambda opt: lr_scheduler.OneCycleLR(opt, 0.2, 10, base_momentum=0.8, max_momentum=0.9),
+        "average": lambda opt: optim.swa_utils.SWALR(opt, 0.2),
+    }[kind]
+    scheduler = make(optimizer())
+    for tensor in (high, low, most, least):
+        tensor.mul_(0.5)
+    expected = rates(numbers(optimizer()), 5)
+    assert rates(scheduler, 5) == pytest.approx(expected)
+    if kind != "average":
+        group = scheduler.optimizer.param_groups[0]
+        assert float(group["max_momentum"]) == 0.9 and float(group["base_momentum"]) == 0.8
 
 
 @pytest.mark.parametrize("kind", [lr_scheduler.SequentialLR, lr_scheduler.ChainedScheduler])

@@ -14,7 +14,7 @@ from tl_core import Tensor, no_grad
 
 from ..modules.batchnorm import _BatchNorm
 from ..modules.module import Module
-from .lr_scheduler.base import LRScheduler, warn_outside_step
+from .lr_scheduler.base import LRScheduler, copied, warn_outside_step
 from .optimizer import Optimizer
 
 __all__ = [
@@ -314,13 +314,13 @@ class SWALR(LRScheduler):
 def _rates(swa_lr: Any, optimizer: Optimizer) -> list[Any]:
     count = len(optimizer.param_groups)
     if not isinstance(swa_lr, (list, tuple)):
-        return [swa_lr] * count
+        return [copied(swa_lr) for _ in range(count)]
     if len(swa_lr) != count:
         raise ValueError(
             f"swa_lr must have the same length as optimizer.param_groups: swa_lr has {len(swa_lr)}, "
             f"optimizer.param_groups has {count}"
         )
-    return list(swa_lr)
+    return [copied(rate) for rate in swa_lr]
 
 
 def _part(scheduler: SWALR, step: int) -> float:

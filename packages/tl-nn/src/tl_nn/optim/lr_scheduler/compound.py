@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, set_rates
+from .base import LRScheduler, copied, set_option
 from .plateau import ReduceLROnPlateau
 
 __all__ = ["ChainedScheduler", "SequentialLR"]
@@ -61,13 +61,16 @@ class SequentialLR(LRScheduler):
         self._schedulers = list(schedulers)
         self._milestones = milestones
         self.optimizer = optimizer
-        self.base_lrs = self._schedulers[0].base_lrs
+        self.base_lrs = [copied(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._initial_step()
 
     def _initial_step(self) -> None:
         self.last_epoch += 1
-        _restart(self._schedulers[0])
+        for scheduler in self._schedulers[1:]:
+            self.recursive_undo(scheduler)
+        _reset_rates(self.optimizer)
+        _begin(self._schedulers[0])
         self._last_lr = self._schedulers[0].get_last_lr()
 
     def step(self, epoch: int | None = None) -> None:
@@ -76,7 +79,7 @@ class SequentialLR(LRScheduler):
         position = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[position]
         if position > 0 and self._milestones[position - 1] == self.last_epoch:
-            _restart(scheduler)
+            _begin_at_milestone(scheduler)
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()
@@ -169,11 +172,29 @@ def _check_schedulers(kind: str, schedulers: Sequence[LRScheduler], optimizer: O
             )
 
 
-def _restart(scheduler: LRScheduler) -> None:
-    """Begin a schedule anew, from the first learning rates."""
-    set_rates(scheduler, scheduler.base_lrs)
+def _reset_rates(optimizer: Optimizer) -> None:
+    for group in optimizer.param_groups:
+        set_option(group, "lr", group["initial_lr"])
+
+
+def _begin(scheduler: LRScheduler) -> None:
+    """Begin a schedule at epoch 0, from the present learning rates."""
     scheduler.last_epoch = -1
-    scheduler._initial_step()
+    if not isinstance(scheduler, ChainedScheduler):
+        scheduler._initial_step()
+        return
+    for part in scheduler._schedulers:
+        _begin(part)
+    scheduler._last_lr = scheduler._schedulers[-1].get_last_lr()
+
+
+def _begin_at_milestone(scheduler: LRScheduler) -> None:
+    """A formula of the epoch begins with its first rate, and a factor goes on from the present one."""
+    if isinstance(scheduler, (ChainedScheduler, SequentialLR)):
+        _reset_rates(scheduler.optimizer)
+        _begin(scheduler)
+    else:
+        scheduler._update_lr(0)
 
 
 def _state_with_schedulers(scheduler: SequentialLR | ChainedScheduler) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from math import cos, floor, pi
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, set_option, warn_outside_step
+from .base import LRScheduler, copied, set_option, warn_outside_step
 
 __all__ = ["CyclicLR", "OneCycleLR"]
 
@@ -85,7 +85,7 @@ class CyclicLR(LRScheduler):
             self.base_momentums = _each(optimizer, "base_momentum", base_momentum)
             self.max_momentums = _each(optimizer, "max_momentum", max_momentum)
             if last_epoch == -1:
-                _set_momenta(self, self.max_momentums)
+                _store_momenta(self, self.base_momentums, self.max_momentums)
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
@@ -275,13 +275,13 @@ def _each(optimizer: Optimizer, option: str, value: Any) -> list[float]:
     """An option of each group, given once or as a list."""
     count = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
-        return [value] * count
+        return [copied(value) for _ in range(count)]
     if len(value) != count:
         raise ValueError(
             f"{option} must have the same length as optimizer.param_groups. "
             f"{option} has {len(value)} values, param_groups has {count}."
         )
-    return list(value)
+    return [copied(v) for v in value]
 
 
 def _uses_beta1(optimizer: Optimizer) -> bool:
@@ -291,7 +291,7 @@ def _uses_beta1(optimizer: Optimizer) -> bool:
     return "betas" in optimizer.defaults
 
 
-def _store_momenta(scheduler: OneCycleLR, base_momentum: Any, max_momentum: Any) -> None:
+def _store_momenta(scheduler: CyclicLR | OneCycleLR, base_momentum: Any, max_momentum: Any) -> None:
     """Keep the two bounds in the groups, where a resumed schedule finds them."""
     optimizer = scheduler.optimizer
     highest = _each(optimizer, "max_momentum", max_momentum)
