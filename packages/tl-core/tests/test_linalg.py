@@ -409,3 +409,20 @@ def test_the_zeroth_power_of_matrices(dtype):
         unit = tl.eye(shape[-1], dtype=dtype).expand(shape)
         assert tl.equal(linalg.matrix_power(a, 0), unit) and linalg.matrix_power(a, 0).dtype == dtype
         assert tl.equal(linalg.matrix_power(a.mT, 0, out=tl.empty(0, dtype=dtype)), unit)
+
+
+@pytest.mark.parametrize("driver", ["gels", "gelsd", "gelss"])
+def test_equations_without_unknowns_leave_the_right_side(driver):
+    b = tl.from_numpy(np.random.default_rng(0).normal(size=(2, 5, 3)))
+    solved = tl.linalg.lstsq(tl.zeros(2, 5, 0, dtype=tl.float64), b, driver=driver)
+    np.testing.assert_allclose(solved.residuals.numpy(), (b.numpy() ** 2).sum(1))
+    assert tl.linalg.lstsq(tl.zeros(2, 5, 0), tl.zeros(2, 5, 0), driver=driver).residuals.shape == (2, 0)
+
+
+def test_errors_name_orders_and_types():
+    with pytest.raises(RuntimeError, match=r"Order 0 not supported\."):
+        tl.linalg.matrix_norm(tl.ones(3, 3), 0)
+    with pytest.raises(RuntimeError, match=r"Order 1\.5 not supported\."):
+        tl.linalg.matrix_norm(tl.ones(3, 3), 1.5)
+    with pytest.raises(RuntimeError, match="tensor 0 is Float and tensor 1 Double"):
+        tl.linalg.multi_dot([tl.ones(2, 2), tl.ones(2, 2, dtype=tl.float64)])

@@ -1,5 +1,7 @@
 """Functions of the reference that begin with an underscore, and those that it has removed."""
 
+import math
+
 import pytest
 
 import tl_core as tl
@@ -111,6 +113,15 @@ def test_products_with_an_activation_go_where_out_says(use_gelu):
     assert functions._addmm_activation(tl.ones(2), a, a, use_gelu=use_gelu, out=out) is out and out.equal(
         result
     )
+    sums = 1 + np.array([[1.0, -2.0], [0.5, 3.0]]) @ np.array([[1.0, -2.0], [0.5, 3.0]])
+    erf = np.vectorize(math.erf)
+    expected = sums * (1 + erf(sums / math.sqrt(2))) / 2 if use_gelu else np.maximum(sums, 0)
+    np.testing.assert_allclose(result.numpy(), expected, rtol=1e-5, atol=1e-7)
+
+
+def test_a_combination_of_no_tensors_is_refused():
+    with pytest.raises(RuntimeError, match="input must have a dimension"):
+        functions._compute_linear_combination(tl.tensor(1.0), tl.ones(2, 2))
 
 
 def test_unique_elements_as_a_pair():

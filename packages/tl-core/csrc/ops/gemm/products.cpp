@@ -199,6 +199,11 @@ Tensor chain_matmul(TensorList matrices, Out out) {
 Tensor linalg_multi_dot(TensorList tensors, Out out) {
   const size_t n = tensors.size();
   TL_CHECK(n >= 2, Runtime, "multi_dot(): expected at least 2 tensors but got ", n);
+  for (size_t i = 1; i < tensors.size(); ++i)
+    TL_CHECK(tensors[i].dtype() == tensors[0].dtype(), Runtime,
+             "multi_dot(): all tensors must have be the same dtype but tensor 0 is ",
+             scalar_type_name(tensors[0].dtype()), " and tensor ", i, " ",
+             scalar_type_name(tensors[i].dtype()));
   std::vector<Tensor> chain(tensors.begin(), tensors.end());
   const bool row = chain.front().dim() == 1, column = chain.back().dim() == 1;
   if (row) chain.front() = ops::unsqueeze(chain.front(), 0);

@@ -24,7 +24,11 @@ struct Order {
     return is_power_of(1) || is_power_of(2) || std::isinf(number);
   }
   bool is_spectral() const { return word == "nuc" || is_power_of(2); }
-  std::string text() const { return is_word() ? std::string(word) : cat(number); }
+  std::string text() const {
+    if (is_word()) return std::string(word);
+    const bool is_whole = std::abs(number) < 1e9 && number == std::trunc(number);
+    return is_whole ? cat(static_cast<int64_t>(number)) : cat(number);
+  }
 };
 
 double real_order(const char* name, const Scalar& ord) {

@@ -15,22 +15,25 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
     return a.to_dense() @ b if a.layout is not _C.strided and a.ndim > 2 else a @ b
 
 
+def _difference(A: Tensor, M: Tensor | None, x: Tensor) -> Tensor:
+    """(A - M) x"""
+    product = _product(A, x)
+    return product if M is None else product - M @ x
+
+
 def _range_basis(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:
     """Orthonormal columns that nearly span the range of A - M, by `niter` steps of subspace iteration."""
 
-    def forward(x: Tensor) -> Tensor:
-        return _product(A, x) if M is None else _product(A, x) - M @ x
-
-    def adjoint(x: Tensor) -> Tensor:
-        back = _product(A.transpose(-2, -1).conj(), x)
-        return back if M is None else back - M.transpose(-2, -1).conj() @ x
-
-    dtype = A.dtype if A.is_floating_point() or A.is_complex() else _C.get_default_dtype()
-    probes = _C.randn((A.size(-1), q), dtype=dtype, device=A.device)
-    basis = linalg.qr(forward(probes)).Q
+    sizes = (A.size(-1), q)
+    if A.is_floating_point() or A.is_complex():
+        probes = _C.randn(sizes, dtype=A.dtype, device=A.device)
+    else:
+        probes = _C.randn(sizes, device=A.device)
+    basis = linalg.qr(_difference(A, M, probes)).Q
+    adjoint, adjoint_m = A.transpose(-2, -1).conj(), None if M is None else M.transpose(-2, -1).conj()
     for _ in range(niter):
-        basis = linalg.qr(adjoint(basis)).Q
-        basis = linalg.qr(forward(basis)).Q
+        basis = linalg.qr(_difference(adjoint, adjoint_m, basis)).Q
+        basis = linalg.qr(_difference(A, M, basis)).Q
     return basis
 
 

@@ -93,10 +93,10 @@ def _addmm_activation(
     use_gelu: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
-    """`addmm`, and of what it gives the positive part, or gelu in its form with tanh."""
+    """`addmm`, and of what it gives the positive part, or gelu."""
     sum = tl_core.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
     if use_gelu:
-        return tl_core._C._nn.gelu(sum, approximate="tanh", out=out)
+        return tl_core._C._nn.gelu(sum, out=out)
     return tl_core.clamp_min(sum, 0, out=out)
 
 
@@ -127,7 +127,15 @@ def _masked_softmax(
 
 
 def _compute_linear_combination(input: Tensor, coefficients: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Sums of `input` along its first dimension, weighted by each row of `coefficients`."""
+    """Sums of `input` along its first dimension, weighted by each row of `coefficients`.
+
+    Raises:
+        RuntimeError: the input has no dimension.
+    """
+    if input.dim() == 0:
+        raise RuntimeError(
+            "_compute_linear_combination(): input must have a dimension, got a tensor without any"
+        )
     rows = coefficients.to(input.dtype) @ input.reshape(len(input), -1)
     sums = rows.reshape(len(rows), *input.shape[1:])
     return sums if out is None else out.add_(sums)
