@@ -31,6 +31,18 @@ def test_batches_of_keys():
     assert batch.tolist() == [[6, 7, 8], [0, 1, 2]]
 
 
+@pytest.mark.parametrize("keys", [(0, 1), [0, 1], range(2), tl_core.tensor([0, 1])])
+@pytest.mark.parametrize(
+    "wrap", [lambda d: d, lambda d: tl_data.Subset(d, [0, 1, 2]), lambda d: tl_data.ConcatDataset([d])]
+)
+def test_keys_of_a_batch_may_be_a_tuple(keys, wrap):
+    """As an index, a tuple means one element."""
+    rows = [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+    dataset = wrap(tl_data.TensorDataset(tl_core.tensor(rows), tl_core.tensor(rows) + 10))
+    first, second = next(iter(tl_data.DataLoader(dataset, batch_sampler=[keys])))
+    assert first.tolist() == rows[:2] and second.tolist() == [[10, 11], [12, 13]]
+
+
 def test_errors_name_the_sample():
     for batching, keys in ((True, [1, 13]), (False, 13)):
         with pytest.raises(ZeroDivisionError) as raised:

@@ -61,7 +61,8 @@ class MapFetcher:
         if self._get_batch is not None and _are_numbers(keys):
             table = collation.default_collate_fn_map
             if table.get(Tensor) is collation.collate_tensor_fn:
-                batch = self._ask(self._get_batch, keys)
+                # A tuple of keys would be the index of one element.
+                batch = self._ask(self._get_batch, keys if isinstance(keys, Tensor) else list(keys))
                 if batch is not NotImplemented:
                     return batch
         keys = keys.tolist() if isinstance(keys, Tensor) else keys
