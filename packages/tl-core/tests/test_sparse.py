@@ -343,3 +343,16 @@ def test_masks_are_not_subtracted():
     for pair in ((mask, numbers), (numbers, mask), (mask, mask)):
         with pytest.raises(RuntimeError, match="bool tensor"):
             tl.sub(*pair)
+
+
+@pytest.mark.parametrize("dtypes", [("uint8", "int64"), ("float32", "float64"), ("float64", "complex64")])
+def test_sparse_numbers_have_the_type_of_numbers(dtypes):
+    """Two tensors without dimensions widen each other, though the values of the sparse one are a vector."""
+    x, factor = (tl.tensor(3, dtype=getattr(tl, name)) for name in dtypes)
+    dtype = numpy.result_type(*(numpy.zeros(1, name) for name in dtypes)).name
+    for product in (x.to_sparse() * factor, factor * x.to_sparse(), x.to_sparse() * factor.to_sparse()):
+        assert str(product.dtype) == f"torch.{dtype}" and product.to_dense().item() == 9
+    quotient = tl.floor_divide(x.to_sparse(), factor) if dtype == "int64" else x.to_sparse() / factor
+    assert str(quotient.dtype) == f"torch.{dtype}" and quotient.to_dense().item() == 1
+    row = x.reshape(1).to_sparse() * factor
+    assert row.dtype == (x.reshape(1) * factor).dtype

@@ -407,16 +407,19 @@ Tensor sum(const Tensor& self, std::optional<DType> dtype) {
                           : ops::sum(values, dtype);
 }
 
-// The one tensor that is sparse, where all others are numbers; NULL for any other call.
+// The one tensor that is sparse, where all others are numbers; NULL for any other call. Beside a sparse
+// number another tensor widens the type, which it does not beside the vector of values.
 const Tensor* only_sparse(const TlValue* args, int n_args) {
   const Tensor* self = nullptr;
+  int others = 0;
   for (int i = 0; i < n_args; ++i) {
     if (args[i].tag != TL_TENSOR) continue;
     const Tensor& t = reinterpret_cast<const Tensor&>(args[i].u.t);
     if (t.is_sparse() ? self != nullptr : t.dim() != 0) return nullptr;
+    others += !t.is_sparse();
     if (t.is_sparse()) self = &t;
   }
-  return self;
+  return self && self->dim() == 0 && others ? nullptr : self;
 }
 
 // The same operator on the values alone: for what is linear in them.

@@ -134,6 +134,7 @@ def mul(a: Any, b: Any) -> Tensor:
 def _scale(x: Tensor, factor: Any) -> Tensor:
     """A sparse tensor times a number or a dense one."""
     if not isinstance(factor, Tensor) or factor.dim() == 0:
+        factor = _beside_values(x, factor)
         return with_values(x, x._values() * factor) if not x.requires_grad else _on_values(x, factor)
     if x.layout is _C.sparse_coo:
         shape = broadcast_shape(x.shape, factor.shape)
@@ -142,6 +143,11 @@ def _scale(x: Tensor, factor: Any) -> Tensor:
         shape = tuple(x.shape)
     factors = _C._values_at(factor.expand(shape), x)
     return with_values(x, x.values() * factors)
+
+
+def _beside_values(x: Tensor, factor: Any) -> Any:
+    """A tensor without dimensions widens the values of another one, which are a vector."""
+    return factor.reshape(1) if isinstance(factor, Tensor) and x.dim() == 0 else factor
 
 
 def _on_values(x: Tensor, factor: Any) -> Tensor:
@@ -209,7 +215,7 @@ def _quotient(x: Any, other: Any, divide: Any, what: str = "division") -> Tensor
                 "for divisor)"
             )
         other = _C._values_at(other.expand(x.shape), x)
-    x = coalesced(x)
+    x, other = coalesced(x), _beside_values(x, other)
     return with_values(x, divide(x.values(), other))
 
 
