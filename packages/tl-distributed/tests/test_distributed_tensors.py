@@ -397,3 +397,18 @@ def test_counts_have_the_names_of_both_namespaces():
     assert tl.ops.c10d_functional.all_reduce is tl.ops._c10d_functional.all_reduce
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = tl.ops.c10d_functional.nothing
+
+
+def test_one_hot_codes(ranks):
+    functional = pytest.importorskip("tl_nn.functional")
+
+    def body(rank):
+        classes = distribute_tensor(
+            tl.tensor([[0, 2, 1], [3, 1, 1]]), init_device_mesh("cpu", (2,)), [Shard(0)]
+        )
+        codes = functional.one_hot(classes, 4)
+        assert codes.dtype == tl.int64
+        assert codes.full_tensor().argmax(-1).tolist() == [[0, 2, 1], [3, 1, 1]]
+        assert codes.full_tensor().sum(-1).tolist() == [[1, 1, 1], [1, 1, 1]]
+
+    ranks(2, body)

@@ -201,5 +201,5 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if num_classes < 1 and num_classes != -1:
         raise RuntimeError(f"num_classes should be positive, got {num_classes}.")
     classes = num_classes if num_classes > 0 else int(tensor.amax()) + 1
-    zeros = tl_core.zeros((), dtype=tl_core.int64, device=tensor.device).expand(*tensor.shape, classes)
+    zeros = tensor.new_zeros((*tensor.shape, classes))  # a tensor of the same class, such as a DTensor
     return zeros.scatter(-1, tensor.unsqueeze(-1), 1)
