@@ -178,9 +178,9 @@ class FlatUnit:
         return self._precision.reduce_dtype or self.param_dtype
 
     @property
-    def requires_grad(self) -> bool:
-        """Whether a gradient is reduced."""
-        return any(self.needs_gradient(entry) for entry in self.entries)
+    def has_frozen(self) -> bool:
+        """Whether a parameter gets no gradient."""
+        return not all(self.needs_gradient(entry) for entry in self.entries)
 
     def needs_gradient(self, entry: FlatEntry) -> bool:
         """Whether a parameter gets a gradient.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
+from functools import partial
 from typing import Any
 
 import tl_core
@@ -15,6 +16,7 @@ from tl_nn import Module
 
 from ..collectives import tensor_collectives as collectives
 from .api import MixedPrecisionPolicy
+from .forward_call import ForwardCall
 from .forward_order import ForwardOrder
 from .machine_memory import share_parameters
 from .parameter_group import ParameterGroup
@@ -120,7 +122,9 @@ class ModuleState:
         self.backward_prefetch: list[ModuleState] | None = None
         self._fsdp_param_group = group  # PyTorch's name, as those of the properties below
         self._started: set[int] = set()  # of several modules, those that have begun
-        group.after_gradient = self.after_backward
+        self._calls: list[ForwardCall | None] = []  # the forward passes that have begun
+        self._awaited: set[object] = set()  # inputs of calls whose backward pass has begun, by their keys
+        group.after_gradient = self._end_backward
         for module in self.modules:
             module.__dict__["_fsdp_state"] = self
             module.register_forward_pre_hook(self._before_forward, prepend=True, with_kwargs=True)
@@ -201,6 +205,8 @@ class ModuleState:
         job = self._find_root()
         if self.phase is Phase.BACKWARD:  # a checkpoint computes again
             return args, kwargs
+        if self.phase is Phase.IDLE:
+            self._calls.clear()  # of a forward pass that has raised an error
         self.phase = Phase.FORWARD
         if self.is_root:
             job.begun.clear()
@@ -211,22 +217,24 @@ class ModuleState:
         self.group.unshard()
         for state in self.forward_prefetch:
             state.group.start_unshard()
-        if self.group.is_frozen and tl_core.is_grad_enabled():
-            for tensor in _differentiable((args, kwargs)):
-                tensor.register_hook(lambda _: self.after_backward())
+        call = None
+        if self.group.has_frozen and tl_core.is_grad_enabled():
+            call = ForwardCall(list(_differentiable((args, kwargs))), self._forget_input)
+        self._calls.append(call)
         return args, kwargs
 
     def _after_forward(self, module: Module, args: Any, output: Any) -> Any:
         job = self._find_root()
         if self.phase is Phase.BACKWARD:
             return output
+        call = self._calls.pop() if self._calls else None
         is_end = self._started >= {id(each) for each in self.modules}
         if is_end:
             self._started.clear()
         if tl_core.is_grad_enabled():
             several = list(_differentiable(output))
             for tensor in several:
-                tensor.register_hook(self._before_backward)
+                tensor.register_hook(partial(self._before_backward, call))
             if several and is_end:
                 job.order.append(self)
         if is_end:
@@ -239,8 +247,10 @@ class ModuleState:
 
     # ---- backward
 
-    def _before_backward(self, grad: Tensor) -> None:
+    def _before_backward(self, call: ForwardCall | None, grad: Tensor) -> None:
         job = self._find_root()
+        if call is not None:
+            self._awaited.update(call.keys)
         if not job.has_callback:
             job.has_callback = True
             queue_callback(job.finish)
@@ -261,8 +271,18 @@ class ModuleState:
         if index > 0 and job.order[index - 1].unshards_in_backward:
             yield job.order[index - 1]
 
+    def _forget_input(self, key: object) -> None:
+        self._awaited.discard(key)
+        self._end_backward()
+
+    def _end_backward(self) -> None:
+        """Ends the backward pass if no gradient is awaited: neither of a parameter nor beside a frozen one."""
+        if not self._awaited and self.group.has_gradients:
+            self.after_backward()
+
     def after_backward(self) -> None:
         """Reduces the gradients and frees the parameters; the reduction of an earlier group ends first."""
+        self._awaited.clear()
         if self.phase is not Phase.BACKWARD:
             return
         self.phase = Phase.IDLE

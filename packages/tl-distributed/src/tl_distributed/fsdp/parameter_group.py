@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, wraps
 from typing import Any, Protocol
 
 import tl_core
@@ -17,6 +17,19 @@ from ..collectives import tensor_collectives as collectives
 from .mesh_layout import MeshLayout
 
 __all__ = ["GroupMember", "ParameterGroup"]
+
+
+def _outside_inference(method: Callable[[Any], None]) -> Callable[[Any], None]:
+    """A method whose tensors a later training step can use, although a forward pass for inference calls it."""
+
+    @wraps(method)
+    def run(self: Any) -> None:
+        if not tl_core.is_inference_mode_enabled():
+            return method(self)
+        with tl_core.inference_mode(False):
+            return method(self)
+
+    return run
 
 
 class GroupMember(Protocol):
@@ -33,8 +46,8 @@ class GroupMember(Protocol):
         """The type in which its gradient is reduced."""
 
     @property
-    def requires_grad(self) -> bool:
-        """Whether gradients are reduced."""
+    def has_frozen(self) -> bool:
+        """Whether it, or a part of it, gets no gradient."""
 
     @property
     def is_large(self) -> bool:
@@ -139,6 +152,7 @@ class ParameterGroup:
 
     # ---- parameters
 
+    @_outside_inference
     def start_unshard(self) -> None:
         """Starts to gather the parameters, unless they are whole or on their way."""
         if self.is_whole or self._gathers:
@@ -186,6 +200,7 @@ class ParameterGroup:
             work = collectives.all_gather_into_tensor(block, piece, self.smaller.shard_group, async_op=True)
             self._gathers.append((work, block, 0, [parameter]))
 
+    @_outside_inference
     def unshard(self) -> None:
         """Gathers the parameters, and makes them those of the modules."""
         if self.is_whole:
@@ -249,6 +264,7 @@ class ParameterGroup:
         self.reshard()
         self._larger_pieces = pieces
 
+    @_outside_inference
     def reshard(self) -> None:
         """Frees the whole parameters, and makes the pieces those of the modules."""
         if self._gathers:
@@ -267,8 +283,13 @@ class ParameterGroup:
     def _arrive(self, key: tuple[int, int], leaf: Tensor) -> None:
         """A gradient has been accumulated: with the last one, the group's gradients can be reduced."""
         self._arrivals.add(key)
-        if self._arrivals >= self._awaited and self.after_gradient is not None:
+        if self.has_gradients and self.after_gradient is not None:
             self.after_gradient()
+
+    @property
+    def has_gradients(self) -> bool:
+        """Whether all gradients of whole parameters have been accumulated in this backward pass."""
+        return self._arrivals >= self._awaited
 
     @property
     def is_shared(self) -> bool:
@@ -276,9 +297,9 @@ class ParameterGroup:
         return any(parameter.is_shared for parameter in self.parameters)
 
     @property
-    def is_frozen(self) -> bool:
-        """Whether no parameter gets a gradient."""
-        return not any(parameter.requires_grad for parameter in self.parameters)
+    def has_frozen(self) -> bool:
+        """Whether a parameter gets no gradient: the backward pass may need it when all gradients are there."""
+        return any(parameter.has_frozen for parameter in self.parameters)
 
     # ---- gradients
 

@@ -90,6 +90,7 @@ class ShardedParameter:
         if own is self.whole and own is not None:
             return
         if own is self.sharded:
+            self.requires_grad = own.requires_grad
             self._adopt_dtype()
             return
         if not isinstance(own, DTensor):
@@ -113,6 +114,11 @@ class ShardedParameter:
         meta = self.spec.tensor_meta._replace(dtype=dtype)
         self.spec = DTensorSpec(self.spec.mesh, self.spec.placements, meta)
         self.whole = self._memory = self._own_memory = None
+
+    @property
+    def has_frozen(self) -> bool:
+        """Whether it gets no gradient."""
+        return not self.requires_grad
 
     @property
     def is_large(self) -> bool:
