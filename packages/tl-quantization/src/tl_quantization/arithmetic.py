@@ -32,7 +32,9 @@ def add(x: Any, y: Any, scale: float, zero_point: int, relu: bool = False) -> An
         >>> add(q, q, 0.5, 0).dequantize()
         tensor([2., 2.])
     """
-    if x.shape != y.shape or not _are_bytes(x, y):
+    if _are_bytes(x, y) and x.shape != y.shape:
+        x, y = tl_core.broadcast_tensors(x, y)
+    if not _are_bytes(x, y):
         total = x.dequantize() + y.dequantize()
         return quantize_numbers(F.relu(total) if relu else total, PerTensor(scale, zero_point, x.dtype))
     (x_scale, x_zero), (y_scale, y_zero) = quantized_tensor.quantizer(x), quantized_tensor.quantizer(y)

@@ -9,6 +9,7 @@ from typing import Any
 import tl_core
 from tl_core import Tensor
 from tl_core.pytree import tree_map
+from tl_core.tensors import quantized_tensor
 
 from .channel_views import view_channels
 from .dtypes import bits_of, bounds, is_quantized_dtype, qint32, quint8, storage_dtype
@@ -27,23 +28,7 @@ _CHOOSERS = [
     *("select", "slice", "squeeze", "unsqueeze"),
 ]
 # Computed with floating numbers, with the scale and the zero point of the input.
-_REQUANTIZED = [
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "leaky_relu",
-    "upsample_linear1d",
-    "upsample_trilinear3d",
-    "upsample_bicubic2d",
-    "hardtanh",
-    "clamp",
-    "threshold",
-    "pad",
-    "gelu",
-]
+_REQUANTIZED = ["pad", "upsample_bicubic2d", "upsample_linear1d", "upsample_trilinear3d"]
 
 
 def _first_quantizer(args: Any) -> Quantizer:
@@ -75,6 +60,28 @@ def _numbers(x: Any) -> Any:
 def quantize_numbers(x: Any, quantizer: PerTensor) -> Any:
     """Numbers as a quantized tensor."""
     return made_of(quantizer.requantized(x), quantizer)
+
+
+def map_numbers(function: Callable[[Tensor], Tensor], x: Any, quantizer: PerTensor) -> Any:
+    """A function of each number, as a quantized tensor. Of bytes, it is computed once for each of the 256 bytes.
+
+    Args:
+        function: a function of each element of a tensor alone.
+        x: the quantized tensor.
+        quantizer: the scale and the zero point of the result.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5]), 0.5, 10, tq.quint8)
+        >>> map_numbers(tl_core.abs, x, PerTensor(0.5, 0, tq.quint8)).int_repr()
+        tensor([2, 1], dtype=torch.uint8)
+    """
+    source, integers = quantizer_of(x), integers_of(x)
+    if not isinstance(source, PerTensor) or bits_of(x.dtype) != 8 or bits_of(quantizer.dtype) != 8:
+        return quantize_numbers(function(x.dequantize()), quantizer)
+    every = tl_core.arange(256, dtype=tl_core.uint8).view(integers.dtype)
+    table = quantizer.requantized(function(source.fused_numbers(every)))
+    return made_of(quantized_tensor.looked_up_bytes(integers, table), quantizer)
 
 
 def _one_scale(func: Callable[..., Any], args: Any) -> PerTensor:
@@ -124,6 +131,52 @@ def requantize(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     return quantize_numbers(on_numbers(func, args, kwargs), quantizer)
 
 
+@implements("gelu", "leaky_relu", "threshold")
+def map_elements(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """A function of each number, with the input's scale and zero point."""
+    x, *rest = args
+    return map_numbers(lambda numbers: func(numbers, *rest, **kwargs), x, _one_scale(func, args))
+
+
+@implements("clamp", "hardtanh")
+def clamp_integers(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Integers between those of the bounds. Bounds that are tensors clamp the numbers."""
+    quantizer = _one_scale(func, args)
+    x, *limits = args
+    if any(isinstance(limit, Tensor) for limit in limits):
+        return quantize_numbers(on_numbers(func, args, kwargs), quantizer)
+    return made_of(integers_of(x).clamp(*(_integer_of(limit, quantizer) for limit in limits)), quantizer)
+
+
+def _integer_of(limit: Any, quantizer: PerTensor) -> int | None:
+    return None if limit is None else int(quantizer.integers(tl_core.tensor(float(limit))))
+
+
+@implements("avg_pool1d", "avg_pool2d", "avg_pool3d")
+def average_windows(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Means of integers, rounded: the scale has no effect.
+
+    The zero point is added before the rounding, or behind it where PyTorch computes a vector of channels at once.
+    """
+    x = args[0]
+    by_channels = func.__name__ == "avg_pool3d" or _is_image_of_channels(x)
+    rounding = PerTensor.requantized if by_channels and x.size(-x.dim() + 1) >= 8 else PerTensor.integers
+    return _average(func, args, kwargs, rounding)
+
+
+@implements("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d")
+def average_adaptively(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Means of integers, rounded: the scale has no effect."""
+    return _average(func, args, kwargs, PerTensor.integers)
+
+
+def _average(func: Callable[..., Any], args: Any, kwargs: Any, rounding: Callable[..., Tensor]) -> Any:
+    quantizer = _one_scale(func, args)
+    steps = replace(quantizer, scale=1.0)
+    x, *rest = args
+    return made_of(rounding(steps, func(steps.numbers(integers_of(x)), *rest, **kwargs)), quantizer)
+
+
 @implements("mean", "std")
 def reduce_numbers(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """A reduction of floating numbers, rounded as `quantize_per_tensor` does. Means of whole rows are exact."""
@@ -169,7 +222,33 @@ def interpolate(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 @implements("cat", "concat", "stack")
 def concatenate(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """The tensors with the scale and the zero point of the first."""
-    return requantize(func, args, kwargs)
+    quantizer = _one_scale(func, args)
+    if func.__name__ == "stack":
+        return made_of(quantizer.integers(on_numbers(func, args, kwargs)), quantizer)
+    return join(*args, quantizer)
+
+
+def join(tensors: list[Any], dim: int, quantizer: PerTensor, relu: bool = False) -> Any:
+    """Quantized tensors behind each other, rounded as `quantize_per_tensor` does.
+
+    Images whose channels are the last in memory, joined along the channels, are rounded as results of operators are.
+
+    Args:
+        tensors: the tensors, each with a scale of its own.
+        dim: the dimension.
+        quantizer: the scale and the zero point of the result.
+        relu: whether negative numbers become 0.
+    """
+    if all(_is_image_of_channels(x) for x in tensors) and dim % 4 == 1:
+        parts = [map_numbers(tl_core.relu if relu else Tensor.clone, x, quantizer) for x in tensors]
+        return made_of(tl_core.cat([integers_of(part) for part in parts], dim), quantizer)
+    numbers = tl_core.cat([x.dequantize() for x in tensors], dim)
+    integers = quantizer.integers(numbers)
+    return made_of(integers.clamp_min(quantizer.zero_point) if relu else integers, quantizer)
+
+
+def _is_image_of_channels(x: Any) -> bool:
+    return x.dim() == 4 and x.is_contiguous(memory_format=tl_core.channels_last) and not x.is_contiguous()
 
 
 @implements("sigmoid", "hardsigmoid")
@@ -177,9 +256,7 @@ def sigmoid(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Results are between 0 and 1: 256 steps from 0."""
     quantizer = _one_scale(func, args)
     zero = 0 if quantizer.dtype is quint8 else -128
-    return quantize_numbers(
-        on_numbers(func, args, kwargs), replace(quantizer, scale=1 / 256, zero_point=zero)
-    )
+    return map_numbers(func, args[0], replace(quantizer, scale=1 / 256, zero_point=zero))
 
 
 @implements("tanh")
@@ -187,9 +264,7 @@ def tanh(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Results are between -1 and 1: 256 steps around 0."""
     quantizer = _one_scale(func, args)
     zero = 128 if quantizer.dtype is quint8 else 0
-    return quantize_numbers(
-        on_numbers(func, args, kwargs), replace(quantizer, scale=2 / 256, zero_point=zero)
-    )
+    return map_numbers(func, args[0], replace(quantizer, scale=2 / 256, zero_point=zero))
 
 
 @implements("equal")

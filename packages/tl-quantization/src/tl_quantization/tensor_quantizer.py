@@ -88,6 +88,18 @@ class PerTensor:
             return tl_core._dequantize_bytes(integers, self.scale, self.zero_point)
         return (integers.to(tl_core.int32) - self.zero_point).to(tl_core.float32) * self.scale
 
+    def fused_numbers(self, integers: Tensor) -> Tensor:
+        """`fma(integers, scale, -scale * zero_point)`, the numbers that functions of each element compute with.
+
+        Products of bytes and their sums are exact in float64, so one conversion rounds.
+
+        Args:
+            integers: the integers, of 8 bits.
+        """
+        scale = tl_core.tensor(self.scale, dtype=tl_core.float32)
+        shift = scale * -self.zero_point
+        return (integers.to(tl_core.float64) * scale.item() + shift.item()).to(tl_core.float32)
+
     def facts(self) -> list[str]:
         """What is printed behind the elements."""
         return [f"scale={self.scale}", f"zero_point={self.zero_point}"]

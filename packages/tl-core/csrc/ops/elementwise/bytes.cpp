@@ -135,6 +135,19 @@ Tensor clamped_bytes(const Tensor& integers, int64_t low) {
   return result;
 }
 
+Tensor looked_up_bytes(const Tensor& integers, const Tensor& table) {
+  check_bytes(integers, "integers");
+  check_bytes(table, "table");
+  TL_CHECK(table.numel() == 256 && table.is_contiguous(), Runtime, "table must have 256 bytes, got ",
+           table.sizes());
+  const Tensor result = ops::empty_like(integers, {table.dtype(), {}, {}, {}});
+  if (!result.is_meta() && result.numel()) {
+    const Tensor x = laid_out(integers, result);
+    cpu::look_up_bytes({result.numel(), x.ptr<uint8_t>(), table.ptr<uint8_t>(), result.ptr<uint8_t>()});
+  }
+  return result;
+}
+
 void clamp_min_bytes_(const Tensor& integers, int64_t low) {
   const Tensor result = ops::empty_like(integers);  // dense, with the strides of a dense tensor
   if (std::ranges::equal(result.strides(), integers.strides()))

@@ -10,7 +10,7 @@ from tl_nn import functional as F
 
 from .. import arithmetic
 from ..functions import quantized_max_pool1d, quantized_max_pool2d
-from ..operators import quantize_numbers
+from ..operators import join, map_numbers, quantize_numbers
 from ..tensor import is_quantized_tensor
 from ..tensor_quantizer import PerTensor
 from .registry import define, quantized_input
@@ -59,8 +59,7 @@ def _cat(relu: bool) -> Any:
     def call(qx: list[Any], dim: int, scale: float | None = None, zero_point: int | None = None) -> Any:
         one = qx[0].q_scale() if scale is None else scale
         zero = qx[0].q_zero_point() if zero_point is None else zero_point
-        joined = tl_core.cat([x.dequantize() for x in qx], dim)
-        return _again(F.relu(joined) if relu else joined, qx[0], one, zero)
+        return join(qx, dim, PerTensor(float(one), int(zero), qx[0].dtype), relu)
 
     return call
 
@@ -111,8 +110,12 @@ def _instance_norm(
     return _again(result, input, output_scale, output_zero_point)
 
 
+def _map(function: Any, x: Any, scale: float, zero_point: int) -> Any:
+    return map_numbers(function, x, PerTensor(float(scale), int(zero_point), x.dtype))
+
+
 def _hardswish(input: Any, output_scale: float, output_zero_point: int) -> Any:
-    return _again(F.hardswish(input.dequantize()), input, output_scale, output_zero_point)
+    return _map(F.hardswish, input, output_scale, output_zero_point)
 
 
 def _elu(
@@ -123,19 +126,20 @@ def _elu(
     scale: Any = 1,
     input_scale: Any = 1,
 ) -> Any:
-    x = self.dequantize()
-    result = tl_core.where(x > 0, x * scale, (tl_core.exp(x * input_scale) - 1) * (alpha * scale))
-    return _again(result, self, output_scale, output_zero_point)
+    def numbers(x: Tensor) -> Tensor:
+        return tl_core.where(x > 0, x * scale, (tl_core.exp(x * input_scale) - 1) * (alpha * scale))
+
+    return _map(numbers, self, output_scale, output_zero_point)
 
 
 def _celu(self: Any, output_scale: float, output_zero_point: int, alpha: Any = 1) -> Any:
-    return _again(F.celu(self.dequantize(), alpha), self, output_scale, output_zero_point)
+    return _map(lambda x: F.celu(x, alpha), self, output_scale, output_zero_point)
 
 
 def _leaky_relu(
     qx: Any, negative_slope: Any, inplace: bool, output_scale: float, output_zero_point: int
 ) -> Any:
-    return _again(F.leaky_relu(qx.dequantize(), negative_slope), qx, output_scale, output_zero_point)
+    return _map(lambda x: F.leaky_relu(x, negative_slope), qx, output_scale, output_zero_point)
 
 
 def _prelu(qx: Any, weight: Any, output_scale: float, output_zero_point: int) -> Any:
@@ -144,7 +148,7 @@ def _prelu(qx: Any, weight: Any, output_scale: float, output_zero_point: int) ->
 
 
 def _sigmoid(qx: Any, output_scale: float, output_zero_point: int) -> Any:
-    return _again(tl_core.sigmoid(qx.dequantize()), qx, output_scale, output_zero_point)
+    return _map(tl_core.sigmoid, qx, output_scale, output_zero_point)
 
 
 def _softmax(qx: Any, dim: int, output_scale: float, output_zero_point: int) -> Any:

@@ -17,66 +17,98 @@ constexpr int64_t kGrain = 1 << 16;
 
 VecF splat(double x) { return VecF{} + static_cast<float>(x); }
 
-// Four vectors of integers of 8 bits as bytes.
-TL_INLINE void write_line(uint8_t* out, VecI a, VecI b, VecI c, VecI d) {
-  char* to = reinterpret_cast<char*>(out);
-#if TL_ISA_LEVEL == 3
-  const VecI byte = VecI{} + 255;
-  const __m256i low = _mm256_packus_epi32(bitcast<__m256i>(a & byte), bitcast<__m256i>(b & byte));
-  const __m256i high = _mm256_packus_epi32(bitcast<__m256i>(c & byte), bitcast<__m256i>(d & byte));
-  const __m256i order =
-      _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);  // the halves of a register are packed apart
-  write(to, _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order));
-#else
-  write_bytes(to, a);
-  write_bytes(to + kLanesI, b);
-  write_bytes(to + 2 * kLanesI, c);
-  write_bytes(to + 3 * kLanesI, d);
-#endif
-}
+// Steps of a scale as bytes: rounded, a zero point added, clamped.
+template <bool is_signed>
+struct Rounding {
+  Rounding(int32_t zero, int32_t least)
+      : low(splat(least - zero)),
+        high(splat((is_signed ? 127 : 255) - zero)),
+        zero_point(zero),
+        lowest(least) {}
 
-// bytes(first) for each vector of elements; the last ones by `rest(first, count)`. Both own what they read: a
-// copy on the stack stays in registers, where a reference would be read again after each store of bytes.
-template <class Bytes, class Rest>
-void each_vector(int64_t n, uint8_t* out, Bytes bytes, Rest rest) {
+  VecI operator()(VecF steps) const { return rounded(steps, low, high) + zero_point; }
+
+#if TL_ISA_LEVEL == 3
+  // Packing saturates, first to 16 bits, where the zero point is added, and then to 8. NaN becomes the
+  // largest byte.
+  TL_INLINE __m256i halves(VecF x, VecF y) const {
+    const VecF most = splat(0x7FFFFF80);  // the largest float that is an int32
+    const __m256i packed = _mm256_packs_epi32(_mm256_cvtps_epi32(_mm256_min_ps(x, most)),
+                                              _mm256_cvtps_epi32(_mm256_min_ps(y, most)));
+    return _mm256_adds_epi16(packed, _mm256_set1_epi16(static_cast<int16_t>(zero_point)));
+  }
+
+  TL_INLINE void write_line(uint8_t* out, VecF a, VecF b, VecF c, VecF d) const {
+    const __m256i order =
+        _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);  // the halves of a register are packed apart
+    const __m256i ab = halves(a, b), cd = halves(c, d), least = _mm256_set1_epi8(static_cast<char>(lowest));
+    const __m256i line = is_signed ? _mm256_max_epi8(_mm256_packs_epi16(ab, cd), least)
+                                   : _mm256_max_epu8(_mm256_packus_epi16(ab, cd), least);
+    write(reinterpret_cast<char*>(out), _mm256_permutevar8x32_epi32(line, order));
+  }
+#else
+  TL_INLINE void write_line(uint8_t* out, VecF a, VecF b, VecF c, VecF d) const {
+    char* const to = reinterpret_cast<char*>(out);
+    write_bytes(to, (*this)(a));
+    write_bytes(to + kLanesI, (*this)(b));
+    write_bytes(to + 2 * kLanesI, (*this)(c));
+    write_bytes(to + 3 * kLanesI, (*this)(d));
+  }
+#endif
+
+  VecF low, high;
+  int32_t zero_point, lowest;
+};
+
+template <bool is_signed>
+constexpr int32_t kLowest = is_signed ? -128 : 0;
+
+// The bytes of steps(i), a vector from element i on; the last ones of last(i, count). Both own what they
+// read: a copy on the stack stays in registers, where a reference would be read again after each store of
+// bytes.
+template <class Format, class Steps, class Last>
+void each_vector(int64_t n, uint8_t* out, Format format, Steps steps, Last last) {
   parallel_for(0, n, kGrain, [&](int64_t begin, int64_t end) {
-    const Bytes at = bytes;
+    const Steps at = steps;
+    const Format bytes = format;
     uint8_t* const to = out;
     int64_t i = begin;
     for (; i + 4 * kLanesI <= end; i += 4 * kLanesI)
-      write_line(to + i, at(i), at(i + kLanesI), at(i + 2 * kLanesI), at(i + 3 * kLanesI));
-    for (; i + kLanesI <= end; i += kLanesI) write_bytes(reinterpret_cast<char*>(to + i), at(i));
-    if (i < end) rest(i, static_cast<size_t>(end - i));
+      bytes.write_line(to + i, at(i), at(i + kLanesI), at(i + 2 * kLanesI), at(i + 3 * kLanesI));
+    for (; i + kLanesI <= end; i += kLanesI) write_bytes(reinterpret_cast<char*>(to + i), bytes(at(i)));
+    if (i == end) return;
+    char rest[kLanesI];
+    const size_t count = static_cast<size_t>(end - i);
+    write_bytes(rest, bytes(last(i, count)));
+    std::memcpy(to + i, rest, count);
   });
 }
 
-// bytes(x) for each vector of numbers.
-template <class F>
-void each_number(const QuantizedBytes& t, F bytes) {
+// The bytes of steps(x) for each vector of numbers.
+template <class Format, class Steps>
+void each_number(const QuantizedBytes& t, Format format, Steps steps) {
   each_vector(
-      t.n, t.out, [bytes, x = t.x](int64_t i) { return bytes(vector_at<VecF>(x + i)); },
+      t.n, t.out, format, [steps, x = t.x](int64_t i) { return steps(vector_at<VecF>(x + i)); },
       [&](int64_t i, size_t count) {
         VecF x = {};
         std::memcpy(&x, t.x + i, count * sizeof(float));
-        char last[kLanesI];
-        write_bytes(last, bytes(x));
-        std::memcpy(t.out + i, last, count);
+        return steps(x);
       });
 }
 
+template <bool is_signed>
 void quantize(const QuantizedBytes& t) {
   const VecF inverse = splat(1.0f / t.to.scale), zero = splat(t.to.zero_point);
-  const VecF low = splat(t.is_signed ? -128 : 0), high = splat(t.is_signed ? 127 : 255);
-  each_number(t, [=](VecF x) { return rounded(exact_fma(x, inverse, zero), low, high); });
+  each_number(t, Rounding<is_signed>(0, kLowest<is_signed>),
+              [=](VecF x) { return exact_fma(x, inverse, zero); });
 }
 
+template <bool is_signed>
 void requantize(const QuantizedBytes& t) {
-  const VecF inverse = splat(1.0f / t.to.scale);
-  const int32_t zero = t.to.zero_point;
-  const VecF low = splat((t.is_signed ? -128 : 0) - zero), high = splat((t.is_signed ? 127 : 255) - zero);
-  each_number(t, [=](VecF x) {
+  const VecF inverse = splat(1.0f / t.to.scale), of_nan = splat(-t.to.zero_point);
+  each_number(t, Rounding<is_signed>(t.to.zero_point, kLowest<is_signed>), [=](VecF x) {
     const VecF steps = x * inverse;
-    return select<VecI>(steps == steps, rounded(steps, low, high) + zero, VecI{});
+    return select<VecF>(steps == steps, steps, of_nan);
   });
 }
 
@@ -103,40 +135,33 @@ void dequantize(const DequantizedBytes& t) {
   });
 }
 
-// bytes(x, y) for each pair of vectors of bytes.
-template <class F>
-void each_pair(const AddedBytes& t, F bytes) {
+// The bytes of steps(x, y) for each pair of vectors of bytes.
+template <class Format, class Steps>
+void each_pair(const AddedBytes& t, Format format, Steps steps) {
   each_vector(
-      t.n, t.out, [bytes, x = t.x, y = t.y](int64_t i) { return bytes(x + i, y + i); },
+      t.n, t.out, format, [steps, x = t.x, y = t.y](int64_t i) { return steps(x + i, y + i); },
       [&](int64_t i, size_t count) {
         uint8_t x[kLanesI] = {}, y[kLanesI] = {};
         std::memcpy(x, t.x + i, count);
         std::memcpy(y, t.y + i, count);
-        char last[kLanesI];
-        write_bytes(last, bytes(x, y));
-        std::memcpy(t.out + i, last, count);
+        return steps(x, y);
       });
 }
 
-// The bytes of numbers in steps of the result's scale.
 template <bool is_signed>
-struct Rounding {
-  explicit Rounding(const AddedBytes& t)
-      : low(splat(t.low - t.to.zero_point)),
-        high(splat((is_signed ? 127 : 255) - t.to.zero_point)),
-        zero_point(t.to.zero_point) {}
-  VecI operator()(VecF steps) const { return rounded(steps, low, high) + zero_point; }
-  VecF low, high;
-  int32_t zero_point;
-};
+VecF floats(const uint8_t* p) {
+  return __builtin_convertvector(read_bytes(p, is_signed), VecF);
+}
 
+// Numbers are fma(byte, scale, -scale * zero_point), as in PyTorch's operators.
 template <bool is_signed>
 void add(const AddedBytes& t) {
   const VecF scale_x = splat(t.of_x.scale), scale_y = splat(t.of_y.scale), inverse = splat(1.0f / t.to.scale);
-  const VecI zero_x = VecI{} + t.of_x.zero_point, zero_y = VecI{} + t.of_y.zero_point;
-  const Rounding<is_signed> bytes(t);
-  each_pair(t, [=](const uint8_t* x, const uint8_t* y) {
-    return bytes((number<is_signed>(x, zero_x, scale_x) + number<is_signed>(y, zero_y, scale_y)) * inverse);
+  const VecF shift_x = scale_x * splat(-t.of_x.zero_point), shift_y = scale_y * splat(-t.of_y.zero_point);
+  each_pair(t, Rounding<is_signed>(t.to.zero_point, t.low), [=](const uint8_t* x, const uint8_t* y) {
+    return (exact_fma(floats<is_signed>(x), scale_x, shift_x) +
+            exact_fma(floats<is_signed>(y), scale_y, shift_y)) *
+           inverse;
   });
 }
 
@@ -144,10 +169,9 @@ template <bool is_signed>
 void multiply(const AddedBytes& t) {
   const VecF factor = splat(t.of_x.scale * t.of_y.scale * (1.0f / t.to.scale));
   const VecI zero_x = VecI{} + t.of_x.zero_point, zero_y = VecI{} + t.of_y.zero_point;
-  const Rounding<is_signed> bytes(t);
-  each_pair(t, [=](const uint8_t* x, const uint8_t* y) {
+  each_pair(t, Rounding<is_signed>(t.to.zero_point, t.low), [=](const uint8_t* x, const uint8_t* y) {
     const VecI product = (read_bytes(x, is_signed) - zero_x) * (read_bytes(y, is_signed) - zero_y);
-    return bytes(__builtin_convertvector(product, VecF) * factor);
+    return __builtin_convertvector(product, VecF) * factor;
   });
 }
 
@@ -170,6 +194,18 @@ void clamp_min(const ClampedBytes& t) {
   });
 }
 
+void look_up(const BytesInTable& t) {
+  parallel_for(0, t.n, kGrain, [&](int64_t begin, int64_t end) {
+    uint8_t table[256];
+    std::memcpy(table, t.table, sizeof table);
+    const uint8_t* const from = t.x;
+    uint8_t* const to = t.out;
+    for (int64_t i = begin; i < end; ++i) to[i] = table[from[i]];
+  });
+}
+
+void quantize_any(const QuantizedBytes& t) { t.is_signed ? quantize<true>(t) : quantize<false>(t); }
+void requantize_any(const QuantizedBytes& t) { t.is_signed ? requantize<true>(t) : requantize<false>(t); }
 void dequantize_any(const DequantizedBytes& t) { t.is_signed ? dequantize<true>(t) : dequantize<false>(t); }
 void add_any(const AddedBytes& t) { t.is_signed ? add<true>(t) : add<false>(t); }
 void multiply_any(const AddedBytes& t) { t.is_signed ? multiply<true>(t) : multiply<false>(t); }
@@ -177,8 +213,8 @@ void clamp_min_any(const ClampedBytes& t) { t.is_signed ? clamp_min<int8_t>(t) :
 
 }  // namespace
 
-extern const ByteFunctions byte_functions = {&quantize,   &dequantize_any, &add_any,
-                                             &requantize, &multiply_any,   &clamp_min_any};
+extern const ByteFunctions byte_functions = {&quantize_any, &dequantize_any, &add_any, &requantize_any,
+                                             &multiply_any, &clamp_min_any,  &look_up};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
@@ -192,6 +228,7 @@ void dequantize_bytes(const DequantizedBytes& task) { TL_SELECT(byte_functions).
 void add_bytes(const AddedBytes& task) { TL_SELECT(byte_functions).add(task); }
 void requantize_bytes(const QuantizedBytes& task) { TL_SELECT(byte_functions).requantize(task); }
 void multiply_bytes(const AddedBytes& task) { TL_SELECT(byte_functions).multiply(task); }
+void look_up_bytes(const BytesInTable& task) { TL_SELECT(byte_functions).look_up(task); }
 void clamp_min_bytes(const ClampedBytes& task) { TL_SELECT(byte_functions).clamp_min(task); }
 
 }  // namespace tl::cpu

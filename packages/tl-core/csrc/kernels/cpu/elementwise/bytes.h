@@ -57,6 +57,14 @@ struct ClampedBytes {
 };
 void clamp_min_bytes(const ClampedBytes& task);
 
+// table[byte] of each byte.
+struct BytesInTable {
+  int64_t n;
+  const uint8_t *x, *table;
+  uint8_t* out;
+};
+void look_up_bytes(const BytesInTable& task);
+
 struct ByteFunctions {
   void (*quantize)(const QuantizedBytes&);
   void (*dequantize)(const DequantizedBytes&);
@@ -64,6 +72,7 @@ struct ByteFunctions {
   void (*requantize)(const QuantizedBytes&);
   void (*multiply)(const AddedBytes&);
   void (*clamp_min)(const ClampedBytes&);
+  void (*look_up)(const BytesInTable&);
 };
 
 }  // namespace tl::cpu

@@ -8,7 +8,7 @@ from tl_core import Tensor
 from tl_nn import functional as F
 
 from ...dtypes import quint8
-from ...operators import quantize_numbers
+from ...operators import map_numbers
 from ...tensor_quantizer import PerTensor
 from .modules.utils import numbers_of, requantize
 
@@ -388,6 +388,10 @@ def _without_positions(return_indices: bool) -> None:
         raise NotImplementedError("return_indices must be False for quantized tensors")
 
 
+def _result(input: Any, scale: Any, zero_point: Any) -> PerTensor:
+    return PerTensor(float(scale), int(zero_point), input.dtype)
+
+
 def celu(input: Any, scale: float, zero_point: int, alpha: float = 1.0) -> Any:
     """`tl_nn.functional.celu` of quantized tensors. The result has `scale` and `zero_point`.
 
@@ -404,7 +408,7 @@ def celu(input: Any, scale: float, zero_point: int, alpha: float = 1.0) -> Any:
         >>> qF.celu(x, 0.5, 10).dequantize()
         tensor([-0.5000,  0.5000,  1.0000,  2.0000])
     """
-    return requantize(F.celu(numbers_of(input).dequantize(), alpha), input, scale, zero_point)
+    return map_numbers(lambda x: F.celu(x, alpha), numbers_of(input), _result(input, scale, zero_point))
 
 
 def leaky_relu(
@@ -432,7 +436,8 @@ def leaky_relu(
     """
     scale = numbers_of(input).q_scale() if scale is None else scale
     zero_point = input.q_zero_point() if zero_point is None else zero_point
-    result = requantize(F.leaky_relu(input.dequantize(), negative_slope), input, scale, zero_point)
+    quantizer = _result(input, scale, zero_point)
+    result = map_numbers(lambda x: F.leaky_relu(x, negative_slope), input, quantizer)
     return input.copy_(result) if inplace else result
 
 
@@ -471,7 +476,7 @@ def hardswish(input: Any, scale: float, zero_point: int) -> Any:
         >>> qF.hardswish(x, 0.5, 10).dequantize()
         tensor([-0.5000,  0.5000,  0.5000,  1.5000])
     """
-    return requantize(F.hardswish(numbers_of(input).dequantize()), input, scale, zero_point)
+    return map_numbers(F.hardswish, numbers_of(input), _result(input, scale, zero_point))
 
 
 def threshold(input: Any, threshold: float, value: float) -> Any:
@@ -508,7 +513,7 @@ def elu(input: Any, scale: float, zero_point: int, alpha: float = 1.0) -> Any:
         >>> qF.elu(x, 0.5, 10).dequantize()
         tensor([-0.5000,  0.5000,  1.0000,  2.0000])
     """
-    return requantize(F.elu(numbers_of(input).dequantize(), alpha), input, scale, zero_point)
+    return map_numbers(lambda x: F.elu(x, alpha), numbers_of(input), _result(input, scale, zero_point))
 
 
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
@@ -522,7 +527,7 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
         torch.Size([4])
     """
     zero = 0 if numbers_of(input).dtype is quint8 else -128
-    result = quantize_numbers(F.hardsigmoid(input.dequantize()), PerTensor(1 / 256, zero, input.dtype))
+    result = map_numbers(F.hardsigmoid, input, _result(input, 1 / 256, zero))
     return input.copy_(result) if inplace else result
 
 
