@@ -1,10 +1,11 @@
-"""Quantized tensors without memory: on the device meta, and the refusal of fakes."""
+"""Quantized tensors in traces, and without memory: on the device meta, and the refusal of fakes."""
 
 import pytest
 
 import tl_core as tl
 import tl_quantization as tq
 from tl_compiler.tracer.make_fx import make_fx
+from tl_core.operators import packets
 from tl_core.subclasses.fake_exceptions import UnsupportedFakeTensorException
 from tl_core.subclasses.fake_mode import FakeTensorMode
 
@@ -35,3 +36,36 @@ def test_fakes_are_not_quantized():
         make_fx(lambda x: tq.quantize_per_tensor(x, 0.1, 2, tq.quint8).dequantize(), tracing_mode="fake")(
             tl.ones(3)
         )
+
+
+def _quantize(x):
+    return tq.quantize_per_tensor(x, 0.5, 10, tq.quint8)
+
+
+def _channels(x):
+    return tq.quantize_per_channel(x, tl.tensor([0.5, 0.25]), tl.tensor([0, 3]), 0, tq.qint8)
+
+
+PROGRAMS = {
+    "relu": lambda x: tl.relu(_quantize(x)).dequantize(),
+    "relu_": lambda x: _quantize(x).relu_().dequantize(),
+    "views": lambda x: _quantize(x).t()[1:].contiguous().dequantize(),
+    "cat": lambda x: tl.cat([_quantize(x), _quantize(x * 2)], 1).dequantize(),
+    "integers": lambda x: tl.relu(_quantize(x)).int_repr() + 1,
+    "sigmoid": lambda x: tl.sigmoid(_quantize(x)).dequantize(),
+    "32 bits": lambda x: tq.quantize_per_tensor(x, 0.5, 0, tq.qint32).t().dequantize(),
+    "sums": lambda x: packets.quantized.add(_quantize(x), _quantize(x + 1), 0.5, 20).dequantize(),
+    "channels": lambda x: _channels(x).clone().dequantize(),
+    "result": lambda x: tl.relu(_quantize(x)),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_trace_of_tensors_follows_integers_and_quantized_tensors(name):
+    """The graph computes from its input: a result as a constant would be the one of the tracing."""
+    program = PROGRAMS[name]
+    graph = make_fx(program)(tl.zeros(2, 3))
+    for seed in range(3):
+        x = tl.randn(2, 3, generator=tl.Generator().manual_seed(seed)) * 4
+        assert tl.equal(graph(x), program(x))
+    assert not tl.equal(program(x), program(tl.zeros(2, 3)))

@@ -8,6 +8,7 @@ from tl_core import Tensor
 from tl_core.operators.composites import add
 
 from . import (
+    creation,
     fake_quantization,
     functions,
     learnable_fake_quantization,
@@ -116,6 +117,14 @@ add(
                 "-> Tensor"
             ),
             functions.quantize_per_channel,
+        ),
+        (
+            "_make_per_tensor_quantized_tensor(Tensor self, float scale, int zero_point) -> Tensor",
+            creation._make_per_tensor_quantized_tensor,
+        ),
+        (
+            "_make_per_channel_quantized_tensor(Tensor self, Tensor scale, Tensor zero_point, int axis) -> Tensor",
+            creation._make_per_channel_quantized_tensor,
         ),
         (
             "quantize_per_tensor_dynamic(Tensor self, ScalarType dtype, bool reduce_range) -> Tensor",

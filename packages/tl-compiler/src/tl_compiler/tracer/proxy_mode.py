@@ -130,7 +130,10 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             call_numbers=pre_dispatch,
         )
         self.values = ValueNodes(
-            constant or (lambda t: attribute_node(tracer, t)), fake_mode, real=tracing_mode == "real"
+            constant or (lambda t: attribute_node(tracer, t)),
+            fake_mode,
+            real=tracing_mode == "real",
+            create=self.recorder.create_operator,
         )
         self.sizes = SizeNodes(self.recorder, self.shape_env)
         self._error_on_data_dependent_ops = error_on_data_dependent_ops

@@ -12,6 +12,7 @@ from tl_core.dispatch.modes import no_modes
 from tl_core.subclasses import FakeTensor
 
 from ..fx.node import Node
+from .quantized_nodes import conversion_node, forget_conversions
 
 __all__ = ["ValueNodes", "attribute_node"]
 
@@ -43,10 +44,13 @@ class ValueNodes:
         constant: creates the node of a tensor that no operator of the graph returned.
         fake_mode: the mode of the fakes; None in a trace of real tensors.
         real: whether operators run on real tensors, which autograd replaces by other objects with the same elements.
+        create: creates the node of an operator and its arguments.
     """
 
-    def __init__(self, constant: Callable[[Any], Node], fake_mode: Any, real: bool) -> None:
-        self._constant, self._fake_mode, self._real = constant, fake_mode, real
+    def __init__(
+        self, constant: Callable[[Any], Node], fake_mode: Any, real: bool, create: Callable[..., Node]
+    ) -> None:
+        self._constant, self._fake_mode, self._real, self._create = constant, fake_mode, real, create
         self._nodes: dict[int, tuple[Any, Node]] = {}
         self._in_memory: dict[Any, tuple[Any, Node]] = {}  # real tensors by the place of their elements
         self._constants: dict[int, tuple[Any, Node]] = {}
@@ -65,7 +69,9 @@ class ValueNodes:
             owner = weakref.ref(t, lambda _: self._nodes.pop(key, None))
         self._nodes[key] = (owner, node)
         if self._real:
-            self._in_memory[_location(t)] = t, node
+            location = _location(t)
+            forget_conversions(location, self._in_memory)
+            self._in_memory[location] = t, node
 
     def track_write(self, t: Any, result: Any, node: Node) -> None:
         """Stores the node of an operator as the value of a real tensor whose fake the operator wrote to.
@@ -117,8 +123,15 @@ class ValueNodes:
         """
         node = self.node_of_object(t)
         if node is None and self._real:
-            _, node = self._in_memory.get(_location(t), (None, None))
+            location = _location(t)
+            _, node = self._in_memory.get(location, (None, None))
+            if node is None:
+                node = conversion_node(t, location, self._in_memory, self._convert)
         return node
+
+    def _convert(self, operator: Any, quantizer: tuple[Any, ...], node: Node) -> Node:
+        arguments = (self.node_of(a) if isinstance(a, Tensor) else a for a in quantizer)
+        return self._create(operator, (node, *arguments), {})
 
     def fake_of(self, t: Any) -> Any:
         """The fake of a tensor.
