@@ -276,3 +276,27 @@ def test_fused_rounding_is_a_program(make):
     program = jit.script(deepcopy(layer))
     assert tl.equal(program(x), layer(x))
     assert tl.equal(program.scale, layer.scale) and tl.equal(program.zero_point, layer.zero_point)
+
+
+def test_a_trace_of_a_quantized_model_is_its_program(model):
+    """Quantized tensors have no fakes, which traces of other models run on."""
+    quantized, x = model
+    program = jit.trace(quantized, (x,))
+    again = reload(program)
+    for other in (x, x[:1] * 2):
+        assert tl.equal(program(other), quantized(other)) and tl.equal(again(other), quantized(other))
+
+
+def test_a_wrapped_model_and_observed_functions_are_programs():
+    class Sum(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.sum = nnq.FloatFunctional()
+
+        def forward(self, x):
+            return self.sum.add_relu(x, x)
+
+    wrapped = tq.QuantWrapper(nn.Linear(3, 2)).eval()
+    for module in (wrapped, Sum()):
+        x = tl.randn(4, 3)
+        assert tl.equal(jit.script(module)(x), module(x))

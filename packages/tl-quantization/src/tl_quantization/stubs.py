@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tl_core import Tensor
 from tl_nn import Module
 
 __all__ = ["DeQuantStub", "QuantStub", "QuantWrapper"]
@@ -26,7 +27,7 @@ class QuantStub(Module):
         if qconfig:
             self.qconfig = qconfig
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         """The tensor itself."""
         return x
 
@@ -48,7 +49,7 @@ class DeQuantStub(Module):
         if qconfig:
             self.qconfig = qconfig
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         """The tensor itself."""
         return x
 
@@ -73,6 +74,8 @@ class QuantWrapper(Module):
         self.add_module("module", module)
         self.train(module.training)
 
-    def forward(self, X: Any) -> Any:
+    def forward(self, X: Tensor) -> Tensor:
         """The module's result, quantized before and dequantized after."""
-        return self.dequant(self.module(self.quant(X)))
+        quantized: Tensor = self.quant(X)
+        result: Tensor = self.dequant(self.module(quantized))
+        return result

@@ -7,12 +7,13 @@ import functools
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import tl_core
 import tl_nn
 from tl_core.pytree import tree_map
+from tl_core.subclasses.fake_exceptions import UnsupportedFakeTensorException
 from tl_core.testing.comparison import assert_close
 
 from ..fx.node import Node
@@ -21,6 +22,7 @@ from ..script.script_function import ScriptFunction
 from ..script.script_module import TopLevelTracedModule, TracedModule
 from ..script.sources import fresh_name
 from ..script.tracing_state import current_trace
+from ..scripting.scripting import script as compile_program
 from .building import TracedProgram, argument_names
 from .code import check_examples
 from .recording import Recording, record
@@ -314,6 +316,36 @@ def trace(
     return result
 
 
+@contextmanager
+def _warnings_of_success() -> Iterator[None]:
+    """Delivers the warnings of a block at its end, and none of a block that raises an error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+
+
+def _has_programs(module: Any) -> bool:
+    """Whether layers of a module state their programs, because calls of their kernels can't be recorded."""
+    return any("_SCRIPT_SOURCE" in vars(kind) for part in module.modules() for kind in type(part).__mro__)
+
+
+def _compile(module: Any, inputs: dict[str, Any], check: bool, tolerance: float) -> Any:
+    """The program of a module's source, for a module whose runs can't be recorded.
+
+    Quantized tensors have no fakes, so a run of quantized layers is none of operators on fakes.
+    """
+    result = compile_program(module, {})
+    if check:
+        with tl_core.no_grad():
+            for name, examples in inputs.items():
+                function = module if name == "forward" else getattr(module, name)
+                own = tree_map(_detach, examples[0]), tree_map(_detach, examples[1])
+                _check_results(result, function(*own[0], **own[1]), name, examples, tolerance)
+    return result
+
+
 def trace_module(
     module: Any, inputs: dict[str, Any], *, check: bool, check_inputs: Any, tolerance: float, strict: bool
 ) -> Any:
@@ -327,7 +359,13 @@ def trace_module(
         tolerance: the difference that results may have.
         strict: whether lists and dictionaries as results are errors.
     """
-    result, recordings = trace_methods(module, inputs, strict)
+    try:
+        with _warnings_of_success() if _has_programs(module) else nullcontext():
+            result, recordings = trace_methods(module, inputs, strict)
+    except (NotImplementedError, UnsupportedFakeTensorException):
+        if not _has_programs(module):
+            raise
+        return _compile(module, inputs, check, tolerance)
     if check:
         with tl_core.no_grad():
             for more in [inputs, *(check_inputs or ())]:

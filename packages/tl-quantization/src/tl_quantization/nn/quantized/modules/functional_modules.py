@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
+from tl_core import Tensor
 from tl_nn import Identity, Module
 from tl_nn import functional as F
 
@@ -29,34 +30,34 @@ class FXFloatFunctional(Module):
         """Raises: the methods are called."""
         raise RuntimeError(f"{type(self).__name__} is not called itself; call its methods, such as add")
 
-    def _out(self, x: Any) -> Any:
+    def _out(self, x: Tensor) -> Tensor:
         return x
 
-    def add(self, x: Any, y: Any) -> Any:
+    def add(self, x: Tensor, y: Tensor) -> Tensor:
         """`x + y`."""
         return self._out(tl_core.add(x, y))
 
-    def add_scalar(self, x: Any, y: float) -> Any:
+    def add_scalar(self, x: Tensor, y: float) -> Tensor:
         """`x + y` with a number, which changes the zero point only."""
         return tl_core.add(x, y)
 
-    def mul(self, x: Any, y: Any) -> Any:
+    def mul(self, x: Tensor, y: Tensor) -> Tensor:
         """`x * y`."""
         return self._out(tl_core.mul(x, y))
 
-    def mul_scalar(self, x: Any, y: float) -> Any:
+    def mul_scalar(self, x: Tensor, y: float) -> Tensor:
         """`x * y` with a number, which changes the scale only."""
         return tl_core.mul(x, y)
 
-    def cat(self, x: list[Any], dim: int = 0) -> Any:
+    def cat(self, x: list[Tensor], dim: int = 0) -> Tensor:
         """The tensors one after another."""
         return self._out(tl_core.cat(x, dim=dim))
 
-    def add_relu(self, x: Any, y: Any) -> Any:
+    def add_relu(self, x: Tensor, y: Tensor) -> Tensor:
         """`max(x + y, 0)`."""
         return self._out(F.relu(tl_core.add(x, y)))
 
-    def matmul(self, x: Any, y: Any) -> Any:
+    def matmul(self, x: Tensor, y: Tensor) -> Tensor:
         """`x @ y`."""
         return self._out(tl_core.matmul(x, y))
 
@@ -75,8 +76,9 @@ class FloatFunctional(FXFloatFunctional):
         super().__init__()
         self.activation_post_process: Any = Identity()
 
-    def _out(self, x: Any) -> Any:
-        return self.activation_post_process(x)
+    def _out(self, x: Tensor) -> Tensor:
+        result: Tensor = self.activation_post_process(x)
+        return result
 
 
 def _scripts(*results: tuple[str, str, str]) -> str:
