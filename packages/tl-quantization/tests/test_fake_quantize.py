@@ -1,5 +1,7 @@
 """Rounding in training: values as quantization gives them, gradients as the straight-through estimator says."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -148,20 +150,50 @@ def test_folded_statistics_freeze():
     assert not tl.equal(result.bn.running_mean, before)
 
 
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("factor", [0.0, 0.7])
+def test_a_folded_layer_without_division_is_the_normalized_layer(bias, frozen, factor):
+    """A factor of 0 makes a division by it nan; statistics of batches and running ones follow alike."""
+    tl.manual_seed(0)
+    conv, bn = nn.Conv2d(2, 3, 2, bias=bias).double(), nn.BatchNorm2d(3).double()
+    for values in (bn.running_mean, bn.running_var, bn.bias.data):
+        values.uniform_(0.5, 2)
+    bn.weight.data[1] = factor
+    layer = intrinsic.ConvBn2d(conv, bn)
+    layer.qconfig = tq.default_qat_qconfig
+    folded = fused_qat.ConvBn2d.from_float(copy.deepcopy(layer)).double()
+    folded.apply(tq.disable_fake_quant).apply(tq.disable_observer)
+    folded._enable_slow_path_for_better_numerical_stability = True
+    if frozen:
+        folded.apply(fused_qat.freeze_bn_stats)
+        bn.eval()
+    x = tl.randn(4, 2, 5, 5, dtype=tl.float64)
+    for _ in range(2):
+        np.testing.assert_allclose(
+            folded(x).detach().numpy(), bn(conv(x)).detach().numpy(), rtol=1e-9, atol=1e-12
+        )
+    np.testing.assert_allclose(folded.bn.running_var.numpy(), bn.running_var.numpy(), rtol=1e-12)
+
+
 def test_layers_come_back_as_float_ones():
     for layer in (nn.Linear(3, 2), nn.Conv2d(1, 2, 3), nn.Embedding(4, 2), nn.EmbeddingBag(4, 2)):
-        layer.qconfig = tq.default_qat_qconfig
+        has_rows = isinstance(layer, (nn.Embedding, nn.EmbeddingBag))
+        layer.qconfig = tq.default_embedding_qat_qconfig if has_rows else tq.default_qat_qconfig
         result = getattr(qat, type(layer).__name__).from_float(layer)
         assert type(result.to_float()) is type(layer) and result.to_float().weight is layer.weight
 
 
 def test_wrong_layers_are_refused():
-    with pytest.raises(AssertionError, match="from_float converts Linear only"):
+    with pytest.raises(AssertionError, match="from_float only works for Linear"):
         layer = nn.Conv2d(1, 1, 1)
         layer.qconfig = tq.default_qat_qconfig
         qat.Linear.from_float(layer)
     with pytest.raises(AssertionError, match="qconfig must be provided"):
         qat.Linear(2, 2)
+    for rows in (qat.Embedding, qat.EmbeddingBag):
+        with pytest.raises(AssertionError, match="requires a qscheme of torch"):
+            rows(4, 2, qconfig=tq.default_qat_qconfig)
     with pytest.raises(ValueError, match="must be dynamic"):
         dynamic_qat.Linear(2, 2, qconfig=tq.default_qat_qconfig)
     with pytest.raises(AssertionError, match="ConvReLU2d holds Conv2d, ReLU"):

@@ -264,3 +264,54 @@ def test_recurrent_reference_layers():
     cell = tq.convert(tq.prepare(model), is_reference=True)[0]
     assert type(cell) is reference_layers.LSTMCell
     assert cell.weight_ih_dtype is tq.qint8 and cell.get_quantized_weight_hh().dtype is tq.qint8
+
+
+def test_functions_of_a_known_range_are_observed_in_training_alone():
+    model = nn.Sequential(tq.QuantStub(), nn.Sigmoid(), nn.Tanh(), tq.DeQuantStub())
+    model.qconfig = tq.default_qconfig
+    evaluated = tq.prepare(copy.deepcopy(model).eval())
+    assert not any(hasattr(layer, "activation_post_process") for layer in evaluated[1:3])
+    assert all(hasattr(layer, "activation_post_process") for layer in tq.prepare(model.train())[1:3])
+    evaluated(tl.linspace(-3, 3, 64))
+    converted = tq.convert(evaluated)
+    assert [type(layer) for layer in converted[1:3]] == [nn.Sigmoid, nn.Tanh]
+    result = converted[1](converted[0](tl.zeros(1)))
+    assert (result.q_scale(), result.q_zero_point()) == (1 / 256, 0)
+
+
+class _Observed(nn.Module):
+    def __init__(self, conv):
+        super().__init__()
+        self.conv = conv
+
+    def forward(self, x):
+        return self.conv(x)
+
+    @classmethod
+    def from_float(cls, module):
+        observed = cls(module.conv)
+        observed.qconfig = module.qconfig
+        return observed
+
+
+class _Custom(_Observed):
+    """A module that a program observes with a class of its own."""
+
+
+def test_the_result_of_a_custom_module_is_observed_once():
+    model = nn.Sequential(tq.QuantStub(), _Custom(nn.Conv2d(1, 1, 1))).eval()
+    model.qconfig = tq.default_qconfig
+    config = {"float_to_observed_custom_module_class": {_Custom: _Observed}}
+    prepared = tq.prepare(model, prepare_custom_config_dict=config)
+    assert type(prepared[1]) is _Observed
+    assert hasattr(prepared[1], "activation_post_process")
+    assert not hasattr(prepared[1].conv, "activation_post_process")
+    prepared(tl.ones(1, 1, 2, 2))
+    assert prepared[1].activation_post_process.max_val.item() != float("-inf")
+
+
+def test_a_transposed_convolution_is_refused_when_it_is_prepared():
+    model = nn.Sequential(nn.ConvTranspose2d(1, 1, 1))
+    model.qconfig = tq.get_default_qconfig("fbgemm")
+    with pytest.raises(AssertionError, match="ConvTranspose2d has one scale"):
+        tq.prepare(model)

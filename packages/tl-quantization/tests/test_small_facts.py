@@ -125,9 +125,16 @@ def test_layers_that_train_need_a_configuration():
         with pytest.raises(AssertionError, match="qconfig must be provided"):
             make()
     assert needed_qconfig(tq.default_qconfig) is tq.default_qconfig
-    with pytest.raises(AssertionError, match="converts Linear only, but got ReLU"):
-        check_float(nn.Linear, nn.ReLU())
-    check_float(nn.Linear, nn.Linear(1, 1))
+    layer = nn.Linear(1, 1)
+    with pytest.raises(AssertionError, match="from_float only works for Linear, but got ReLU"):
+        check_float(qat.Linear, nn.ReLU())
+    with pytest.raises(AssertionError, match="must have qconfig defined"):
+        check_float(qat.Linear, layer)
+    layer.qconfig = None
+    with pytest.raises(AssertionError, match="must have a valid qconfig, but got None"):
+        check_float(qat.Linear, layer)
+    layer.qconfig = tq.default_qat_qconfig
+    check_float(qat.Linear, layer)
     source, target = nn.Linear(2, 1).eval(), qat.Linear(2, 1, qconfig=tq.default_qat_qconfig)
     assert share_parameters(target, source) is target and not target.training
     assert target.weight is source.weight and target.bias is source.bias

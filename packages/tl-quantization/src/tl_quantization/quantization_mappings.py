@@ -77,7 +77,6 @@ DEFAULT_STATIC_QUANT_MODULE_MAPPINGS: Mapping = {
     nn.Linear: nnq.Linear,
     nn.PReLU: nnq.PReLU,
     nn.ReLU6: nnq.ReLU6,
-    nn.Sigmoid: nnq.Sigmoid,
     nn.Softmax: nnq.Softmax,
     nnq.FloatFunctional: nnq.QFunctional,
     nni.BNReLU2d: nniq.BNReLU2d,

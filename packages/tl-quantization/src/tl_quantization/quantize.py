@@ -20,6 +20,7 @@ from .nn.intrinsic.modules.fused import _FusedModule
 from .nn.quantized.modules.functional_modules import FloatFunctional
 from .observer_base import ObserverBase
 from .qconfig import (
+    _assert_valid_qconfig,
     default_dynamic_qconfig,
     float16_dynamic_qconfig,
     float_qparams_weight_only_qconfig,
@@ -93,6 +94,7 @@ def propagate_qconfig_(
 
 def _propagate(module: Any, table: dict[Any, Any], above: Any, name: str, skipped: Any) -> None:
     own = table.get(name, table.get(type_before_parametrizations(module), getattr(module, "qconfig", above)))
+    _assert_valid_qconfig(own, module)
     module.qconfig = own
     for child_name, child in module.named_children():
         full = f"{name}.{child_name}" if name else child_name
@@ -146,10 +148,17 @@ def _add_observers(module: Any, observed: set[Any], opaque: set[Any]) -> None:
         if isinstance(child, (FloatFunctional, _FusedModule)) or kind in opaque:
             if configured:
                 _add_observer(child)
-        elif configured and kind in observed and kind not in no_observer_set() and not _parts(child):
+        elif configured and _is_observed(child, observed) and not _parts(child):
             _add_observer(child)
         else:
             _add_observers(child, observed, opaque)
+
+
+def _is_observed(module: Any, observed: set[Any]) -> bool:
+    """Whether the result of a layer is observed; that of a function with a known range is so in training alone."""
+    kind = type_before_parametrizations(module)
+    is_fixed = module.training and kind in DEFAULT_MODULE_TO_ACT_POST_PROCESS
+    return (kind in observed or is_fixed) and kind not in no_observer_set()
 
 
 def _with_observable_parts(module: Any, table: dict[Any, Any]) -> None:
@@ -200,8 +209,9 @@ def prepare(
             stacklevel=2,
         )
     _with_observable_parts(model, FLOAT_TO_OBSERVED | config.get("float_to_observed_custom_module_class", {}))
-    observed = allow_list or get_default_qconfig_propagation_list() | set(DEFAULT_MODULE_TO_ACT_POST_PROCESS)
-    _add_observers(model, set(observed), set(observer_non_leaf_module_list or ()))
+    custom = set(config.get("float_to_observed_custom_module_class", {}).values()) - no_observer_set()
+    observed = set(allow_list or get_default_qconfig_propagation_list())
+    _add_observers(model, observed, set(observer_non_leaf_module_list or ()) | custom)
     kind = type_before_parametrizations(model)
     alone = not _parts(model) and not isinstance(model, Sequential) and kind in observed
     if alone and getattr(model, "qconfig", None) is not None:

@@ -50,7 +50,7 @@ class _Rounding:
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The layer for a float one, or one followed by a ReLU, that has a `qconfig`. Both share their parameters."""
-        check_float(cls._FLOAT_MODULE, mod)
+        check_float(cls, mod)
         conv = mod[0] if isinstance(mod, nn.Sequential) else mod
         construct: Any = partial(cls, *settings_of(conv))
         return share_parameters(construct(qconfig=mod.qconfig), conv)

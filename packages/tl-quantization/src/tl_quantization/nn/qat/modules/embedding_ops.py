@@ -9,7 +9,7 @@ import tl_nn as nn
 from tl_core import Tensor
 from tl_nn import functional as F
 
-from .rounding import check_float, needed_qconfig, share_parameters
+from .rounding import check_float, check_rows, needed_qconfig, share_parameters
 
 __all__ = ["Embedding", "EmbeddingBag"]
 
@@ -59,6 +59,7 @@ class Embedding(nn.Embedding):
         )  # fmt: skip
         self.qconfig = needed_qconfig(qconfig)
         self.weight_fake_quant = qconfig.weight(factory_kwargs={"device": device, "dtype": dtype})
+        check_rows("Embedding", self.weight_fake_quant)
 
     def forward(self, input: Tensor) -> Tensor:
         """The rounded rows at the indices."""
@@ -70,7 +71,7 @@ class Embedding(nn.Embedding):
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The layer for a float `Embedding` that has a `qconfig`. Both share their rows."""
-        check_float(cls._FLOAT_MODULE, mod)
+        check_float(cls, mod)
         module = cls(
             mod.num_embeddings, mod.embedding_dim, mod.padding_idx, mod.max_norm, mod.norm_type,
             mod.scale_grad_by_freq, mod.sparse, qconfig=mod.qconfig,
@@ -135,6 +136,7 @@ class EmbeddingBag(nn.EmbeddingBag):
         )  # fmt: skip
         self.qconfig = needed_qconfig(qconfig)
         self.weight_fake_quant = qconfig.weight(factory_kwargs={"device": device, "dtype": dtype})
+        check_rows("Embedding Bag", self.weight_fake_quant)
 
     def forward(self, input: Tensor, offsets: Any = None, per_sample_weights: Any = None) -> Tensor:
         """The sums, means or maxima of rounded rows."""
@@ -147,7 +149,7 @@ class EmbeddingBag(nn.EmbeddingBag):
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The layer for a float `EmbeddingBag` that has a `qconfig`. Both share their rows."""
-        check_float(cls._FLOAT_MODULE, mod)
+        check_float(cls, mod)
         construct: Any = partial(cls, *_bag_settings(mod))
         return share_parameters(construct(qconfig=mod.qconfig), mod)
 

@@ -55,7 +55,7 @@ class Linear(nn.Linear):
         """The layer for a float `Linear`, or a `LinearReLU`, that has a `qconfig`. Both share their parameters."""
         linear = mod[0] if isinstance(mod, LinearReLU) else mod
         qconfig = needed_qconfig(getattr(mod, "qconfig", None) or getattr(linear, "qconfig", None))
-        check_float(cls._FLOAT_MODULE, mod)
+        check_float(cls, mod)
         module = cls(linear.in_features, linear.out_features, linear.bias is not None, qconfig=qconfig)
         return share_parameters(module, linear)
 

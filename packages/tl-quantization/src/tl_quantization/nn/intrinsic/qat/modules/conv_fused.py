@@ -81,7 +81,7 @@ class _ConvBn(Folded):
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The layer for a fused float one that has a `qconfig`. Both share their parameters."""
-        check_float(cls._FLOAT_MODULE, mod)
+        check_float(cls, mod)
         conv, bn = mod[0], mod[1]
         make: Any = cls
         module = make(*settings_of(conv), bn.eps, bn.momentum, False, mod.qconfig)

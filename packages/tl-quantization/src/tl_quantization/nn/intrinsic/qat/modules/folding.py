@@ -27,6 +27,8 @@ class Folded:
     bn: Any
     weight_fake_quant: Any
     freeze_bn: bool
+    # Whether no step divides by the normalization's factor, under PyTorch's name
+    _enable_slow_path_for_better_numerical_stability = False
 
     def _begin(self, bn: Any, qconfig: Any, freeze_bn: bool, kwargs: Any) -> None:
         self.qconfig = qconfig
@@ -41,11 +43,31 @@ class Folded:
 
     def forward(self, input: Tensor) -> Tensor:
         """The layer with the rounded weight, normalized."""
+        if self._enable_slow_path_for_better_numerical_stability:
+            return self._forward_undivided(input)
         factor = self.bn.weight / tl_core.sqrt(self.bn.running_var + self.bn.eps)
         rows = factor.reshape([-1, *[1] * (self.weight.dim() - 1)])
         y = self._apply_weight(input, self.weight_fake_quant(self.weight * rows))
         y = y / along_channels(factor, y.dim())
         return self.bn(y if self.bias is None else y + along_channels(self.bias, y.dim()))
+
+    def _forward_undivided(self, input: Tensor) -> Tensor:
+        """The same without a division by the normalization's factor, which may be 0: batches need two products."""
+        bn, dims = self.bn, self.weight.dim()
+        deviation = tl_core.sqrt(bn.running_var + bn.eps)
+        rows = (bn.weight / deviation).reshape([-1, *[1] * (dims - 1)])
+        y = self._apply_weight(input, self.weight_fake_quant(self.weight * rows))
+        mean, batch_deviation = bn.running_mean, deviation
+        if bn.training:
+            plain = self._apply_weight(input, self.weight)
+            plain = plain if self.bias is None else plain + along_channels(self.bias, y.dim())
+            others = [0, *range(2, y.dim())]
+            mean = plain.mean(others)
+            batch_deviation = tl_core.sqrt(plain.var(others, correction=0) + bn.eps)
+            bn(plain)  # follows the batch
+        shift = mean if self.bias is None else mean - self.bias
+        y = y * along_channels(deviation / batch_deviation, y.dim())
+        return y + along_channels(bn.bias - shift * bn.weight / batch_deviation, y.dim())
 
     def reset_bn_parameters(self) -> None:
         """Resets the normalization."""

@@ -47,13 +47,15 @@ class LinearBn1d(Folded, nn.Linear):
         needed_qconfig(qconfig)
         self._begin(nn.BatchNorm1d(out_features, eps, momentum), qconfig, freeze_bn, None)
 
+    _FLOAT_MODULE = _Float
+
     def _apply_weight(self, input: Tensor, weight: Tensor) -> Tensor:
         return F.linear(input, weight)
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The layer for a fused float one that has a `qconfig`. Both share their parameters."""
-        check_float(_Float, mod)
+        check_float(cls, mod)
         linear, bn = mod[0], mod[1]
         bias = linear.bias is not None
         module = cls(linear.in_features, linear.out_features, bias, bn.eps, bn.momentum, False, mod.qconfig)

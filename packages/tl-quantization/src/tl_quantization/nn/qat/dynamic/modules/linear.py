@@ -34,4 +34,7 @@ class Linear(_Linear):
         super().__init__(in_features, out_features, bias, qconfig, device, dtype)
         activation = qconfig.activation()
         if activation.dtype is not tl_core.float32 and not activation.is_dynamic:
-            raise ValueError("Dynamic QAT requires a memoryless observer: qconfig.activation must be dynamic")
+            raise ValueError(
+                "Dynamic QAT requires a memoryless observer.This means a MovingAverage observer with averaging "
+                "constant equal to 1, and qconfig.activation must be dynamic"
+            )
