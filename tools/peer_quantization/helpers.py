@@ -43,6 +43,10 @@ class QuantizationTestCase(TestCase):
         )
         self.assertEqual(first, numbers, **options)
 
+    def assertObjectIn(self, obj: Any, iterable: Any) -> None:
+        """Whether an object is among others."""
+        self.assertTrue(any(obj is item for item in iterable))
+
     def assertExpectedInline(self, actual: str, expect: str, skip: int = 0) -> None:
         """Compares texts."""
         self.assertEqual(actual, expect)
