@@ -17,7 +17,7 @@
 #include <queue>
 #include <set>
 #include <thread>
-#include <tl/torch/containers.hpp>
+#include <tl/torch/ivalue.hpp>
 #include <tl/torch/creation.hpp>
 #include <tl/torch/dispatch.hpp>
 #include <tl/torch/facts.hpp>

@@ -2,7 +2,7 @@
 #ifndef TL_TORCH_CREATION_HPP
 #define TL_TORCH_CREATION_HPP
 
-#include <tl/torch/containers.hpp>
+#include <tl/torch/ivalue.hpp>
 #include <tl/torch/modes.hpp>
 
 namespace at {

@@ -2,7 +2,7 @@
 #ifndef TL_TORCH_FACTS_HPP
 #define TL_TORCH_FACTS_HPP
 
-#include <tl/torch/containers.hpp>
+#include <tl/torch/ivalue.hpp>
 #include <tl/torch/modes.hpp>
 
 namespace at {
@@ -36,13 +36,16 @@ TL_FACE {
   // PyTorch's older objects for types.
   using DeprecatedTypeProperties = Tensor::Type;
   inline DeprecatedTypeProperties& getDeprecatedTypeProperties(Backend b, ScalarType t) {
-    static std::map<std::pair<Backend, ScalarType>, DeprecatedTypeProperties> all;
+    static std::unique_ptr<DeprecatedTypeProperties> all[size_t(Backend::Undefined) + 1]
+                                                        [size_t(ScalarType::NumOptions)];
     static std::mutex lock;
     const std::lock_guard<std::mutex> hold(lock);
     const bool cuda = b == Backend::CUDA || b == Backend::SparseCUDA;
     const bool sparse = b == Backend::SparseCPU || b == Backend::SparseCUDA;
     const auto options = TensorOptions(t).device(Device(cuda ? kCUDA : b == Backend::Meta ? kMeta : kCPU));
-    return all.try_emplace({b, t}, options.layout(sparse ? kSparse : kStrided)).first->second;
+    auto& entry = all[size_t(b)][size_t(t)];
+    if (!entry) entry.reset(new DeprecatedTypeProperties(options.layout(sparse ? kSparse : kStrided)));
+    return *entry;
   }
   inline DeprecatedTypeProperties& CPU(ScalarType t) { return getDeprecatedTypeProperties(Backend::CPU, t); }
   inline DeprecatedTypeProperties& CUDA(ScalarType t) {

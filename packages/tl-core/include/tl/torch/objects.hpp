@@ -228,9 +228,10 @@ TL_FACE {
       return wrap_object(Held(std::shared_ptr<intrusive_ptr_target>(p)), typeid(T));
     }
   };
-  template <>
-  struct Object<IValue> {
-    static IValue from(PyObject* o) {
+  // A template, which only programs with such values compile.
+  template <class V>
+  struct Object<V, std::enable_if_t<std::is_same_v<V, IValue>>> {
+    static V from(PyObject* o) {
       if (o == Py_None) return {};
       if (PyBool_Check(o)) return o == Py_True;
       if (PyLong_Check(o)) return Object<int64_t>::from(o);
@@ -240,28 +241,46 @@ TL_FACE {
       if (PyUnicode_Check(o)) return Object<std::string>::from(o);
       if (python().unwrap(o)) return Object<at::Tensor>::from(o);
       if (PyDict_Check(o)) return dict(o);
-      if (PyTuple_Check(o)) {
-        IValue tuple;
-        tuple.v = std::make_shared<std::vector<IValue>>(Object<std::vector<IValue>>::from(o));
-        return tuple;
-      }
+      if (PyTuple_Check(o)) return V::tuple(Object<std::vector<V>>::from(o));
       if (PyList_Check(o)) return list(o);
       return held_of(o);
     }
-    static ::tl::PyRef to(const IValue& x);
+    static ::tl::PyRef to(const V& x) {
+      if (x.isNone()) return ::tl::PyRef::share(Py_None);
+      if (x.isBool()) return ::tl::PyRef::share(x.toBool() ? Py_True : Py_False);
+      if (x.isComplexDouble()) {
+        const auto c = x.toComplexDouble();
+        return at::face::checked(PyComplex_FromDoubles(c.real(), c.imag()));
+      }
+      if (x.isTensor()) return Object<at::Tensor>::to(x.toTensor());
+      if (x.isInt()) return Object<int64_t>::to(x.toInt());
+      if (x.isDouble()) return Object<double>::to(x.toDouble());
+      if (x.isString()) return Object<std::string>::to(x.toString());
+      if (x.isDevice()) return Object<Device>::to(x.toDevice());
+      if (x.isGenerator()) return Object<at::Generator>::to(x.toGenerator());
+      if (x.isObject()) return wrap_object(x.toObject(), typeid(*x.toObject()));
+      if (x.isGenericDict()) return to_dict(x.toPairs());
+      if (x.isTuple())
+        return at::face::checked(PyList_AsTuple(Object<std::vector<V>>::to(x.toTuple().elements()).get()));
+      return Object<std::vector<V>>::to(x.toListRef());
+    }
 
    private:
-    static IValue dict(PyObject* o) {
-      auto pairs = std::make_shared<std::vector<std::pair<IValue, IValue>>>();
+    static ::tl::PyRef to_dict(const typename V::Pairs& pairs) {
+      auto dict = at::face::checked(PyDict_New());
+      for (const auto& [key, value] : pairs)
+        if (PyDict_SetItem(dict.get(), to(key).get(), to(value).get()) != 0) at::face::raise_python();
+      return dict;
+    }
+    static V dict(PyObject* o) {
+      typename V::Pairs pairs;
       PyObject *key, *value;
       Py_ssize_t position = 0;
-      while (PyDict_Next(o, &position, &key, &value)) pairs->emplace_back(from(key), from(value));
-      IValue d;
-      d.v = std::move(pairs);
-      return d;
+      while (PyDict_Next(o, &position, &key, &value)) pairs.emplace_back(from(key), from(value));
+      return V::dict(std::move(pairs));
     }
     // A list of one of the types that have a list of their own is one.
-    static IValue list(PyObject* o) {
+    static V list(PyObject* o) {
       auto all = [&](auto is) {
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); ++i)
           if (!is(PyList_GET_ITEM(o, i))) return false;
@@ -272,37 +291,9 @@ TL_FACE {
       if (all([](PyObject* x) { return PyLong_CheckExact(x) != 0; }))
         return Object<std::vector<int64_t>>::from(o);
       if (all([](PyObject* x) { return PyFloat_Check(x) != 0; })) return Object<std::vector<double>>::from(o);
-      return Object<std::vector<IValue>>::from(o);
+      return Object<std::vector<V>>::from(o);
     }
   };
-  inline ::tl::PyRef Object<IValue>::to(const IValue& x) {
-    return std::visit(
-        [](const auto& v) -> ::tl::PyRef {
-          using T = std::decay_t<decltype(v)>;
-          if constexpr (std::is_same_v<T, std::monostate>) {
-            return ::tl::PyRef::share(Py_None);
-          } else if constexpr (std::is_same_v<T, bool>) {
-            return ::tl::PyRef::share(v ? Py_True : Py_False);
-          } else if constexpr (std::is_same_v<T, std::complex<double>>) {
-            return at::face::checked(PyComplex_FromDoubles(v.real(), v.imag()));
-          } else if constexpr (std::is_same_v<T, IValue::Tuple>) {
-            return at::face::checked(PyList_AsTuple(Object<std::vector<IValue>>::to(*v).get()));
-          } else if constexpr (std::is_same_v<T, IValue::Any>) {
-            return Object<std::vector<IValue>>::to(*v.items);
-          } else if constexpr (std::is_same_v<T, IValue::Object>) {
-            return wrap_object(v, typeid(*v));
-          } else if constexpr (std::is_same_v<T, IValue::Pairs>) {
-            auto dict = at::face::checked(PyDict_New());
-            for (const auto& [key, value] : *v)
-              if (PyDict_SetItem(dict.get(), to(key).get(), to(value).get()) != 0) at::face::raise_python();
-            return dict;
-          } else {
-            return Object<T>::to(v);
-          }
-        },
-        x.v);
-  }
-
   // ---- arguments and results of operators -------------------------------------------------------------------------
   // Values that operators pass as objects of Python.
   template <class T>

@@ -2,7 +2,7 @@
 #ifndef TL_TORCH_PYTHON_OPERATORS_HPP
 #define TL_TORCH_PYTHON_OPERATORS_HPP
 
-#include <tl/torch/containers.hpp>
+#include <tl/torch/ivalue.hpp>
 #include <tl/torch/modes.hpp>
 
 namespace at {

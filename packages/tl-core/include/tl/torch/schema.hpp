@@ -3,7 +3,7 @@
 #define TL_TORCH_SCHEMA_HPP
 
 #include <cstdarg>
-#include <tl/torch/containers.hpp>
+#include <tl/torch/ivalue.hpp>
 
 namespace c10 {
 TL_FACE {
@@ -424,6 +424,7 @@ TL_FACE {
     if (i.isGenerator()) return Cross<at::Generator>::to(i.toGenerator());
     if (i.isIntVector()) return list_value(i.toIntVector());
     if (i.isDoubleVector()) return list_value(i.toDoubleVector());
+    if (i.isBoolList()) return Cross<std::vector<bool>>::to(i.toBoolVector());
     if (i.isTensorVector()) return list_value(i.toTensorVector());
     fail<NotImplementedError>("", "an IValue of this type cannot be an operator's argument");
   }
