@@ -136,6 +136,26 @@ def test_values(space: Any) -> None:
 
 
 @compiles
+def test_types_of_methods(space: Any) -> None:
+    stack = "__torch__.torch.classes.tl_classes.Stack"
+    for name, schema in (
+        ("__init__", f"(str[] _0) -> {stack}"),
+        ("push", f"({stack} _0, str _1) -> ()"),
+        (
+            "mixed",
+            f"({stack} _0, Dict(str, Tensor) _1, (str, int)[] _2, float? _3) -> (int, float?, Tensor)",
+        ),
+        ("echo", f"({stack} _0, Any _1) -> Any"),
+        ("empty", f"() -> {stack}"),
+        ("limit_getter", f"({stack} _0) -> int"),
+        ("limit_setter", f"({stack} _0, int _1) -> ()"),
+    ):
+        method = custom_classes.method_of(stack, name)
+        assert method is not None and method.schema == schema and method.is_static == (name == "empty")
+    assert custom_classes.method_of(stack, "absent") is None
+
+
+@compiles
 def test_wrong_arguments(space: Any) -> None:
     stack = space.Stack([])
     for call in (

@@ -3,12 +3,37 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from tl_core.extensions.custom_classes import ScriptObject, class_of, method_of
 
 from .classes import Declaration
 
-__all__ = ["Attributes"]
+__all__ = ["Attributes", "bound_method"]
+
+
+def bound_method(owner: str, name: str) -> Callable[..., Any]:
+    """Returns a method of a class that an extension registered, as a function of the object and the arguments.
+
+    Args:
+        owner (str): The name of the class in schemas.
+        name (str): The name of the method. Attributes have the methods `name_getter` and `name_setter`.
+
+    Returns:
+        Callable[..., Any]: The function. One of a static method takes the arguments alone.
+
+    Raises:
+        RuntimeError: There is no such class or method.
+    """
+    kind = class_of(owner)
+    method = method_of(owner, name)
+    if method is None:
+        raise RuntimeError(f"Method {name!r} is not defined by the class {owner.rpartition('.')[2]!r}")
+    if name == "__init__":
+        return kind.__init__
+    function = method.function
+    return lambda *values: function(*values)
 
 
 class Attributes:
@@ -48,6 +73,8 @@ class Attributes:
         Raises:
             RuntimeError: the object's class declares no such method.
         """
+        if isinstance(owner, ScriptObject):
+            return bound_method(type(owner)._qualified_name, name).__get__(owner)
         declaration = self._declaration(owner)
         if declaration is None or name not in declaration.methods:
             raise RuntimeError(

@@ -106,12 +106,23 @@ def _converter(kind: Type, program: Any) -> Convert | None:
         return _union(kind, arguments, program)
     declaration = program.declaration(kind.name) if kind.name.startswith("__torch__.") else None
     if declaration is None:
-        return None
+        return _of_extension(kind) if kind.name.startswith("__torch__.torch.classes.") else None
     if declaration.kind.endswith("interface"):
         return _implementation(declaration)
     if declaration.kind == "record":
         return _object(declaration, program)
     return _record(declaration, program) if declaration.kind in ("tuple", "enum") else None
+
+
+def _of_extension(kind: Type) -> Convert:
+    """Objects of a class that an extension registered."""
+
+    def convert(value: Any) -> Any:
+        if not conforms(value, kind, {}):
+            raise Mismatch
+        return value
+
+    return convert
 
 
 def _list(element: Convert | None) -> Convert:

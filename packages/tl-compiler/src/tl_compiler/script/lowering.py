@@ -12,7 +12,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from .attributes import Attributes
+from tl_core.extensions.custom_classes import class_of
+
+from .attributes import Attributes, bound_method
 from .failures import error_of
 from .operators import bind, bind_custom, bind_prim
 from .syntax import PREFIX, dotted_name, literal
@@ -28,6 +30,7 @@ _WORDS: dict[str, Callable[..., Any]] = {
     "int": to_int, "float": to_float, "bool": to_bool, "complex": to_complex, "str": text_of, "range": range,
     "print": print_values, "fork": fork, "awaitable": fork, "list": list, "dict": dict, "tuple": tuple, "len": len,
 }  # fmt: skip
+_REGISTERED = "__torch__.torch.classes."  # before the name of a class of an extension
 _NUMBERS = frozenset(("int", "float", "complex", "number", "Scalar", "bool"))
 _VALUES = {"inf": math.inf, "nan": math.nan, "torch.inf": math.inf, "infj": complex(0, math.inf),
            "nanj": complex(0, math.nan)}  # fmt: skip
@@ -238,6 +241,8 @@ class _Function:
             return self.program.method(owner, own)
         if isinstance(self.program.archive.definition(name), ast.FunctionDef):
             return self.program.function(name)
+        if owner.startswith(_REGISTERED):
+            return bound_method(owner, own)
         raise self.error(node, f"the archive has no {name}")
 
     def member(self, value: ast.expr, name: str, context: ast.expr_context) -> ast.expr:
@@ -324,9 +329,10 @@ class _Function:
 
     def creator(self, node: ast.expr, name: str) -> Callable[[], Any]:
         declaration = self.program.declaration(name)
-        if declaration is None or declaration.kind != "record":
+        is_registered = declaration is None and name.startswith(_REGISTERED)
+        if not is_registered and (declaration is None or declaration.kind != "record"):
             raise self.error(node, f"{name} is no class whose objects a program makes")
-        kind = self.program.class_of(name)
+        kind = class_of(name) if is_registered else self.program.class_of(name)
         return lambda: object.__new__(kind)
 
     def method_call(self, node: ast.Call, function: ast.Attribute) -> ast.expr:
@@ -338,6 +344,8 @@ class _Function:
                 raise self.error(node, f"{declaration.name} has no method {function.attr!r}")
             method = self.program.method(declaration.name, function.attr)
             return self.with_arguments(self.bound(method), node, receiver)
+        if kind is not None and kind.name.startswith(_REGISTERED):
+            return self.with_arguments(self.bound(bound_method(kind.name, function.attr)), node, receiver)
         return self.with_arguments(
             self.invoke(self._attributes.method, [receiver, ast.Constant(function.attr)]), node
         )
@@ -389,8 +397,10 @@ class _Function:
         if name == "getattr" and len(node.args) == 2:
             return self._member_type(node.args[0], literal(node.args[1]))
         if name and name.startswith("__torch__."):
-            if self.program.declaration(name.removesuffix(".__new__")) is not None:
-                return Type(name.removesuffix(".__new__"))
+            kind_name = name.removesuffix(".__new__")
+            is_registered = kind_name != name and name.startswith(_REGISTERED)
+            if is_registered or self.program.declaration(kind_name) is not None:
+                return Type(kind_name)
             return self.program.result_type(name)
         if isinstance(node.func, ast.Attribute) and not (name or "").startswith(("torch.", "ops.")):
             kind = self.type_of(node.func.value)

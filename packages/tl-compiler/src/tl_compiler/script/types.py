@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tl_core import Tensor, device
+from tl_core.extensions.custom_classes import ScriptObject
 from tl_core.futures import Future
 
 from .syntax import dotted_name
@@ -149,6 +150,8 @@ def conforms(value: Any, kind: Type, classes: dict[str, type]) -> bool:
         return value is None or conforms(value, kind.arguments[0], classes)
     if kind.name == "Union":
         return any(conforms(value, option, classes) for option in kind.arguments)
+    if kind.name.startswith("__torch__.torch.classes."):  # of an extension
+        return isinstance(value, ScriptObject) and value._qualified_name == kind.name
     expected = _CLASSES.get(kind.name) or (classes.get(kind.name, _Nothing),)
     if not isinstance(value, expected) or (
         isinstance(value, bool) and bool not in expected and object not in expected

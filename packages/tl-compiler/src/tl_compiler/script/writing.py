@@ -72,6 +72,8 @@ class ProgramWriter:
 
     def rename(self, owner: Any, kind: Type) -> Type:
         """A type of the class of an object, with the names of the archive."""
+        if kind.name.startswith("__torch__.torch.classes."):  # of an extension
+            return kind
         if kind.name.startswith("__torch__."):
             return Type(self._name(type(owner)._program, kind.name))
         return Type(kind.name, tuple(self.rename(owner, argument) for argument in kind.arguments))

@@ -9,6 +9,7 @@ from typing import Any
 
 import tl_core
 import tl_nn
+from tl_core.extensions.custom_classes import ScriptObject, method_of
 
 from ..jit import decorations
 from ..script.types import Type
@@ -42,6 +43,9 @@ class AttributeReader:
             return self._of_value(compiler, self.constant(value), name, node)
         if isinstance(value, str):
             return Bound(self.constant(value), name)
+        if inspect.isclass(value) and issubclass(value, ScriptObject):
+            method = method_of(value._qualified_name, name)
+            return PythonValue(method, name) if method is not None and method.is_static else None
         try:
             match = getattr(value, name)
         except AttributeError:
@@ -69,6 +73,8 @@ class AttributeReader:
         declaration = self.program.declaration(kind.name) if kind.name.startswith("__torch__.") else None
         if declaration is not None:
             return self._of_object(compiler, owner, declaration, name, node)
+        if kind.name.startswith("__torch__."):
+            return self._of_registered(compiler, owner, name, node)
         if kind.name in ("List", "Dict", "str", "Future"):
             return Bound(owner, name)
         if name in kind.fields:
@@ -83,6 +89,12 @@ class AttributeReader:
                 else f"'{kind}' object has no attribute or method '{name}'",
             )
         return None
+
+    def _of_registered(self: Any, compiler: Any, owner: Value, name: str, node: ast.AST) -> Operand | None:
+        """An attribute or a method of an object whose class an extension registered."""
+        if self.method_signature(owner.type, f"{name}_getter") is not None:
+            return compiler.invoke_method(owner, f"{name}_getter", [], {}, node)
+        return Bound(owner, name) if self.method_signature(owner.type, name) is not None else None
 
     def _of_tensor(self: Any, owner: Value, name: str) -> Operand | None:
         if name == "shape":

@@ -6,6 +6,8 @@ import ast
 import functools
 from typing import Any
 
+from tl_core.extensions.custom_classes import Method
+
 from ..jit.decorations import FunctionModifiers
 from ..jit.frontend import FrontendError
 from ..jit.internal import get_torchscript_modifier
@@ -112,6 +114,8 @@ class Calls(Parts):
             return self.call_python(inner, [*fixed, *arguments], {**named, **keywords}, node, expected)
         if isinstance(function, type):
             return self.construct(function, arguments, keywords, node)
+        if isinstance(function, Method):
+            return self.call_static(function, arguments, keywords, node)
         try:
             compiled = self.session.function(function, self, arguments, keywords, node)
         except RuntimeError as error:
@@ -150,7 +154,7 @@ class Calls(Parts):
             raise self.error(node, f"an object of the exception {kind.__name__} can only be raised")
         name = self.session.class_name(kind)
         declaration = self.session.program.declaration(name)
-        if declaration.kind == "enum":
+        if declaration is not None and declaration.kind == "enum":
             raise self.error(
                 node, "Enum value must be of form {Enum}.{member}: a call of an enumeration isn't supported"
             )
@@ -159,12 +163,26 @@ class Calls(Parts):
         except (RuntimeError, FrontendError) as error:
             raise self.source.called_from(error, kind.__name__, node) from error.__cause__
         texts = self.match_arguments(signature, arguments, keywords, node)
-        if declaration.kind == "tuple":
+        if declaration is not None and declaration.kind == "tuple":
             return Value(f"{name}({', '.join(texts)})", Type(name))
         own = self.fresh()
         self.emit(f"{own} = {name}.__new__({name})")
         self.emit(f"{self.fresh()} = ({own}).__init__({', '.join(texts)})")
         return Value(own, Type(name))
+
+    def call_static(
+        self: Any, method: Method, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST
+    ) -> Operand:
+        """The result of a function of a class that an extension registered."""
+        signature = self.session.method_signature(Type(method.owner._qualified_name), method.name)
+        if signature is None:
+            raise self.error(
+                node, f"the types of {method.owner.__name__}.{method.name} have no names in schemas"
+            )
+        texts = self.match_arguments(signature, arguments, keywords, node)
+        own = self.fresh()
+        self.emit(f"{own} = {method.owner._qualified_name}.{method.name}")
+        return Value(f"{own}({', '.join(texts)})", signature.result)
 
     def match_arguments(
         self: Any, signature: Any, arguments: list[Operand], keywords: dict[str, Operand], node: ast.AST

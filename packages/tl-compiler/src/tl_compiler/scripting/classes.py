@@ -11,6 +11,7 @@ from typing import Any
 
 import tl_core
 import tl_nn
+from tl_core.extensions.custom_classes import ScriptObject
 
 from ..jit.decorations import FunctionModifiers
 from ..jit.frontend import FrontendError
@@ -25,6 +26,7 @@ from .function_compiler import FunctionCompiler
 from .names import SETTER
 from .operands import Operand, Value
 from .operator_types import NONE, accepts
+from .registered_classes import signature_of_method
 from .signatures import Signature, signature_of
 from .source import source_of
 
@@ -54,6 +56,8 @@ class ClassCompiler:
         previous = self._class_names.get(kind)
         if previous is not None:
             return previous
+        if issubclass(kind, ScriptObject):
+            return kind._qualified_name
         declaration = vars(kind).get("_declaration")
         if declaration is not None:
             return absorb(self.program, kind._program, declaration.name)  # type: ignore[attr-defined]  # a class of a program
@@ -213,7 +217,7 @@ class ClassCompiler:
             return previous
         python = self._python_classes.get(kind.name)
         if python is None:
-            return self._method_of_program(kind.name, name)
+            return self._method_of_program(kind.name, name) or signature_of_method(kind.name, name, self)
         function = inspect.getattr_static(python, name, None)
         if isinstance(function, property):
             function = function.fget
@@ -264,7 +268,7 @@ class ClassCompiler:
         """The signature of the call that makes an object of a class."""
         name = self.class_name(kind)
         declaration = self.program.declaration(name)
-        if declaration.kind == "tuple":
+        if declaration is not None and declaration.kind == "tuple":
             defaults = getattr(kind, "_field_defaults", {})
             fields = [
                 (f, t, self.constant(defaults[f]) if f in defaults else None)
@@ -273,7 +277,8 @@ class ClassCompiler:
             return Signature(declaration.name.rpartition(".")[2], fields, Type(name))
         signature = self.method_signature(Type(name), "__init__")
         if signature is None:
-            self.compile_class(kind)  # an error in a method is more telling
+            if declaration is not None:
+                self.compile_class(kind)  # an error in a method is more telling
             raise compiler.error(node, f"Class {kind.__name__} does not have an __init__ function defined")
         return signature
 
@@ -302,14 +307,14 @@ class ClassCompiler:
         if not kind.name.startswith("__torch__."):
             return None
         declaration = self.program.declaration(kind.name)
-        if declaration.kind == "record":
+        if declaration is not None and declaration.kind == "record":
             self.fill_attributes(kind)
-        if name in declaration.attributes:
+        if declaration is not None and name in declaration.attributes:
             return declaration.attributes[name]
         setter = self.method_signature(kind, f"{name}{SETTER}")
         if setter is not None:
             return setter.arguments[0][1]
-        if compiler.name != "__init__" or declaration.kind != "record":
+        if declaration is None or compiler.name != "__init__" or declaration.kind != "record":
             raise compiler.error(
                 node,
                 f"Tried to set nonexistent attribute: {name}. Did you forget to initialize it in __init__()?",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tl_nn
+from tl_core.extensions.custom_classes import method_of
 
 from ..jit.decorations import FunctionModifiers
 from ..jit.internal import get_torchscript_modifier
@@ -214,7 +215,10 @@ class ModuleCompiler:
         if isinstance(owner, ModuleValue):
             static = class_attribute(type(owner.module), name) if owner.name in self._module_classes else None
             return isinstance(static, property) and static.fset is not None
-        return isinstance(owner, Value) and (owner.type.name, f"{name}{SETTER}") in self._method_signatures
+        if not isinstance(owner, Value):
+            return False
+        own = owner.type.name, f"{name}{SETTER}"
+        return own in self._method_signatures or method_of(*own) is not None
 
     def module_has(self: Any, owner: ModuleValue, name: str) -> bool:
         """Whether a module has an attribute that a program can read."""

@@ -125,11 +125,12 @@ TL_FACE {
     class_& put(const char* kind, const std::string& name, F f, const std::string& doc = "",
                 std::initializer_list<arg> defaults = {}) {
       add(kind, name, doc, defaults,
-          [f = std::move(f)](PyObject* args) mutable { return c10::face::ObjectCall<S>::call(f, args); });
+          [f = std::move(f)](PyObject* args) mutable { return c10::face::ObjectCall<S>::call(f, args); },
+          &c10::face::SignatureOf<S>::schema);
       return *this;
     }
     void add(const char* kind, const std::string& name, const std::string& doc,
-             std::initializer_list<arg> defaults, c10::face::Callable f) {
+             std::initializer_list<arg> defaults, c10::face::Callable f, std::string (*schema)()) {
       if (!cls_) return;  // its name is taken: the error waits
       ::tl::WithGil gil;
       c10::face::guard([&] {
@@ -142,8 +143,14 @@ TL_FACE {
           const auto value = c10::face::Object<IValue>::to(*a.value_);
           if (PyDict_SetItem(values.get(), text.get(), value.get()) != 0) at::face::raise_python();
         }
-        at::face::checked(PyObject_CallMethod(cls_, "_add", "sssOOO", kind, name.c_str(), doc.c_str(),
-                                              function.get(), names.get(), values.get()));
+        std::string types;
+        try {
+          types = schema();
+        } catch (const c10::Error&) {
+          // A class of C++ that isn't registered yet. Scripts can't call the method.
+        }
+        at::face::checked(PyObject_CallMethod(cls_, "_add", "sssOOOs", kind, name.c_str(), doc.c_str(),
+                                              function.get(), names.get(), values.get(), types.c_str()));
       });
     }
     PyObject* cls_ = nullptr;

@@ -321,6 +321,10 @@ TL_FACE {
   struct Cross<std::unordered_map<K, V>> : CrossDict<std::unordered_map<K, V>, K, V> {};
   template <class K, class V>
   struct Cross<std::map<K, V>> : CrossDict<std::map<K, V>, K, V> {};
+  template <class A, class B>
+  struct Cross<std::pair<A, B>> : CrossObject<std::pair<A, B>> {
+    static std::string name() { return Cross<std::tuple<A, B>>::name(); }
+  };
   template <class... T>
   struct Cross<std::tuple<T...>> : CrossObject<std::tuple<T...>> {
     static std::string name() { return Result<std::tuple<T...>>::name(); }

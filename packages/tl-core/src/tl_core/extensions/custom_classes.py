@@ -8,43 +8,68 @@ the object of C++, and methods are functions that take a tuple.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, ClassVar
 
 from tl_core.base import backend_registry
 from tl_core.operators.packets import load_library, loaded_libraries
 
-__all__ = ["ScriptObject", "class_of", "define", "load_library", "loaded_libraries", "register"]
+__all__ = [
+    "Method",
+    "ScriptObject",
+    "class_of",
+    "define",
+    "load_library",
+    "loaded_libraries",
+    "method_of",
+    "register",
+]
 
 _PREFIX = "__torch__.torch.classes."
 _QUANTIZED = tuple(f"{_PREFIX}{space}." for space in ("quantized", "rnn", "sparse"))  # of packed weights
 _classes: dict[str, type[ScriptObject]] = {}  # by the name in schemas
 
 
-class _Method:
+@dataclass(eq=False)
+class Method:
     """A function of C++ with the names and defaults of its arguments.
 
     Args:
-        name: its name.
-        function: the function, which takes all arguments by position.
-        names: the names of its arguments after the object, or [] if the extension does not tell them.
-        defaults: the defaults by name.
+        name (str): Its name.
+        function (Callable[..., Any]): The function, which takes all arguments by position.
+        names (list[str]): The names of its arguments after the object, or [] if the extension does not tell them.
+        defaults (dict[str, Any]): The defaults by name.
+        owner (type): The class.
+        schema (str): Types as `(__torch__.torch.classes.mine.Stack _0, str _1) -> int`, or "" where one has no name.
+        is_static (bool): Whether the first argument is not the object.
+
+    Example:
+        >>> from tl_core.extensions.custom_classes import Method, ScriptObject
+        >>> Method("push", print, ["word"], {}, ScriptObject).arguments((), {"word": "a"})
+        ('a',)
     """
 
-    def __init__(
-        self, name: str, function: Callable[..., Any], names: list[str], defaults: dict[str, Any]
-    ) -> None:
-        self.name, self.function, self.names, self.defaults = name, function, names, defaults
+    name: str
+    function: Callable[..., Any]
+    names: list[str]
+    defaults: dict[str, Any]
+    owner: type[ScriptObject]
+    schema: str = ""
+    is_static: bool = False
 
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments of a call by position.
 
         Args:
-            args: those that have no name.
-            kwargs: those with a name.
+            args (tuple[Any, ...]): Those that have no name.
+            kwargs (dict[str, Any]): Those with a name.
+
+        Returns:
+            tuple[Any, ...]: All arguments.
 
         Raises:
-            TypeError: an argument is unknown, absent, or there twice.
+            TypeError: An argument is unknown, absent, or there twice.
         """
         if not kwargs and len(args) >= len(self.names):
             return args
@@ -84,7 +109,7 @@ class ScriptObject:
 
     _object: Any  # a capsule with the object
     _qualified_name = "ScriptObject"
-    _methods: ClassVar[dict[str, _Method]] = {}
+    _methods: ClassVar[dict[str, Method]] = {}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         method = self._methods.get("__init__")
@@ -108,6 +133,7 @@ class ScriptObject:
         function: Callable[..., Any],
         names: list[str],
         defaults: dict[str, Any],
+        schema: str = "",
     ) -> None:
         """Adds a method or an attribute.
 
@@ -118,7 +144,11 @@ class ScriptObject:
             function: the function of C++.
             names: the names of the arguments.
             defaults: their defaults.
+            schema: the types of the arguments and the result.
         """
+        own = f"{name}_{kind}" if kind in ("getter", "setter") else name
+        method = Method(own, function, names, defaults, cls, schema, kind == "static")
+        cls._methods[own] = method
         if kind == "getter":
             setattr(cls, name, property(lambda self: function(self), doc=doc))
             return
@@ -126,9 +156,7 @@ class ScriptObject:
             getter = vars(cls)[name]
             setattr(cls, name, getter.setter(lambda self, value: function(self, value)))
             return
-        method = _Method(name, function, names, defaults)
         if name in ("__init__", "__getstate__", "__setstate__"):
-            cls._methods[name] = method
             return
         if kind == "static":
 
@@ -143,7 +171,6 @@ class ScriptObject:
 
             call = call_method
         call.__name__, call.__qualname__, call.__doc__ = name, f"{cls.__name__}.{name}", doc
-        cls._methods[name] = method
         setattr(cls, name, staticmethod(call) if kind == "static" else call)
 
     def _type(self) -> Any:
@@ -254,6 +281,25 @@ def class_of(name: str) -> type[ScriptObject]:
             "registered via torch::class_"
         )
     return cls
+
+
+def method_of(owner: str, name: str) -> Method | None:
+    """Returns a method of a class of an extension. Attributes have the methods `name_getter` and `name_setter`.
+
+    Args:
+        owner (str): The name of the class in schemas.
+        name (str): The name of the method.
+
+    Returns:
+        Method | None: The method, or None if there is no such class or method.
+
+    Example:
+        >>> from tl_core.extensions.custom_classes import method_of
+        >>> method_of("__torch__.torch.classes.mine.Stack", "push") is None
+        True
+    """
+    cls = _classes.get(owner)
+    return None if cls is None else cls._methods.get(name)
 
 
 def define(space: str, name: str, doc: str) -> type[ScriptObject]:
