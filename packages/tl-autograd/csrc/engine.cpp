@@ -134,8 +134,11 @@ bool Run::will_run(Node* node) {
 // ---- gradients on their way -------------------------------------------------------------------------------
 
 Tensor Run::sum(Tensor a, Tensor b) const {
+  // Two tensors of a class may differ in what `add` reconciles and a write can't, such as their placements.
+  constexpr uint64_t kPythonBit = uint64_t{1} << TL_LAYER_PYTHON;
   const auto n = static_cast<size_t>(api->tensor_ndim(b.get()));
   const bool in_place = !options_.create_graph && !options_.keep_mode && !in_transform() &&
+                        !((api->bits_get(a.get()) | api->bits_get(b.get())) & kPythonBit) &&
                         solely_owned(a.get()) && api->tensor_is_contiguous(a.get()) &&
                         api->tensor_dtype(a.get()) == api->tensor_dtype(b.get()) &&
                         same_shape(a.get(), n, api->tensor_sizes(b.get()));
