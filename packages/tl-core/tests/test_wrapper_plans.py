@@ -54,7 +54,7 @@ class Labelled(Tensor):
             keep_plan(func._native_name, None, {})
             return args[0]
         tensors = [r for r in _flat(results) if isinstance(r, Tensor)]
-        keep_plan(func._native_name, tuple((label, r.shape, r.stride()) for r in tensors), {})
+        keep_plan(func._native_name, tuple((label, r.shape, r.stride(), 0) for r in tensors), {})
         return tree_map(lambda r: Labelled(r, label) if isinstance(r, Tensor) else r, results)
 
 
@@ -229,7 +229,7 @@ def test_random_generators_and_long_arguments_ask_the_handler(handled):
 
 def test_a_plan_outside_a_handler_is_none():
     label = Label("a", WrapperPlans())
-    assert not keep_plan("add.Tensor", ((label, (3,), (1,)),), {})
+    assert not keep_plan("add.Tensor", ((label, (3,), (1,), 0),), {})
     x = labelled(3)
 
     class Wrong(Labelled):

@@ -43,6 +43,7 @@ const WrapperClass* class_of(PyTypeObject* type) {
 struct ResultPlan {
   PyRef layout;
   DimVector sizes, strides;
+  int64_t offset;  // of a view, from that of its operand
 };
 
 struct ChangedSizes {
@@ -211,10 +212,13 @@ Tensor alone(Tensor t) {
   return is_alone ? t : ops::detach(t);
 }
 
-Tensor wrapped(Tensor result, const ResultPlan& plan, const WrapperClass& c) {
+// `base` is the operand of a view, or null.
+Tensor wrapped(Tensor result, const ResultPlan& plan, const WrapperClass& c, const TensorImpl* base) {
   Tensor inner = alone(std::move(result));
   Tensor made = empty_strided(plan.sizes, plan.strides, {inner.dtype(), Device{DeviceType::Meta}});
   made->device = inner.device();
+  if (base && base->offset + plan.offset)
+    set_geometry(*made.impl(), plan.sizes, plan.strides, base->offset + plan.offset);
   if (!made->device.is_meta()) made->bits.fetch_or(kHollowBit, std::memory_order_relaxed);
   PyRef attributes = checked(PyDict_New());
   PyRef own = checked(wrap(std::move(inner)));
@@ -242,7 +246,8 @@ class Results {
 
 class Wrapping {
  public:
-  Wrapping(const Operator& op, const Plan& plan, const WrapperClass& c) : op_(op), plan_(plan), class_(c) {}
+  Wrapping(const Operator& op, const Plan& plan, const WrapperClass& c, const TensorImpl* base)
+      : op_(op), plan_(plan), class_(c), base_(base) {}
 
   TlValue operator()(TlValue& v) {
     if (v.tag == TL_TENSOR) {
@@ -261,12 +266,13 @@ class Wrapping {
   Tensor next(Tensor t) {
     TL_CHECK(at_ < plan_.results.size(), Runtime, op_.info.name,
              "(): the plan of a call with wrappers has fewer results than the call");
-    return wrapped(std::move(t), plan_.results[at_++], class_);
+    return wrapped(std::move(t), plan_.results[at_++], class_, base_);
   }
 
   const Operator& op_;
   const Plan& plan_;
   const WrapperClass& class_;
+  const TensorImpl* base_;
   size_t at_ = 0;
 };
 
@@ -287,11 +293,12 @@ void add_results(Plan& plan, PyObject* results) {
            Py_TYPE(results)->tp_name);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(results); ++i) {
     PyObject *layout, *sizes, *strides;
-    if (!PyArg_ParseTuple(PyTuple_GET_ITEM(results, i), "OOO", &layout, &sizes, &strides))
+    long long offset = 0;
+    if (!PyArg_ParseTuple(PyTuple_GET_ITEM(results, i), "OOO|L", &layout, &sizes, &strides, &offset))
       throw PythonError();
     TL_CHECK(is_layout(layout), Type, "keep_plan(): a layout must be a WrapperLayout, got ",
              Py_TYPE(layout)->tp_name);
-    plan.results.push_back({PyRef::share(layout), ints(sizes), ints(strides)});
+    plan.results.push_back({PyRef::share(layout), ints(sizes), ints(strides), offset});
     TL_CHECK(plan.results.back().sizes.size() == plan.results.back().strides.size(), Value,
              "keep_plan(): sizes and strides differ in length");
   }
@@ -443,7 +450,8 @@ bool WrapperCall::run(TlValue* rets, int n_rets) {
     rets[0] = owned_copy(args_[0]);
     return true;
   }
-  Wrapping wrapping(op_, *plan, *class_);
+  const bool is_view = op_.info.is_view && args_[0].tag == TL_TENSOR;
+  Wrapping wrapping(op_, *plan, *class_, is_view ? reinterpret_cast<TensorImpl*>(args_[0].u.t) : nullptr);
   Results ready(n_rets);
   for (int i = 0; i < n_rets; ++i) ready.values[i] = wrapping(made.values[i]);
   for (int i = 0; i < n_rets; ++i) rets[i] = std::exchange(ready.values[i], none());

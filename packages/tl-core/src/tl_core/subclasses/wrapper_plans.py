@@ -42,15 +42,15 @@ def enroll_layout(layout: WrapperLayout, plans: WrapperPlans, equal: WrapperLayo
 
 def keep_plan(
     operator: str,
-    results: tuple[tuple[WrapperLayout, Sequence[int], Sequence[int]], ...] | None,
+    results: tuple[tuple[WrapperLayout, Sequence[int], Sequence[int], int], ...] | None,
     sizes: Mapping[str, Sequence[int]],
 ) -> bool:
     """Keeps the plan of the call whose handler is running.
 
     Args:
         operator: the operator's native name, such as "add.Tensor".
-        results: for each tensor among the results its layout, sizes and strides; None if the operator writes to its
-            first argument and returns it.
+        results: for each tensor among the results its layout, sizes, strides and, of a view, the distance of its
+            offset from that of the first argument; None if the operator writes to its first argument and returns it.
         sizes: the integers of arguments that differ for the inner tensors, by name.
 
     Returns:
