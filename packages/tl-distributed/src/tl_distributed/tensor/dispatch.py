@@ -31,7 +31,7 @@ from .redistribute import redistribute_local_tensor
 from .replication import gathers, is_implicit, missing_rule_error, mixture_error, warn_of_gathering
 from .strategies import has_rule, is_random, strategies_of
 
-__all__ = ["BLOCK_LOSSES", "Plan", "call", "forget_plans", "plan_of"]
+__all__ = ["BLOCK_LOSSES", "Plan", "call", "forget_plans", "is_view", "plan_of"]
 
 _MOST_PLANS = 8192
 
@@ -59,6 +59,8 @@ class Plan(NamedTuple):
         results: the layout of each result; None if the operator writes to its first operand.
         is_data_dependent: whether the sizes of the results are known only afterwards.
         is_random: whether the operator draws numbers.
+        is_moved_view: whether the result is a view whose operand moves.
+        offsets: of views, the distance of each from the offset of the operand.
     """
 
     moves: tuple[tuple[int, tuple[Placement, ...]], ...]
@@ -67,6 +69,8 @@ class Plan(NamedTuple):
     results: tuple[DTensorSpec, ...] | None
     is_data_dependent: bool = False
     is_random: bool = False
+    is_moved_view: bool = False
+    offsets: tuple[int, ...] = ()
 
 
 def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], kind: type[Any]) -> Any:
@@ -120,9 +124,15 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], kind: type[An
     result = _run(func, args, kwargs, flat, plan, kind)
     if is_new and plan.results is not None and not plan.is_data_dependent:
         _check_sizes(func, result, kind)
+    if plan.is_moved_view:
+        return kind._views(result, flat[0], plan.moves[0][1], partial(_compute_one, func, args, kwargs, plan))
     if plan_key in plans:
         _keep(func, plan)
     return result
+
+
+def _compute_one(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], plan: Plan, local: Tensor) -> Any:
+    return _compute(func, args, kwargs, [local], plan)
 
 
 def _keep(func: Any, plan: Plan) -> None:
@@ -130,7 +140,12 @@ def _keep(func: Any, plan: Plan) -> None:
     if plan.moves or plan.local or plan.is_data_dependent or func._schema.name in BLOCK_LOSSES:
         return
     specs = plan.results
-    results = None if specs is None else tuple((s, s.shape, s.tensor_meta.stride) for s in specs)
+    offsets = plan.offsets or (0,) * len(specs or ())
+    results = (
+        None
+        if specs is None
+        else tuple((s, s.shape, s.tensor_meta.stride, o) for s, o in zip(specs, offsets, strict=True))
+    )
     keep_plan(func._native_name, results, plan.sizes)
 
 
@@ -263,7 +278,20 @@ def _plan(
         if choice.local is not None
     )
     results_of = None if is_write else outputs
-    return Plan(moves, sizes, changes[:1], results_of, is_data_dependent, is_random(operator_call.func))
+    offsets = tuple(view.storage_offset() for view in results) if is_view(operator_call.func) else ()
+    is_moved = bool(moves) and len(specs) == 1 and bool(offsets)
+    draws = is_random(operator_call.func)
+    return Plan(moves, sizes, changes[:1], results_of, is_data_dependent, draws, is_moved, offsets)
+
+
+def is_view(func: Any) -> bool:
+    """True if the results of an operator share the memory of its operand.
+
+    Args:
+        func: the operator.
+    """
+    alias = func._schema.returns[0].alias_info if func._schema.returns else None
+    return alias is not None and not func._schema.is_mutable
 
 
 def _call_local(local: Callable[..., Any], count: int, rank: int, arguments: dict[str, Any]) -> Any:
@@ -437,9 +465,21 @@ def _run(
         computed = _compute(func, args, kwargs, locals_, plan)
     if plan.results is None:
         return args[0]
+    if plan.offsets:
+        return _wrap_views(computed, plan, args[0].storage_offset(), kind)
     if len(plan.results) == 1 and isinstance(computed, Tensor):
         return kind(computed, plan.results[0], requires_grad=False)
     return wrap(computed, plan, operands[0]._spec.mesh if isinstance(operands[0], kind) else None, kind)
+
+
+def _wrap_views(computed: Any, plan: Plan, start: int, kind: type[Any]) -> Any:
+    """Views as distributed tensors, whose offsets autograd reads: it takes the views of gradients again."""
+    flat, tree = tree_flatten(computed)
+    views = [
+        kind(value, spec, requires_grad=False, storage_offset=start + offset)
+        for value, spec, offset in zip(flat, plan.results or (), plan.offsets, strict=True)
+    ]
+    return tree_unflatten(views, tree)
 
 
 def _local(value: Any, kind: type[Any]) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import tl_core
 from tl_autograd import Function
 from tl_core import Tensor
+from tl_core.pytree import tree_flatten
 from tl_core.subclasses.wrapper_plans import plan_calls
 
 from ..collectives import tensor_collectives as collectives
@@ -19,6 +20,7 @@ from .dtensor_spec import DTensorSpec, TensorMeta, normalize_placements
 from .layout import compute_global_tensor_info, local_runs, whole_stride
 from .placement_types import Partial, Placement, Replicate
 from .redistribute import redistribute_local_tensor
+from .view_source import ViewSource
 
 __all__ = ["DTensor"]
 
@@ -35,6 +37,7 @@ class DTensor(Tensor):
         local_tensor: what this process holds.
         spec: the layout, and the size and type of the whole.
         requires_grad: whether operations on it are recorded.
+        storage_offset: where the elements of a view begin in the whole.
 
     Example:
         >>> import tl_distributed as dist
@@ -52,13 +55,16 @@ class DTensor(Tensor):
     _spec: DTensorSpec
 
     @staticmethod
-    def __new__(cls, local_tensor: Tensor, spec: DTensorSpec, *, requires_grad: bool) -> DTensor:
+    def __new__(
+        cls, local_tensor: Tensor, spec: DTensorSpec, *, requires_grad: bool, storage_offset: int = 0
+    ) -> DTensor:
         meta = spec.tensor_meta
         make: Any = Tensor
         self: DTensor = make._make_wrapper_subclass(
             cls,
             meta.shape,
             strides=meta.stride,
+            storage_offset=storage_offset,
             dtype=local_tensor.dtype,
             device=local_tensor.device,
             requires_grad=requires_grad,
@@ -84,6 +90,23 @@ class DTensor(Tensor):
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return dispatch.call(func, args, kwargs or {}, DTensor)
+
+    @staticmethod
+    def _views(
+        results: Any, base: DTensor, placements: tuple[Placement, ...] | None, take: Callable[[Tensor], Any]
+    ) -> Any:
+        """Views that write their elements back to the tensor of which they were taken.
+
+        Args:
+            results: a view, or several.
+            base: the tensor.
+            placements: the layout in which the views were taken; None if they share the tensor's memory.
+            take: the views of a process's part in this layout.
+        """
+        if isinstance(results, (list, tuple)):
+            pick = lambda i: lambda local: take(local)[i]  # noqa: E731 - a view of several
+            return type(results)(_View(each, base, placements, pick(i)) for i, each in enumerate(results))
+        return _View(results, base, placements, take)
 
     @property
     def device_mesh(self) -> DeviceMesh:
@@ -282,6 +305,69 @@ class DTensor(Tensor):
 
 
 plan_calls(DTensor, "_local_tensor", "_spec")
+
+
+class _View(DTensor):
+    """A view that isn't, or may not be, in the memory of the tensor itself. No call with it runs without Python."""
+
+    _source: ViewSource
+    _own: Tensor
+
+    @staticmethod
+    def __new__(
+        cls,
+        view: DTensor,
+        base: DTensor,
+        placements: tuple[Placement, ...] | None,
+        take: Callable[[Tensor], Tensor],
+    ) -> _View:
+        local, start = view._local_tensor, view.storage_offset()
+        result = DTensor.__new__(cls, local, view._spec, requires_grad=False, storage_offset=start)
+        self = cast(_View, result)
+        parent = base._source if isinstance(base, _View) else None
+        part = base._own if isinstance(base, _View) else base._local_tensor
+        self._source = ViewSource(part, base._spec, placements, take, parent)
+        return self
+
+    @property
+    def _local_tensor(self) -> Tensor:
+        if "_source" in self.__dict__:
+            self._source.refresh(self._own)
+        return self._own
+
+    @_local_tensor.setter
+    def _local_tensor(self, local: Tensor) -> None:
+        self._own = local
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = dispatch.call(func, args, kwargs or {}, DTensor)
+        if func._schema.is_mutable:
+            written = [a.name for a in func._schema.arguments if a.alias_info is not None]
+            values = dispatch.argument_names(func, args, kwargs or {})
+            for value in tree_flatten([values.get(name) for name in written])[0]:
+                if isinstance(value, _View):
+                    value._source.write_back(value._own)
+        elif dispatch.is_view(func) and isinstance(args[0], _View):
+            several = tree_flatten(result)[0]
+            if not any(isinstance(each, _View) for each in several):
+                return DTensor._views(result, args[0], None, lambda local: local)
+        return result
+
+    def _plain(self) -> DTensor:
+        return DTensor(self._local_tensor, self._spec, requires_grad=self.requires_grad)
+
+    def __repr__(self) -> str:
+        return repr(DTensor(self._own, self._spec, requires_grad=False))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self._plain().__reduce_ex__(protocol)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self._plain().__deepcopy__(memo)
+
+
+_View.__name__ = _View.__qualname__ = DTensor.__name__
 
 
 class _FromLocal(Function):

@@ -293,11 +293,16 @@ def _view(call: OperatorCall, rule: Rule) -> Iterator[Strategy]:
         func = operator_named(rule.words[0])
     views = call_by_name(func, {**call.arguments, call.operands[0].name: traced})
     several = list(views) if isinstance(views, (list, tuple)) else [views]
+    windowed = call.arguments["dimension"] % max(own.dim(), 1) if call.name == "unfold" else None
     for dim, stride in enumerate(strides):
+        if dim == windowed:
+            continue  # a window may be as long as the dimension
         there = []
         for view in several:
-            same = (i for i, s in enumerate(view.stride()) if s == stride and view.shape[i] == own.shape[dim])
-            there.append(next(same, None))
+            same = [i for i, s in enumerate(view.stride()) if s == stride and view.shape[i] == own.shape[dim]]
+            if call.name.startswith("unsqueeze"):  # a new dimension before one of one element has its stride
+                same.reverse()
+            there.append(same[0] if same else None)
         if call.name.startswith("squeeze") and 1 in _piece_sizes(own.shape[dim], call.cuts(0, dim)):
             continue  # a piece would lose the dimension
         if all(i is not None for i in there):
