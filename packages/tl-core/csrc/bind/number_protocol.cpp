@@ -138,6 +138,13 @@ PyObject* multiply_reciprocal(PyObject* dividend, TlValue* divisor) {
   return reciprocal ? PyNumber_Multiply(reciprocal.get(), dividend) : nullptr;
 }
 
+// PyTorch divides what is no operand, such as an array of NumPy, by multiplying it by the reciprocal: the
+// other type computes the product.
+bool multiplies(PyObject* dividend) {
+  const PyNumberMethods* numbers = Py_TYPE(dividend)->tp_as_number;
+  return numbers && numbers->nb_multiply;
+}
+
 // NotImplemented for what the operator does not take, so that Python asks the other side. Where its second
 // operand may be a number, so may its first: `2 - x`.
 template <Language which>
@@ -154,8 +161,11 @@ PyObject* binary(PyObject* a, PyObject* b) noexcept {
           scratch.move_symbols(&operand, &op.info.args[i]);
           return fits;
         };
-        if (!parse(a, 0) || !parse(b, 1)) {
-          if (!overloaded) return Py_NewRef(Py_NotImplemented);
+        const bool fits = parse(a, 0);
+        if (!parse(b, 1) || !fits) {
+          const bool by_reciprocal = which == Div && !fits && is_tensor(b) && multiplies(a);
+          if (!overloaded)
+            return by_reciprocal ? multiply_reciprocal(a, values + 1) : Py_NewRef(Py_NotImplemented);
         }
         if (overloaded) [[unlikely]]
           return override_operator(which, a, b);
@@ -194,6 +204,16 @@ PyObject* invert(PyObject* a) noexcept {
 
 PyObject* positive(PyObject* a) { return wants_override(a) ? override_method("positive", a) : Py_NewRef(a); }
 
+// An array whose elements no tensor can hold, such as text, is no operand.
+std::optional<Tensor> comparable_array(PyObject* o) {
+  try {
+    return tensor_like_array(o);
+  } catch (const Error& e) {
+    if (e.kind != ErrorKind::Type) throw;
+    return std::nullopt;
+  }
+}
+
 // NumPy gives way to us here, and where both give way Python compares the objects themselves.
 template <Language which>
 PyObject* equality(PyObject* a, PyObject* b) {
@@ -201,7 +221,7 @@ PyObject* equality(PyObject* a, PyObject* b) {
   if (answer.get() != Py_NotImplemented) return answer.release();
   return translated(
       [&]() -> PyObject* {
-        const auto array = tensor_like_array(b);
+        const auto array = comparable_array(b);
         if (!array) return answer.release();
         PyRef other(wrap(*array));
         return binary<which>(a, other.get());
