@@ -9,7 +9,7 @@ import tl_core as tl
 import tl_nn as nn
 from tl_compiler.export import Dim, export
 from tl_compiler.fx import Graph, GraphModule
-from tl_compiler.tracer.method_hook import MODULE_CALLS, MethodHook
+from tl_compiler.fx.method_hook import MODULE_CALLS, MethodHook
 
 
 class Base:

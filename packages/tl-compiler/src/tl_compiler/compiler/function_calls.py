@@ -10,7 +10,7 @@ from typing import Any
 from tl_core import Tensor
 from tl_core.pytree import tree_leaves
 
-from ..tracer.method_hook import FUNCTION_CALLS
+from ..fx.method_hook import FUNCTION_CALLS
 from ..tracer.whole_calls import recorded_whole
 from .recipes import NODE_ARGUMENTS
 

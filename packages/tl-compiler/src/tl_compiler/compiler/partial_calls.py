@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from types import MethodType
 from typing import Any, Protocol
 
-from ..tracer.method_hook import MODULE_CALLS
+from ..fx.method_hook import MODULE_CALLS
 from . import dynamo_config as config
 from .breaks import Break
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tl_core.pytree import tree_flatten
 
-from ..tracer.method_hook import MODULE_CALLS
+from ..fx.method_hook import MODULE_CALLS
 from .exported_program import ModuleCallSignature
 from .sources import SourceNotes
 

@@ -8,6 +8,8 @@ import functools
 import inspect
 import math
 import operator
+import os
+import threading
 import warnings
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
@@ -25,6 +27,7 @@ from ._lazy_graph_module import _LazyGraphModule, _make_graph_module
 from .full_call import full_call, is_operator
 from .graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from .graph_module import GraphModule
+from .method_hook import MODULE_CALLS, MODULE_READS
 from .node import Argument, Node, has_side_effect
 from .node import map_aggregate as map_aggregate
 from .patching import HAS_VARSTUFF as HAS_VARSTUFF
@@ -45,7 +48,15 @@ __all__ = [
     "wrap",
 ]
 
-_tracing = 0
+
+class _Thread(threading.local):
+    traces = 0  # in progress
+
+
+_thread = _Thread()
+# Globals of modules are replaced for all threads. One thread traces at a time, so that each trace restores them.
+_patches = threading.RLock()
+os.register_at_fork(after_in_child=_patches._at_fork_reinit)  # type: ignore[attr-defined]
 # The names under which tracers of other libraries find the parts of this one.
 _Patcher, _patch_function, _wrapped_fns_to_patch = Patcher, without_stars, wrapped_names
 _orig_module_call, _orig_module_getattr = tl_nn.Module.__call__, tl_nn.Module.__getattr__
@@ -94,12 +105,12 @@ _proxyable_classes: dict[type, None] = {}
 
 
 def is_fx_tracing() -> bool:
-    """Whether a program is being traced.
+    """Whether this thread is tracing a program.
 
     Returns:
         True inside `Tracer.trace`.
     """
-    return _tracing > 0
+    return _thread.traces > 0
 
 
 def _inside(value: Any) -> tuple[Any, ...]:
@@ -505,7 +516,6 @@ class Tracer(TracerBase):
         Raises:
             TraceError: the program asks for a value that isn't there while it is traced.
         """
-        global _tracing
         if isinstance(root, tl_nn.Module):
             for module in root.modules():
                 _LazyGraphModule.force_recompile(module)
@@ -531,15 +541,15 @@ class Tracer(TracerBase):
             function = (
                 made_of_others(forward) or function
             )  # who replaces that question wants a function's parts
-        _tracing += 1
+        _thread.traces += 1
         try:
-            with self._patch(inspect.unwrap(forward).__globals__):
+            with _patches, self._patch(inspect.unwrap(forward).__globals__):
                 result = function(*args)
             self.create_node(
                 "output", "output", (self.create_arg(result),), {}, type_expr=_return_type(forward)
             )
         finally:
-            _tracing -= 1
+            _thread.traces -= 1
             self.submodule_paths = None
         return self.graph
 
@@ -547,22 +557,17 @@ class Tracer(TracerBase):
     def _patch(self, names: dict[str, Any]) -> Iterator[None]:
         """While a program is traced: calls and attributes of modules, and the functions that are recorded."""
         cache = dict[str, Any]()
-        module_call, module_getattr = tl_nn.Module.__call__, tl_nn.Module.__getattr__
 
-        @functools.wraps(module_call)
-        def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+        def call(method: Callable[..., Any], module: Any, *args: Any, **kwargs: Any) -> Any:
             self._autowrap(patcher, getattr(type(module).forward, "__globals__", {}))
-            return self.call_module(module, lambda *a, **k: module_call(module, *a, **k), args, kwargs)
+            return self.call_module(module, lambda *a, **k: method(module, *a, **k), args, kwargs)
 
-        @functools.wraps(module_getattr)
-        def read(module: Any, attr: str) -> Any:
-            return self.getattr(attr, module_getattr(module, attr), cache)
+        def read(method: Callable[..., Any], module: Any, attr: str) -> Any:
+            return self.getattr(attr, method(module, attr), cache)
 
-        with Patcher() as patcher:
+        with Patcher() as patcher, MODULE_CALLS.handle(call), MODULE_READS.handle(read):
             for kind, name in _wrapped_methods_to_patch:
                 patcher.patch_method(kind, name, _method_recorder(kind, name), deduplicate=False)
-            patcher.patch_method(tl_nn.Module, "__call__", call, deduplicate=False)
-            patcher.patch_method(tl_nn.Module, "__getattr__", read, deduplicate=False)
             for (_, name), mapping in list(wrapped_names.items()):
                 function = mapping.get(name, getattr(builtins, name, _MISSING))
                 if function is not _MISSING:

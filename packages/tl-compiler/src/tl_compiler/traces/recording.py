@@ -24,6 +24,7 @@ from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 from ..export.graph_signature import InputKind
 from ..export.module_state import ModuleState
+from ..fx.method_hook import MODULE_CALLS
 from ..fx.node import Node
 from ..script.errors import TracerWarning
 from ..script.script_module import ScriptModule
@@ -31,7 +32,6 @@ from ..script.tracing_state import record_in
 from ..symbolic.errors import GuardOnDataDependentSymNode
 from ..symbolic.shape_env import ShapeEnv
 from ..tracer.graphs import eliminate_dead
-from ..tracer.method_hook import MODULE_CALLS
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
 from .repetition import CallList
 

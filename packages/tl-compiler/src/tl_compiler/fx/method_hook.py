@@ -1,4 +1,4 @@
-"""Methods of classes that a handler of one thread takes over for a while: the calls of modules and functions."""
+"""Methods of classes that a handler of one thread takes over for a while: calls and attributes of modules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import tl_nn
 from tl_autograd import Function
 
-__all__ = ["FUNCTION_CALLS", "MODULE_CALLS", "MethodHook"]
+__all__ = ["FUNCTION_CALLS", "MODULE_CALLS", "MODULE_READS", "MethodHook"]
 
 Handler = Callable[..., Any]  # of the class's own method, the object or class of the call, and the arguments
 
@@ -93,4 +93,5 @@ class MethodHook:
 
 
 MODULE_CALLS = MethodHook(tl_nn.Module, "__call__")
+MODULE_READS = MethodHook(tl_nn.Module, "__getattr__")
 FUNCTION_CALLS = MethodHook(Function, "apply")
