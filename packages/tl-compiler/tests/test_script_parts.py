@@ -410,6 +410,12 @@ def test_nodes_of_a_graph():
     assert len(list(graph.inputs())) == 3 and len(list(graph.outputs())) == 1
 
 
+def test_nodes_that_draw_random_numbers():
+    names = ["aten::rand_like", "aten::dropout", "aten::exp", "aten::Int", "prim::Loop"]
+    draws = [GraphNode(name, [], []).isNondeterministic() for name in names]
+    assert draws == [True, True, False, False, False]
+
+
 def test_the_trace_of_a_thread():
     results = []
     with record_in("outer"):

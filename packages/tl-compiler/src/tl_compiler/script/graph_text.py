@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from tl_core.operators import packets as ops
+from tl_core.schemas.tags import Tag
+
 from .printing import constant_text, expression_text
 from .syntax import dotted_name
 from .types import Type, type_of
@@ -65,6 +68,14 @@ class GraphNode:
     def kind(self) -> str:
         """The name of the operator."""
         return self.kind_name
+
+    def isNondeterministic(self) -> bool:
+        """Whether the operator draws random numbers."""
+        space, _, name = self.kind_name.partition("::")
+        packet = getattr(ops.aten, name, None) if space == "aten" else None
+        if packet is None:
+            return False
+        return any(Tag.nondeterministic_seeded in getattr(packet, o).tags for o in packet.overloads())
 
 
 class Graph:
