@@ -412,8 +412,8 @@ def test_nodes_of_a_graph():
 
 def test_nodes_that_draw_random_numbers():
     names = ["aten::rand_like", "aten::dropout", "aten::exp", "aten::Int", "prim::Loop"]
-    draws = [GraphNode(name, [], []).isNondeterministic() for name in names]
-    assert draws == [True, True, False, False, False]
+    answers = [GraphNode(name, [], []).isNondeterministic() for name in names]
+    assert answers == [True, True, False, False, False]
 
 
 def test_the_trace_of_a_thread():

@@ -101,9 +101,9 @@ ROWS = [
     ),
     *(
         Unary(
-            name,
+            name, check="bool_out" if out else "",
             to="bool", dtypes=dtypes, loops="wide", hot=TWO,
-            inplace=False, out=out, check="bool_out" if out else "",
+            inplace=False, out=out,
             reported="" if out else name,
             core=name == "isinf", array_api="" if name in ("isposinf", "isneginf") else name,
             grad=NO_SIGN,

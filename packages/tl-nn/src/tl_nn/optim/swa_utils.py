@@ -14,7 +14,7 @@ from tl_core import Tensor, no_grad
 
 from ..modules.batchnorm import _BatchNorm
 from ..modules.module import Module
-from .lr_scheduler.base import LRScheduler, copied, warn_outside_step
+from .lr_scheduler.base import LRScheduler, copy_option, warn_outside_step
 from .optimizer import Optimizer
 
 __all__ = [
@@ -129,7 +129,7 @@ class AveragedModel(Module):
         avg_fn (callable, optional): `avg_fn(average, parameter, number of averaged)` gives a parameter's new
             average. By default, all have equal weights.
         multi_avg_fn (callable, optional): `avg_fn` for lists of parameters, in place. Only one of the two is allowed.
-        use_buffers (bool): Whether buffers are averaged too, instead of copied from the model.
+        use_buffers (bool): Whether buffers are averaged too, instead of copy_option from the model.
 
     Attributes:
         module (Module): The copy.
@@ -314,13 +314,13 @@ class SWALR(LRScheduler):
 def _rates(swa_lr: Any, optimizer: Optimizer) -> list[Any]:
     count = len(optimizer.param_groups)
     if not isinstance(swa_lr, (list, tuple)):
-        return [copied(swa_lr) for _ in range(count)]
+        return [copy_option(swa_lr) for _ in range(count)]
     if len(swa_lr) != count:
         raise ValueError(
             f"swa_lr must have the same length as optimizer.param_groups: swa_lr has {len(swa_lr)}, "
             f"optimizer.param_groups has {count}"
         )
-    return [copied(rate) for rate in swa_lr]
+    return [copy_option(rate) for rate in swa_lr]
 
 
 def _part(scheduler: SWALR, step: int) -> float:

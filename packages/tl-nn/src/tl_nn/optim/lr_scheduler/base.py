@@ -63,14 +63,14 @@ class LRScheduler:
         self.optimizer = optimizer
         for number, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", copied(group["lr"]))
+                group.setdefault("initial_lr", copy_option(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{number}] "
                     f"when resuming scheduler with last_epoch >= 0, got {last_epoch}. Load the state of the optimizer "
                     "before you construct the scheduler, or start a new run with last_epoch=-1."
                 )
-        self.base_lrs = [copied(group["initial_lr"]) for group in optimizer.param_groups]
+        self.base_lrs = [copy_option(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._initial_step()
 
@@ -136,7 +136,7 @@ def set_rates(scheduler: LRScheduler, rates: list[Any]) -> None:
     groups = scheduler.optimizer.param_groups
     for group, rate in zip(groups, rates, strict=False):
         set_option(group, "lr", rate)
-    scheduler._last_lr = [copied(group["lr"]) for group in groups]
+    scheduler._last_lr = [copy_option(group["lr"]) for group in groups]
 
 
 def present_rates(scheduler: LRScheduler, factor: float = 1.0) -> list[Any]:
@@ -158,10 +158,10 @@ def set_option(group: dict[str, Any], option: str, value: Any) -> None:
     if isinstance(group[option], Tensor):
         group[option].fill_(float(value))
     else:
-        group[option] = copied(value)
+        group[option] = copy_option(value)
 
 
-def copied(value: Any) -> Any:
+def copy_option(value: Any) -> Any:
     """A hyperparameter that later changes of a tensor of the program do not reach."""
     return value.clone() if isinstance(value, Tensor) else value
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, copied, set_option
+from .base import LRScheduler, copy_option, set_option
 from .plateau import ReduceLROnPlateau
 
 __all__ = ["ChainedScheduler", "SequentialLR"]
@@ -61,7 +61,7 @@ class SequentialLR(LRScheduler):
         self._schedulers = list(schedulers)
         self._milestones = milestones
         self.optimizer = optimizer
-        self.base_lrs = [copied(group["initial_lr"]) for group in optimizer.param_groups]
+        self.base_lrs = [copy_option(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._initial_step()
 

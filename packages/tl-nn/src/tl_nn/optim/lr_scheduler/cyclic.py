@@ -7,7 +7,7 @@ from math import cos, floor, pi
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, copied, set_option, warn_outside_step
+from .base import LRScheduler, copy_option, set_option, warn_outside_step
 
 __all__ = ["CyclicLR", "OneCycleLR"]
 
@@ -275,13 +275,13 @@ def _each(optimizer: Optimizer, option: str, value: Any) -> list[float]:
     """An option of each group, given once or as a list."""
     count = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
-        return [copied(value) for _ in range(count)]
+        return [copy_option(value) for _ in range(count)]
     if len(value) != count:
         raise ValueError(
             f"{option} must have the same length as optimizer.param_groups. "
             f"{option} has {len(value)} values, param_groups has {count}."
         )
-    return [copied(v) for v in value]
+    return [copy_option(v) for v in value]
 
 
 def _uses_beta1(optimizer: Optimizer) -> bool:
