@@ -28,6 +28,7 @@ from tl_distributed.compat.shard.sharding_spec import (
     _infer_sharding_spec_from_shards_metadata,
     check_tensor,
 )
+from tl_distributed.groups.world import world_of_thread
 
 dcp = pytest.importorskip("tl_checkpoint.distributed")
 serialization = pytest.importorskip("tl_checkpoint.serialization")
@@ -234,6 +235,35 @@ def test_operators(ranks):
     assert first[5:] == (tl.float64, tl.float64, True)
 
 
+def test_references_to_boxes_of_other_workers(workers):
+    store = dist.HashStore()
+
+    def body(rank):
+        with world_of_thread():
+            dist.init_process_group("gloo", store=store, rank=rank, world_size=2)
+            try:
+                tensor = ShardedTensor(CHUNKS, 5, 2, init_rrefs=True)
+                part = Shard.from_tensor_and_offsets(tl.full((2,), float(rank)), [2 * rank], rank)
+                joined = init_from_local_shards([part], 4, init_rrefs=True)
+                (reference,) = joined.remote_shards()[1 - rank]
+                remote = reference.to_here()
+                sizes = [r.to_here().metadata.shard_sizes for r in tensor.remote_shards()[1 - rank]]
+                dist.barrier()
+                return (
+                    list(joined.remote_shards()),
+                    remote.tensor.tolist(),
+                    remote.metadata.shard_offsets,
+                    sizes,
+                )
+            finally:
+                dist.destroy_process_group()
+
+    assert workers(2, body) == [
+        ([1], [1.0, 1.0], [2], [[2, 2]]),
+        ([0], [0.0, 0.0], [0], [[3, 2]]),
+    ]
+
+
 def test_ranks_that_disagree(ranks):
     def body(rank):
         texts = []
@@ -249,7 +279,7 @@ def test_ranks_that_disagree(ranks):
             init_from_local_shards([Shard.from_tensor_and_offsets(tl.ones(2), [0], 1 - rank)], 2)
         with pytest.raises(ValueError, match="Global rank 7 does not exist"):
             ShardedTensor(ChunkShardingSpec(0, ["rank:7/cpu"]), 2)
-        with pytest.raises(NotImplementedError, match="init_rrefs"):
+        with pytest.raises(RuntimeError, match="RPC Framework needs to be initialized"):
             ShardedTensor(CHUNKS, 2, init_rrefs=True)
         return texts
 

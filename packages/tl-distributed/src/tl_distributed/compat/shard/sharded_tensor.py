@@ -169,20 +169,19 @@ class ShardedTensor(ShardedTensorBase):
         size: its size.
         dtype, layout, requires_grad, pin_memory, memory_format: properties of the tensor.
         process_group: the group; None: that of all processes.
-        init_rrefs: accepted as False.
+        init_rrefs: whether each worker of RPC gets references to the boxes of the others.
 
     Raises:
         ValueError: a property isn't supported, or a placement names a process outside of the group.
-        NotImplementedError: `init_rrefs` is True.
+        RuntimeError: `init_rrefs` is True and RPC isn't initialized.
     """
 
     _process_group: Any
+    _remote_shards: dict[int, Any] | None = None
 
     @staticmethod
     def __new__(cls: Any, sharding_spec: ShardingSpec, *size: Any, **kwargs: Any) -> Any:
         group, init_rrefs = kwargs.pop("process_group", None), kwargs.pop("init_rrefs", False)
-        if init_rrefs:
-            raise NotImplementedError("ShardedTensor(): init_rrefs=True isn't supported; RPC has references")
         result = ShardedTensorBase.__new__(cls, sharding_spec, *size, **kwargs)
         result._process_group = _group_or_current(group)
         properties = result._metadata.tensor_properties
@@ -199,6 +198,8 @@ class ShardedTensor(ShardedTensorBase):
                     pin_memory=properties.pin_memory,
                 )
                 result._local_shards.append(Shard(tensor, part))
+        if init_rrefs:
+            _exchange_references(result)
         return result
 
     @classmethod
@@ -223,7 +224,7 @@ class ShardedTensor(ShardedTensorBase):
         all_gather_object(answers, own, group)
         metadata = _global_metadata(answers)
         spec = _infer_sharding_spec_from_shards_metadata(metadata.shards_metadata)
-        return cls._finish(local_shards, metadata, spec, group)
+        return cls._finish(local_shards, metadata, spec, group, init_rrefs)
 
     @classmethod
     def _init_from_local_tensor(
@@ -244,7 +245,7 @@ class ShardedTensor(ShardedTensorBase):
             for part in metadata.shards_metadata
             if _rank_and_device(group, part.placement)[0] == get_rank()
         ]
-        return cls._finish(own, metadata, sharding_spec, group)
+        return cls._finish(own, metadata, sharding_spec, group, init_rrefs)
 
     @classmethod
     def _init_from_local_shards_and_global_metadata(  # type: ignore[override]  # PyTorch's arguments
@@ -272,14 +273,23 @@ class ShardedTensor(ShardedTensorBase):
             local_shards, sharded_tensor_metadata, sharding_spec
         )
         result._process_group = group
+        if init_rrefs:
+            _exchange_references(result)
         return result
 
     @classmethod
     def _finish(
-        cls, local_shards: list[Shard], metadata: ShardedTensorMetadata, spec: ShardingSpec, group: Any
+        cls,
+        local_shards: list[Shard],
+        metadata: ShardedTensorMetadata,
+        spec: ShardingSpec,
+        group: Any,
+        init_rrefs: bool = False,
     ) -> ShardedTensor:
         result: ShardedTensor = cls._wrap(spec, metadata)
         result._local_shards, result._process_group = local_shards, group
+        if init_rrefs:
+            _exchange_references(result)
         return result
 
     # ---- parts
@@ -298,12 +308,16 @@ class ShardedTensor(ShardedTensorBase):
         return self._local_shards[0].tensor
 
     def remote_shards(self) -> dict[int, Any]:
-        """References to the boxes of other processes, which tl doesn't create.
+        """References to the boxes of the other workers, by their ranks.
 
         Raises:
-            RuntimeError: always.
+            RuntimeError: the tensor was created with `init_rrefs=False`.
         """
-        raise RuntimeError("ShardedTensor created with init_rrefs=False, no RRefs to remote shards available")
+        if self._remote_shards is None:
+            raise RuntimeError(
+                "ShardedTensor created with init_rrefs=False, no RRefs to remote shards available"
+            )
+        return self._remote_shards
 
     def gather(  # type: ignore[override]  # PyTorch's class hides the method of tensors
         self, dst: int = 0, out: Tensor | None = None, enforce_dtype: bool = False, dtype: Any = None
@@ -592,12 +606,20 @@ def init_from_local_shards(
         local_shards: the boxes of this process.
         global_size: the size of the whole tensor.
         process_group: the group; None: that of all processes.
-        init_rrefs: accepted as False.
+        init_rrefs: whether each worker of RPC gets references to the boxes of the others.
 
     Raises:
         ValueError: boxes overlap or don't cover the tensor, or the processes disagree.
     """
-    return ShardedTensor._init_from_local_shards(local_shards, *global_size, process_group=process_group)
+    return ShardedTensor._init_from_local_shards(
+        local_shards, *global_size, process_group=process_group, init_rrefs=init_rrefs
+    )
+
+
+def _exchange_references(tensor: ShardedTensor) -> None:
+    from .shard_references import exchange_references  # RPC is imported with it
+
+    exchange_references(tensor)
 
 
 def _creator(name: str, elements: str, fill: Callable[[Tensor], Any]) -> Callable[..., ShardedTensor]:
