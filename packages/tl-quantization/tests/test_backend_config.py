@@ -85,3 +85,9 @@ def test_tables():
     assert utils.get_pattern_to_input_type_to_index(config)[F.linear] == {"weight": 1, "bias": 2}
     assert nn.Linear in utils.get_module_to_qat_module(config)
     assert "torch.nn.functional.max_pool2d" in utils.entry_to_pretty_str(find("native", F.max_pool2d))
+
+
+def test_a_dictionary_has_pytorchs_order():
+    config = bc.BackendPatternConfig(nn.Linear).set_root_module(nn.Linear)
+    config.set_dtype_configs([bc.DTypeConfig()])
+    assert list(config.to_dict()) == ["pattern", "observation_type", "dtype_configs", "root_module"]

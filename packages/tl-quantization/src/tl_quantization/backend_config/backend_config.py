@@ -288,11 +288,12 @@ class BackendPatternConfig:
         table: dict[str, Any] = {}
         if self.pattern is not None:
             table["pattern"] = self.pattern
-        table["dtype_configs"] = [config.to_dict() for config in self.dtype_configs]
         for name, attribute in _OPTIONS.items():
             value = getattr(self, attribute)
             if value is not None and value != {}:
                 table[name] = value
+            if name == "observation_type":
+                table["dtype_configs"] = [config.to_dict() for config in self.dtype_configs]
         if self._pattern_complex_format is not None:
             table["pattern_complex_format"] = self._pattern_complex_format
         return table
