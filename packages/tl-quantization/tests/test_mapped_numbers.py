@@ -78,6 +78,16 @@ def test_a_function_is_computed_once_for_each_byte():
     )
 
 
+@pytest.mark.parametrize("dtype", LIMITS, ids=str)
+@pytest.mark.parametrize("count", [1, 31, 32, 33, 1001])
+def test_bytes_behind_the_last_vector_are_mapped(dtype, count):
+    integers, q = every_byte(dtype, 0.5, 7)
+    order = np.random.default_rng(count).permutation(integers.size)[:count]
+    result = map_numbers(tl.neg, q[tl.from_numpy(order)], tq.PerTensor(0.25, 3, dtype))
+    expected = np.clip(-(integers[order] - 7) * 2 + 3, *LIMITS[dtype])
+    np.testing.assert_array_equal(result.int_repr().numpy(), expected)
+
+
 def test_integers_of_32_bits_are_mapped_one_by_one():
     q = tq.quantize_per_tensor(tl.tensor([-1000.0, 0.5]), 0.25, 0, tq.qint32)
     assert map_numbers(tl.abs, q, tq.PerTensor(0.5, 3, tq.qint32)).int_repr().tolist() == [2003, 4]
@@ -112,6 +122,8 @@ def test_bounds_are_integers(dtype):
     for result in (q.clamp(-1, 2), F.hardtanh(q, -1.0, 2.0), tl.clamp(q, min=-1, max=2)):
         np.testing.assert_array_equal(result.int_repr().numpy(), np.clip(integers, low, high))
     np.testing.assert_array_equal(q.clamp(max=2).int_repr().numpy(), np.minimum(integers, high))
+    wide = tq.quantize_per_tensor(tl.tensor([-9.0, 1.0, 9.0]), 0.08, 53, tq.qint32)
+    assert wide.clamp(-1, 2).int_repr().tolist() == [low, 66, high]
     assert tl.equal(q.clamp(tl.tensor(-0.96), tl.tensor(2.0)), q.clamp(-0.96, 2))
 
 
@@ -187,3 +199,13 @@ def test_numbers_beyond_32_bits_are_clamped(dtype):
         np.testing.assert_array_equal(q.int_repr().numpy(), ends)
         again = tq.PerTensor(1.0, zero, dtype).requantized(tl.from_numpy(x)).numpy()
         np.testing.assert_array_equal(again, np.where(np.isnan(x), 0, ends))
+
+
+@pytest.mark.parametrize("mode", ["zeros", "border"])
+def test_sampled_grids_interpolate_integers(mode):
+    """The point between four pixels is the mean of them, and what lies outside is the number 0 or the border."""
+    q = _make_per_tensor_quantized_tensor(tl.tensor([[[[10, 20], [31, 40]]]], dtype=tl.uint8), 0.3, 67)
+    grid = tl.tensor([[[[0.0, 0.0], [-0.5, -0.5], [9.0, 9.0]]]])
+    result = F.grid_sample(q, grid, padding_mode=mode, align_corners=False)
+    assert (result.q_scale(), result.q_zero_point()) == (0.3, 67)
+    assert result.int_repr().flatten().tolist() == [25, 10, 67 if mode == "zeros" else 40]

@@ -79,8 +79,7 @@ def map_numbers(function: Callable[[Tensor], Tensor], x: Any, quantizer: PerTens
     source, integers = quantizer_of(x), integers_of(x)
     if not isinstance(source, PerTensor) or bits_of(x.dtype) != 8 or bits_of(quantizer.dtype) != 8:
         return quantize_numbers(function(x.dequantize()), quantizer)
-    every = tl_core.arange(256, dtype=tl_core.uint8).view(integers.dtype)
-    table = quantizer.requantized(function(source.fused_numbers(every)))
+    table = quantizer.requantized(function(source.fused_numbers(_every_byte(integers.dtype))))
     return made_of(quantized_tensor.looked_up_bytes(integers, table), quantizer)
 
 
@@ -131,6 +130,11 @@ def requantize(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     return quantize_numbers(on_numbers(func, args, kwargs), quantizer)
 
 
+def _every_byte(dtype: tl_core.dtype) -> Tensor:
+    """The 256 bytes of a type of integers, in the order of bytes without a sign."""
+    return tl_core.arange(256, dtype=tl_core.uint8).view(dtype)
+
+
 @implements("gelu", "leaky_relu", "threshold")
 def map_elements(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """A function of each number, with the input's scale and zero point."""
@@ -145,7 +149,12 @@ def clamp_integers(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     x, *limits = args
     if any(isinstance(limit, Tensor) for limit in limits):
         return quantize_numbers(on_numbers(func, args, kwargs), quantizer)
-    return made_of(integers_of(x).clamp(*(_integer_of(limit, quantizer) for limit in limits)), quantizer)
+    bounds_of_integers = [_integer_of(limit, quantizer) for limit in limits]
+    integers = integers_of(x)
+    if bits_of(x.dtype) != 8:
+        return made_of(integers.clamp(*bounds_of_integers), quantizer)
+    table = _every_byte(integers.dtype).clamp(*bounds_of_integers)
+    return made_of(quantized_tensor.looked_up_bytes(integers, table), quantizer)
 
 
 def _integer_of(limit: Any, quantizer: PerTensor) -> int | None:
@@ -164,8 +173,8 @@ def average_windows(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     return _average(func, args, kwargs, rounding)
 
 
-@implements("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d")
-def average_adaptively(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+@implements("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "grid_sampler")
+def average_integers(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Means of integers, rounded: the scale has no effect."""
     return _average(func, args, kwargs, PerTensor.integers)
 

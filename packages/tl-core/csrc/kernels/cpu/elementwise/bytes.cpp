@@ -194,13 +194,45 @@ void clamp_min(const ClampedBytes& t) {
   });
 }
 
+#if TL_ISA_LEVEL >= 3
+// A table of 256 bytes as 16 lines of 16 bytes, each in both halves of a register.
+struct Table {
+  explicit Table(const uint8_t* bytes) {
+    for (int i = 0; i < 16; ++i)
+      lines[i] = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes) + i));
+  }
+
+  // The low four bits choose a byte of each line, and the high ones choose the line, bit by bit.
+  TL_INLINE __m256i at(__m256i x) const {
+    const __m256i low = _mm256_and_si256(x, _mm256_set1_epi8(15));
+    __m256i bytes[16];
+    for (int i = 0; i < 16; ++i) bytes[i] = _mm256_shuffle_epi8(lines[i], low);
+    for (int bit = 0; bit < 4; ++bit) {
+      const __m256i chosen = _mm256_slli_epi16(x, 3 - bit);  // the bit is the sign of the byte
+      for (int i = 0; i < 8 >> bit; ++i)
+        bytes[i] = _mm256_blendv_epi8(bytes[2 * i], bytes[2 * i + 1], chosen);
+    }
+    return bytes[0];
+  }
+
+  __m256i lines[16];
+};
+#endif
+
 void look_up(const BytesInTable& t) {
   parallel_for(0, t.n, kGrain, [&](int64_t begin, int64_t end) {
-    uint8_t table[256];
-    std::memcpy(table, t.table, sizeof table);
     const uint8_t* const from = t.x;
     uint8_t* const to = t.out;
-    for (int64_t i = begin; i < end; ++i) to[i] = table[from[i]];
+    int64_t i = begin;
+#if TL_ISA_LEVEL >= 3
+    const Table table(t.table);
+    for (; i + 32 <= end; i += 32)
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i),
+                          table.at(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i))));
+#endif
+    uint8_t bytes[256];
+    std::memcpy(bytes, t.table, sizeof bytes);
+    for (; i < end; ++i) to[i] = bytes[from[i]];
   });
 }
 
