@@ -9,6 +9,7 @@ from tl_compiler.export import export_for_training
 from tl_core.operators import packets
 from tl_nn import functional as F
 from tl_quantization.graph.custom_config import ConvertCustomConfig, PrepareCustomConfig
+from tl_quantization.nn import quantized as nnq
 from tl_quantization.quantize_fx import (
     _convert_to_reference_decomposed_fx,
     convert_fx,
@@ -449,3 +450,57 @@ def test_decomposed_reference_layers_have_operators_that_export(layer, shape):
     )
     targets = [str(node.target) for node in export_for_training(decomposed, (x,)).module().graph.nodes]
     assert "quantized_decomposed.quantize_per_channel.default" in targets
+
+
+class _Twice(nn.Module):
+    def __init__(self, part):
+        super().__init__()
+        self.part = part
+
+    def forward(self, x):
+        return self.part(x) + self.part(x)
+
+
+def test_layers_that_are_called_twice_are_fused():
+    model = _Twice(nn.Sequential(nn.Linear(3, 3), nn.ReLU())).eval()
+    x = numbers(4, 3)
+    fused = fuse_fx(model)
+    assert calls(fused).count("part.0") == 2 and "part.1" not in calls(fused)
+    assert tl_core.equal(fused(x), model(x))
+
+
+class _Custom(nn.Module):
+    def __init__(self, linear):
+        super().__init__()
+        self.linear = linear
+
+    def forward(self, x):
+        return self.linear(x)
+
+
+class _Observed(_Custom):
+    @classmethod
+    def from_float(cls, module):
+        observed = cls(module.linear)
+        observed.qconfig = module.qconfig
+        return observed
+
+
+class _Quantized(_Custom):
+    @classmethod
+    def from_observed(cls, module):
+        module.linear.activation_post_process = module.activation_post_process
+        return cls(nnq.Linear.from_float(module.linear))
+
+
+def test_a_custom_module_that_is_called_twice_is_exchanged_once():
+    model = _Twice(_Custom(nn.Linear(3, 3))).eval()
+    x = numbers(4, 3)
+    custom = PrepareCustomConfig().set_float_to_observed_mapping(_Custom, _Observed)
+    mapping = tq.QConfigMapping().set_global(tq.default_qconfig)
+    prepared = prepare_fx(model, mapping, (x,), prepare_custom_config=custom)
+    assert tl_core.allclose(prepared(x), model(x))
+    custom = ConvertCustomConfig().set_observed_to_quantized_mapping(_Observed, _Quantized)
+    converted = convert_fx(prepared, convert_custom_config=custom)
+    assert type(converted.part) is _Quantized
+    assert float((converted(x) - model(x)).abs().max()) < 0.05 * float(model(x).abs().max())

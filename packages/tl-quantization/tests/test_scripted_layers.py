@@ -16,7 +16,7 @@ from tl_quantization.nn import quantized as nnq
 from tl_quantization.nn.intrinsic import quantized as nniq
 from tl_quantization.numeric_suite.graphs import OutputLogger, add_loggers, extract_logger_info
 from tl_quantization.packed.states import Conv2dPackedParamsBase
-from tl_quantization.quantize_fx import convert_fx, prepare_fx
+from tl_quantization.quantize_fx import convert_fx, prepare_fx, prepare_qat_fx
 
 DATA = Path(__file__).parent / "data"
 
@@ -300,3 +300,15 @@ def test_a_wrapped_model_and_observed_functions_are_programs():
     for module in (wrapped, Sum()):
         x = tl.randn(4, 3)
         assert tl.equal(jit.script(module)(x), module(x))
+
+
+def test_fake_quantizers_of_programs_are_switched():
+    model = nn.Sequential(nn.Linear(3, 2)).train()
+    x = tl.randn(4, 3)
+    program = jit.script(prepare_qat_fx(model, tq.get_default_qat_qconfig_mapping("x86"), (x,)))
+    program(x)
+    for part in ("fake_quant", "observer"):
+        for word, value in (("disable", 0), ("enable", 1)):
+            program.apply(getattr(tq, f"{word}_{part}"))
+            flags = [v for name, v in program.state_dict().items() if name.endswith(f".{part}_enabled")]
+            assert len(flags) == 3 and all(flag.tolist() == [value] for flag in flags)

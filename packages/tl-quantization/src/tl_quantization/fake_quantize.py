@@ -331,6 +331,9 @@ def forward(self, X: Tensor) -> Tensor:
 def _switch(mod: Any, method: str) -> None:
     if isinstance(mod, FakeQuantizeBase):
         getattr(mod, method)()
+    elif getattr(mod, "original_name", None) in ("FakeQuantize", "FusedMovingAvgObsFakeQuantize"):
+        word, _, part = method.partition("_")  # a program of TorchScript has the buffers
+        getattr(mod, f"{part}_enabled").fill_(int(word == "enable"))
 
 
 def disable_fake_quant(mod: Module) -> None:

@@ -171,6 +171,9 @@ def _convert_module(work: _Work, node: Node, static_custom: set[Any], kinds: tup
         _replace_by_dequantize(work.graph, node)
     elif _is_observed_standalone_module(module):
         convert_standalone_module(node, work.modules, work.model, work.is_reference, work.backend)
+    elif any(call.target == node.target for call in static_custom):  # which has replaced the module
+        static_custom.add(node)
+        node.args = tuple(_without_dequantize(arg) for arg in node.args)
     elif type(module) in _custom_classes(work):
         convert_custom_module(
             node, work.graph, work.modules, work.custom.observed_to_quantized_mapping, static_custom

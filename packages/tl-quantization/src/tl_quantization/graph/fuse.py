@@ -51,10 +51,11 @@ def fuse(
             values[node.name] = graph.node_copy(node, load)
         elif match.last is node:
             handler = DefaultFuseHandler(node)
+            fused = dict(modules)  # a layer that is called again is fused again
             values[node.name] = handler.fuse(
-                load, modules, graph, match.root, _further_inputs(match), match.nodes, custom, table, is_qat
+                load, fused, graph, match.root, _further_inputs(match), match.nodes, custom, table, is_qat
             )
-            _set_module(model, str(match.root.target), modules[str(match.root.target)])
+            _set_module(model, str(match.root.target), fused[str(match.root.target)])
     return FusedGraphModule(model, graph, set(custom.preserved_attributes))
 
 

@@ -384,6 +384,8 @@ def _observe_standalone(work: _Work, node: Node) -> None:
 def _exchange_custom(work: _Work, node: Node, qconfig: Any) -> None:
     module = work.modules[str(node.target)]
     table: dict[type, Any] = dict(work.custom.float_to_observed_mapping[QuantType.STATIC])
+    if type(module) not in table:  # an earlier call of the module has exchanged it
+        return
     module.qconfig = qconfig
     observed = observe_parts(table[type(module)], module)
     _set_module(work, str(node.target), observed)
