@@ -177,6 +177,34 @@ std::string older_names(at::Tensor x) {
                   at::Scalar(c10::complex<double>(1, 2)).equal(c10::complex<double>(1, 2)), at::Scalar(1).equal(true),
                   x.m([](const at::Tensor& t, int64_t n) { return t.dim() + n; }, 5));
 }
+// "1" for each conversion that raises.
+std::string overflows() {
+  std::string raised;
+  auto note = [&](auto convert) {
+    try {
+      convert(), raised += '0';
+    } catch (const std::exception&) {
+      raised += '1';
+    }
+  };
+  const at::Scalar wide(1e300), infinite(INFINITY), complex(c10::complex<double>(1e300, 0));
+  note([&] { at::Scalar(100000).toHalf(); });
+  note([&] { at::Scalar(65504.).toHalf(); });
+  note([&] { wide.toFloat(); });
+  note([&] { at::Scalar(-1e300).toBFloat16(); });
+  note([&] { complex.toComplexFloat(); });
+  note([&] { wide.toDouble(); });
+  note([&] { infinite.toHalf(); });
+  note([&] { infinite.toFloat(); });
+  note([&] { infinite.toLong(); });
+  return raised;
+}
+std::string equal_numbers() {
+  using at::Scalar;
+  return c10::str(Scalar(2).equal(2.5), Scalar(2).equal(2.0), Scalar(true).equal(1.0), Scalar(true).equal(1),
+                  Scalar(true).equal(true), Scalar(257).equal(int8_t(1)), Scalar(-1).equal(~uint64_t(0)),
+                  Scalar(true).equal(c10::complex<double>(1, 0)));
+}
 std::deque<int> transitive() { return {int(std::bitset<8>(7).count()), std::queue<int>().empty(), CHAR_BIT}; }
 at::Tensor refused_by_python(at::Tensor x) { return at::linalg_norm(x, "no norm"); }
 bool same_types(at::Tensor x) {
@@ -232,7 +260,7 @@ wave pick pick_by put typed only_double three plain thrown size_of undefined add
 in_chunks made
 blob halves top like zeros_of shown by_name by_wrong_name losses of_python refused_by_python same_types joined checked
 numbers ragged two_types lost_part listed by_masks index_text option_text beyond of_scalar no_index spreads with_default
-to_recorded transitive dictionaries absent_key older_names facts_of_undefined beyond_undefined views base_of_none
+to_recorded transitive dictionaries absent_key older_names overflows equal_numbers facts_of_undefined beyond_undefined views base_of_none
 half_limits
 """
 
@@ -313,6 +341,12 @@ def test_tensors_of_numbers(face: Any) -> None:
             call()
     assert face.with_default(tl.float64) is tl.float64 and tl.get_default_dtype() is tl.float32
     assert face.transitive() == [3, 1, 8]
+
+
+@compiles
+def test_numbers_and_their_conversions(face: Any) -> None:
+    assert face.overflows() == "101110001"  # as PyTorch 2.13's
+    assert face.equal_numbers() == "01001000"
 
 
 @compiles

@@ -54,7 +54,7 @@ TL_FACE {
     T to() const {
       if constexpr (is_complex<T>::value) {
         using R = typename T::value_type;
-        return T(R(real()), R(isComplex() ? u_.f[1] : 0.0));
+        return T(narrowed<R>(real()), narrowed<R>(isComplex() ? u_.f[1] : 0.0));
       } else {
         if (isComplex() && u_.f[1] != 0)
           face::fail<Error>("", "value cannot be converted to type ",
@@ -96,15 +96,19 @@ TL_FACE {
       if (isComplex()) return Scalar(std::log(to<std::complex<double>>()));
       return Scalar(std::log(to<double>()));
     }
+    // A boolean equals booleans alone.
     template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
     bool equal(T v) const {
-      return isComplex()        ? u_.f[1] == 0 && u_.f[0] == double(v)
-             : tag_ == TL_FLOAT ? u_.f[0] == double(v)
-                                : u_.i == int64_t(v);
+      if (isBoolean()) return false;
+      if (tag_ != TL_INT) return (!isComplex() || u_.f[1] == 0) && u_.f[0] == double(v);
+      if constexpr (std::is_integral_v<T>)
+        return (std::is_signed_v<T> || u_.i >= 0) && u_.i == int64_t(v);
+      else
+        return T(u_.i) == v;
     }
     template <class T, std::enable_if_t<!std::is_arithmetic_v<T>, int> = 0>
     bool equal(T v) const {
-      return real() == double(v.real()) && (isComplex() ? u_.f[1] : 0) == double(v.imag());
+      return !isBoolean() && real() == double(v.real()) && (isComplex() ? u_.f[1] : 0) == double(v.imag());
     }
     bool equal(bool v) const { return isBoolean() && (u_.i != 0) == v; }
     int64_t toSymInt() const { return toLong(); }
@@ -116,24 +120,32 @@ TL_FACE {
 
    private:
     double real() const { return tag_ == TL_FLOAT || isComplex() ? u_.f[0] : double(u_.i); }
-    // Integers must be in the range of the type. Infinities and NaN become floating-point numbers only.
+    template <class T>
+    [[noreturn, gnu::cold]] static void refuse_overflow() {
+      face::fail<Error>("", "value cannot be converted to type ",
+                        face::source_name(CppTypeToScalarType<T>::value), " without overflow");
+    }
+    // A finite number must be in the range of the type. Infinities and NaN become floating-point numbers
+    // only.
     template <class T, class U>
     static T narrowed(U v) {
-      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, double>) {
+        return static_cast<T>(v);
+      } else if constexpr (!std::is_integral_v<T>) {
+        const double size = std::abs(double(v));
+        if (size > double(std::numeric_limits<T>::max()) && !std::isinf(size)) refuse_overflow<T>();
+        return static_cast<T>(v);
+      } else {
         constexpr double low = double(std::numeric_limits<T>::lowest()),
                          high = double(std::numeric_limits<T>::max());
         const double d = double(v);
         const bool wraps =
             std::is_unsigned_v<T> && d < 0 && -d <= high;  // PyTorch lets negative numbers wrap
-        if (!wraps && !(d >= low && d <= high))
-          face::fail<Error>("", "value cannot be converted to type ",
-                            face::source_name(CppTypeToScalarType<T>::value), " without overflow");
+        if (!wraps && !(d >= low && d <= high)) refuse_overflow<T>();
         if constexpr (std::is_floating_point_v<U>)
           return wraps ? T(int64_t(v)) : d == high && sizeof(T) == 8 ? std::numeric_limits<T>::max() : T(v);
         else
           return T(v);
-      } else {
-        return static_cast<T>(v);
       }
     }
     uint32_t tag_;
