@@ -258,3 +258,22 @@ def test_functions_that_ask_which_tensors_their_arguments_are():
 def test_checks_of_results_that_are_numbers():
     traced = jit.trace(lambda x: x.numel(), tl.ones(2, 3))
     assert int(traced(tl.ones(4, 5))) == 20
+
+
+def test_arrays_are_constants_of_a_trace():
+    numpy = pytest.importorskip("numpy")
+    x, y = tl.full((2, 2), 2.0), tl.ones(2, 2)
+    programs = {
+        "asarray": lambda t: t * float(numpy.asarray(t)[0, 0]),
+        "of a result": lambda t: t + tl.from_numpy((t * 3).detach().numpy()),
+        "of a view": lambda t: t + float(t[0].numpy().sum()),
+        "copied": lambda t: t + tl.tensor(numpy.array(t)),
+    }
+    expected = {"asarray": 2.0, "of a result": 7.0, "of a view": 5.0, "copied": 3.0}
+    for name, program in programs.items():
+        with pytest.warns(jit.TracerWarning, match="Converting a tensor to a NumPy array might cause"):
+            traced = jit.trace(program, (x,), check_trace=False)
+        assert traced(y).tolist() == [[expected[name]] * 2] * 2, name
+    with warnings.catch_warnings(), pytest.raises(RuntimeError, match="Can't call numpy"):
+        warnings.simplefilter("ignore")
+        jit.trace(lambda t: t + tl.from_numpy(t.numpy()), (x.requires_grad_(),), check_trace=False)

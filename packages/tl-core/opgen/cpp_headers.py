@@ -34,7 +34,10 @@ FORWARDED = {
     "dispatch": {"ATen": "Dispatch.h Dispatch_v2.h NumericUtils.h"},
     "containers": {
         "c10/util": "intrusive_ptr.h",
-        "ATen/core": "List.h Dict.h ivalue.h ivalue_inl.h stack.h jit_type.h",
+        "ATen/core": "List.h Dict.h",
+    },
+    "ivalue": {
+        "ATen/core": "ivalue.h ivalue_inl.h stack.h jit_type.h",
         "torch/csrc/jit/runtime": "custom_operator.h operator.h",
     },
     "modes": {

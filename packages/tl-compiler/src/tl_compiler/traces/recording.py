@@ -17,6 +17,7 @@ from typing import Any
 
 import tl_core
 import tl_nn
+from tl_core.dispatch.modes import modes_off
 from tl_core.pytree import tree_leaves, tree_map
 from tl_core.subclasses import FakeTensor
 from tl_core.subclasses.fake_mode import FakeTensorMode
@@ -96,17 +97,27 @@ class _Mode(ProxyTorchDispatchMode):
         if real is None:
             raise _ReadsValue
         value = real.item()
-        if not self.silent and self.warned and isinstance(t, FakeTensor):
-            kind = _KINDS.get(type(value).__name__, "number")
+        if isinstance(t, FakeTensor):
+            self._warn(f"Python {_KINDS.get(type(value).__name__, 'number')}")
+        return value
+
+    def values_of(self, fake: FakeTensor) -> Tensor:
+        """The tensor that a fake stands for, of which a program asks for an array. The trace has it as a constant."""
+        if fake.real_tensor is None:
+            raise _ReadsValue
+        self._warn("NumPy array")
+        with modes_off():
+            return fake.real_tensor.detach().requires_grad_(fake.requires_grad)
+
+    def _warn(self, kind: str) -> None:
+        if not self.silent and self.warned:
             warnings.warn(
-                f"Converting a tensor to a Python {kind} might cause the trace to be incorrect. We can't record the "
-                "data "
-                "flow of Python values, so this value will be treated as a constant in the future. This means that the "
+                f"Converting a tensor to a {kind} might cause the trace to be incorrect. We can't record the data flow "
+                "of Python values, so this value will be treated as a constant in the future. This means that the "
                 "trace might not generalize to other inputs!",
                 TracerWarning,
                 stacklevel=_depth_of_program(),
             )
-        return value
 
 
 def _depth_of_program() -> int:
@@ -162,6 +173,7 @@ class Recording:
             module_stack=lambda: self.call,  # type: ignore[arg-type, return-value]  # a call, not a stack
         )
         self.mode.warned = warns
+        self.fake_mode.values_of = self.mode.values_of
         self.calls = self.mode.calls = CallList()
 
     def value_of(self, number: Any) -> Any:

@@ -6,7 +6,7 @@
 #include <cxxabi.h>
 
 #include <cstdlib>
-#include <tl/torch/aten.hpp>
+#include <tl/torch/library.hpp>
 #include <unordered_map>
 #include <unordered_set>
 

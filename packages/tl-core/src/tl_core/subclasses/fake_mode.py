@@ -100,6 +100,9 @@ class FakeTensorMode(TorchDispatchMode):
         self.fake_tensor_converter = FakeTensorConverter()
         self.allow_meta = config.fake_tensor_allow_meta
         self.propagate_real_tensors = config.fake_tensor_propagate_real_tensors
+        self.values_of: Any = (
+            None  # returns the tensor that a fake stands for, to a program that asks for an array
+        )
         self.in_kernel_invocation = False
         self.enter_stack: list[tuple[bool, Any, bool]] = []
         self._constants: dict[int, list[Any]] = {}  # weak references by the address of the storage

@@ -176,6 +176,18 @@ class FakeTensor(Tensor):
             "Cannot access data pointer of Tensor that doesn't have storage: a FakeTensor has no memory"
         )
 
+    def numpy(self, *, force: bool = False) -> Any:
+        """The array of the tensor that it stands for, where its mode knows that.
+
+        Args:
+            force: whether a copy does, of a tensor that requires a gradient or lies elsewhere.
+
+        Raises:
+            RuntimeError: the mode doesn't know it.
+        """
+        values_of = self.fake_mode.values_of
+        return Tensor.numpy(self, force=force) if values_of is None else values_of(self).numpy(force=force)
+
     def tolist(self) -> Any:
         """The elements, each as `item` says.
 
