@@ -177,6 +177,20 @@ std::string older_names(at::Tensor x) {
                   at::Scalar(c10::complex<double>(1, 2)).equal(c10::complex<double>(1, 2)), at::Scalar(1).equal(true),
                   x.m([](const at::Tensor& t, int64_t n) { return t.dim() + n; }, 5));
 }
+std::string ivalues(at::Tensor x) {
+  using c10::IValue;
+  const IValue flags(std::vector<bool>{true, false}), words(std::vector<std::string>{"a", "b"}), none, tensor(x);
+  const IValue pair(std::make_tuple(int64_t(7), std::string("x"))), complex(c10::complex<double>(1, 2));
+  IValue copy = words;
+  copy = 3;
+  return c10::str(flags.isBoolList(), flags.to<std::vector<bool>>().size(), words.isList(),
+                  words.to<std::vector<std::string>>().at(1), words.to<c10::List<std::string>>().size(),
+                  none.to<std::optional<double>>().has_value(), *IValue(2.5).to<std::optional<double>>(),
+                  pair.toTuple()->elements().at(1).toString(), IValue(at::Device("cuda:1")).toDevice(),
+                  complex.to<c10::complex<double>>().imag(), copy.toInt(), tensor.toTensor().is_same(x),
+                  tensor.isScalar(), IValue(at::Scalar(true)).isBool());
+}
+bool wrong_ivalue() { return c10::IValue(3).toStringRef().empty(); }
 // "1" for each conversion that raises.
 std::string overflows() {
   std::string raised;
@@ -260,7 +274,8 @@ wave pick pick_by put typed only_double three plain thrown size_of undefined add
 in_chunks made
 blob halves top like zeros_of shown by_name by_wrong_name losses of_python refused_by_python same_types joined checked
 numbers ragged two_types lost_part listed by_masks index_text option_text beyond of_scalar no_index spreads with_default
-to_recorded transitive dictionaries absent_key older_names overflows equal_numbers facts_of_undefined beyond_undefined views base_of_none
+to_recorded transitive dictionaries absent_key older_names overflows equal_numbers ivalues wrong_ivalue
+facts_of_undefined beyond_undefined views base_of_none
 half_limits
 """
 
@@ -347,6 +362,13 @@ def test_tensors_of_numbers(face: Any) -> None:
 def test_numbers_and_their_conversions(face: Any) -> None:
     assert face.overflows() == "101110001"  # as PyTorch 2.13's
     assert face.equal_numbers() == "01001000"
+
+
+@compiles
+def test_values_of_any_type(face: Any) -> None:
+    assert face.ivalues(tl.ones(2)) == "121b202.5xcuda:123101"
+    with pytest.raises(RuntimeError, match="Expected String but got another type of IValue"):
+        face.wrong_ivalue()
 
 
 @compiles

@@ -55,7 +55,7 @@ TL_FACE {
       std::shared_ptr<Payload> payload_;
     };
 
-    IValue() = default;
+    IValue() {}
     IValue(std::nullopt_t) {}
     IValue(at::Tensor t) : kind_(Kind::Tensor), tensor_(std::move(t)) {}
     template <class T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int> = 0>
