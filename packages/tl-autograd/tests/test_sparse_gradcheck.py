@@ -7,6 +7,7 @@ import tl_core as tl
 from tl_autograd import grad, gradcheck, gradgradcheck
 from tl_core import sparse
 from tl_core.operators.packets import aten
+from tl_core.testing import assert_close
 
 A = tl.tensor(
     [[0.0, 2.0, 0.0, 0.5], [0.0, 0.0, 0.0, 0.0], [3.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, 0.0]],
@@ -182,6 +183,20 @@ def test_gradcheck_of_sparse_leaves(layout, masked):
     for f in functions:
         if not raises(f, leaf):
             assert gradcheck(f, (leaf,), masked=masked)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", {**UNMASKED, **MASKED})
+def test_leaves_that_stop_requiring_a_gradient(name, layout):
+    convert, f = LAYOUTS[layout], {**UNMASKED, **MASKED}[name]
+    if raises(lambda: f(convert(A), D)):
+        return
+    expected = all_elements(f(convert(A), D))
+    leaf = convert(A).detach().requires_grad_()
+    all_elements(f(leaf, D))
+    result = all_elements(f(leaf.requires_grad_(False), D))
+    assert not result.requires_grad
+    assert_close(result, expected, rtol=0, atol=0)
 
 
 def test_which_layout_gradients_have():
