@@ -34,6 +34,15 @@ class QuantizationTestCase(TestCase):
         set_rng_seed()
         super().setUp()
 
+    def assertEqual(self, first: Any, second: Any, msg: Any = None, **options: Any) -> None:
+        """Compares values; arrays of NumPy element by element."""
+        import numpy
+
+        if isinstance(first, numpy.ndarray) and isinstance(second, numpy.ndarray):
+            numpy.testing.assert_allclose(first, second, rtol=1e-5, atol=1e-8, err_msg=str(msg or ""))
+        else:
+            super().assertEqual(first, second, msg, **options)
+
     def assertEqualBroadcasting(self, first: Any, second: Any, **options: Any) -> None:
         """Compares a tensor with a number, or with numbers for its last dimension."""
         import torch
