@@ -209,3 +209,52 @@ def test_sampled_grids_interpolate_integers(mode):
     result = F.grid_sample(q, grid, padding_mode=mode, align_corners=False)
     assert (result.q_scale(), result.q_zero_point()) == (0.3, 67)
     assert result.int_repr().flatten().tolist() == [25, 10, 67 if mode == "zeros" else 40]
+
+
+@pytest.mark.parametrize("dtype", LIMITS, ids=str)
+def test_the_sigmoid_of_a_zero_point_is_a_half(dtype):
+    """The numbers of a sigmoid are those of `dequantize`: by fma, the zero point of a large scale isn't exactly 0."""
+    high = LIMITS[dtype][1]
+    q = tq.quantize_per_tensor(tl.tensor([0.0, -1e9]), 4188.7607421875, high, dtype)
+    assert tl.sigmoid(q).dequantize().tolist() == [0.5, 0]
+    assert packets.quantized.sigmoid(q, 1 / 128, 0).dequantize().tolist() == [0.5, 0]
+
+
+def test_functions_with_a_known_range_have_steps_of_32_bits():
+    """Recorded from PyTorch 2.13, whose sigmoid ends at a half: 2**31 steps of 2**-32."""
+    q = tq.quantize_per_tensor(tl.tensor([-1.0, 0.0, 1.0]), 1.0, 0, tq.qint32)
+    one, two = tl.sigmoid(q), tl.tanh(q)
+    assert (one.q_scale(), one.q_zero_point(), two.q_scale(), two.q_zero_point()) == (
+        2.0**-32,
+        0,
+        2.0**-31,
+        0,
+    )
+    np.testing.assert_allclose(one.dequantize().numpy(), [0.26894143, 0.5, 0.5], rtol=1e-6)
+    np.testing.assert_allclose(two.dequantize().numpy(), [-0.7615942, 0, 0.7615942], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["add", "add_relu", "mul", "mul_relu"])
+def test_sums_and_products_with_out(name):
+    q = tq.quantize_per_tensor(tl.tensor([-2.0, 0.5, 3.0]), 0.5, 10, tq.quint8)
+    operator = getattr(packets.quantized, name)
+    for other in (q, 2.0):
+        out = tl.relu(q)  # with the scale and the zero point of q
+        result = operator(q, other, out=out)
+        numbers = [-2.0, 0.5, 3.0]
+        second = numbers if other is q else [2.0] * 3
+        values = [a + b if name.startswith("add") else a * b for a, b in zip(numbers, second, strict=True)]
+        expected = [max(v, 0) if name.endswith("relu") else v for v in values]
+        assert result is out
+        np.testing.assert_allclose(out.dequantize().numpy(), expected, atol=0.25)
+
+
+def test_nearest_and_reflected_elements_are_chosen():
+    integers, q = image(3, tl.contiguous_format)
+    exact = F.interpolate(q, scale_factor=2, mode="nearest-exact")
+    np.testing.assert_array_equal(exact.int_repr().numpy(), integers.repeat(2, 2).repeat(2, 3))
+    reflected = packets.aten.reflection_pad2d(q, (1, 2, 3, 1))
+    padded = np.pad(integers, ((0, 0), (0, 0), (3, 1), (1, 2)), mode="reflect")
+    np.testing.assert_array_equal(reflected.int_repr().numpy(), padded)
+    rows = packets.aten.reflection_pad1d.out(q[:, :, 0], (1, 2), out=q[:, :, 0].clone())
+    np.testing.assert_array_equal(rows.int_repr().numpy(), padded[:, :, 3])

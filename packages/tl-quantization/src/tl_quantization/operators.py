@@ -25,6 +25,7 @@ _CHOOSERS = [
     *("channel_shuffle", "pixel_shuffle", "pixel_unshuffle"),
     *("flip", "index", "index_select", "repeat", "repeat_interleave", "roll"),
     *("max_pool1d", "max_pool2d", "max_pool3d"),
+    *("reflection_pad1d", "reflection_pad2d", "reflection_pad3d"),
     *("select", "slice", "squeeze", "unsqueeze"),
 ]
 # Computed with floating numbers, with the scale and the zero point of the input.
@@ -62,13 +63,17 @@ def quantize_numbers(x: Any, quantizer: PerTensor) -> Any:
     return made_of(quantizer.requantized(x), quantizer)
 
 
-def map_numbers(function: Callable[[Tensor], Tensor], x: Any, quantizer: PerTensor) -> Any:
+def map_numbers(
+    function: Callable[[Tensor], Tensor], x: Any, quantizer: PerTensor, *, is_fused: bool = True
+) -> Any:
     """A function of each number, as a quantized tensor. Of bytes, it is computed once for each of the 256 bytes.
 
     Args:
         function: a function of each element of a tensor alone.
         x: the quantized tensor.
         quantizer: the scale and the zero point of the result.
+        is_fused: whether the numbers are those of `fused_numbers`, or else those of `dequantize`, in which the zero
+            point is exactly 0.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -79,7 +84,8 @@ def map_numbers(function: Callable[[Tensor], Tensor], x: Any, quantizer: PerTens
     source, integers = quantizer_of(x), integers_of(x)
     if not isinstance(source, PerTensor) or bits_of(x.dtype) != 8 or bits_of(quantizer.dtype) != 8:
         return quantize_numbers(function(x.dequantize()), quantizer)
-    table = quantizer.requantized(function(source.fused_numbers(_every_byte(integers.dtype))))
+    numbers = source.fused_numbers if is_fused else source.numbers
+    table = quantizer.requantized(function(numbers(_every_byte(integers.dtype))))
     return made_of(quantized_tensor.looked_up_bytes(integers, table), quantizer)
 
 
@@ -207,7 +213,7 @@ def _row_means(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor | No
     return integers.double().mean(dims, keepdim).round_().to(integers.dtype) if integers.numel() else None
 
 
-@implements("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
+@implements(*(f"{name}{n}d" for name in ("upsample_nearest", "_upsample_nearest_exact") for n in (1, 2, 3)))
 def choose_nearest(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """The nearest elements. The kernels, which take no type with a sign, copy them."""
     quantizer = _one_scale(func, args)
@@ -264,16 +270,22 @@ def _is_image_of_channels(x: Any) -> bool:
 def sigmoid(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Results are between 0 and 1: 256 steps from 0."""
     quantizer = _one_scale(func, args)
-    zero = 0 if quantizer.dtype is quint8 else -128
-    return map_numbers(func, args[0], replace(quantizer, scale=1 / 256, zero_point=zero))
+    result = _unit_range(quantizer, 256, -128)
+    return map_numbers(func, args[0], result, is_fused=func.__name__ != "sigmoid")
 
 
 @implements("tanh")
 def tanh(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Results are between -1 and 1: 256 steps around 0."""
     quantizer = _one_scale(func, args)
-    zero = 128 if quantizer.dtype is quint8 else 0
-    return map_numbers(func, args[0], replace(quantizer, scale=2 / 256, zero_point=zero))
+    return map_numbers(func, args[0], _unit_range(quantizer, 128, 0))
+
+
+def _unit_range(quantizer: PerTensor, steps: int, zero: int) -> PerTensor:
+    """The scale and the zero point of results up to 1: so many steps, or 2**24 times as many of 32 bits."""
+    if quantizer.dtype is qint32:
+        return replace(quantizer, scale=1 / (steps << 24), zero_point=0)
+    return replace(quantizer, scale=1 / steps, zero_point=zero + 128 * (quantizer.dtype is quint8))
 
 
 @implements("equal")

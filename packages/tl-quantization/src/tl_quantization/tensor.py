@@ -53,7 +53,9 @@ def call(name: str, functional: str, args: tuple[Any, ...], kwargs: dict[str, An
         args: its arguments.
         kwargs: its arguments by name.
     """
-    for each in (name, functional):
+    base = functional.partition(".")[0]
+    writes_out = name != functional and name.partition(".")[0] == base  # the result is copied to it
+    for each in (functional,) if writes_out else (name, functional):
         rule = QUANTIZED.get(each.partition(".")[0])
         if rule is not None:
             return rule(_operator(each), args, kwargs)

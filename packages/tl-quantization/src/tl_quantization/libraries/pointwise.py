@@ -148,7 +148,8 @@ def _prelu(qx: Any, weight: Any, output_scale: float, output_zero_point: int) ->
 
 
 def _sigmoid(qx: Any, output_scale: float, output_zero_point: int) -> Any:
-    return _map(tl_core.sigmoid, qx, output_scale, output_zero_point)
+    result = PerTensor(float(output_scale), int(output_zero_point), qx.dtype)
+    return map_numbers(tl_core.sigmoid, qx, result, is_fused=False)
 
 
 def _softmax(qx: Any, dim: int, output_scale: float, output_zero_point: int) -> Any:
@@ -193,10 +194,10 @@ def _define_binary() -> None:
                 "quantized",
                 {
                     f"{base}(Tensor qa, Tensor qb, float scale, int zero_point) -> Tensor qc": call,
-                    f"{base}.out(Tensor qa, Tensor qb, Tensor(a!) out) -> Tensor(a!) out": call,
+                    f"{base}.out(Tensor qa, Tensor qb, Tensor(a!) out) -> Tensor(a!) out": into,
                     f"{base}.Scalar(Tensor qa, Scalar b) -> Tensor qc": call,
                     f"{base}.Scalar2(Scalar b, Tensor qa) -> Tensor qc": call,
-                    f"{base}.Scalar_out(Tensor qa, Scalar b, Tensor(a!) out) -> Tensor(a!) out": call,
+                    f"{base}.Scalar_out(Tensor qa, Scalar b, Tensor(a!) out) -> Tensor(a!) out": into,
                     f"{base}_out(Tensor qa, Tensor qb, Tensor(a!) out) -> Tensor(a!) out": into,
                     f"{name}_scalar{tail}(Tensor qa, Scalar b) -> Tensor qc": call,
                     f"{name}_scalar{tail}.Tensor(Tensor qa, Tensor b) -> Tensor qc": call,
