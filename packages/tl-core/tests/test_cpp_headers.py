@@ -22,6 +22,9 @@ USES = {
     "ATen/core/ivalue.h": "std::vector<int64_t> l = c10::IValue(std::vector<int64_t>{1}).toIntVector();",
     "ATen/core/stack.h": "void g(torch::jit::Stack& s) { torch::jit::push(s, 1); }",
     "ATen/core/List.h": "c10::List<int64_t> l;",
+    "ATen/DeviceGuard.h": "void g(at::Tensor x) { const at::OptionalDeviceGuard guard(at::device_of(x)); }\n"
+    "bool is_cpu(at::Tensor x) { return at::device_of(x).value().is_cpu() && !at::device_of(at::Tensor()); }",
+    "torch/torch.h": 'void g(int n) { LOG_IF(INFO, n > 1) << n; }',
     "torch/custom_class.h": "struct S : torch::CustomClassHolder {};",
 }
 

@@ -318,8 +318,12 @@ TL_FACE {
   };
   struct OptionalDeviceGuard {
     OptionalDeviceGuard() = default;
-    explicit OptionalDeviceGuard(std::optional<Device>) {}
-    void reset_device(Device) {}
+    explicit OptionalDeviceGuard(std::optional<Device> d) : device_(d) {}
+    void reset_device(Device d) { device_ = d; }
+    std::optional<Device> current_device() const { return device_; }
+
+   private:
+    std::optional<Device> device_;
   };
   inline int64_t maybe_wrap_dim(int64_t d, int64_t n, bool wrap_scalar = true) {
     if (n == 0 && wrap_scalar) n = 1;
@@ -403,7 +407,15 @@ namespace at {
 TL_FACE {
   using c10::DeviceGuard;
   using c10::OptionalDeviceGuard;
-  inline OptionalDeviceGuard device_of(const Tensor& t) { return OptionalDeviceGuard(t.device()); }
+  inline std::optional<Device> device_of(const Tensor& t) {
+    return t.defined() ? std::optional<Device>(t.device()) : std::nullopt;
+  }
+  inline std::optional<Device> device_of(const std::optional<Tensor>& t) {
+    return t ? device_of(*t) : std::nullopt;
+  }
+  inline std::optional<Device> device_of(TensorList l) {
+    return l.empty() ? std::nullopt : device_of(l.front());
+  }
   inline c10::MaybeOwned<Tensor> borrow_from_optional_tensor(const std::optional<Tensor>& t) {
     return c10::MaybeOwned<Tensor>::owned(t ? *t : Tensor());
   }
