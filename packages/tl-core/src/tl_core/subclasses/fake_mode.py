@@ -52,8 +52,7 @@ def _rebuild(dtype: Any, size: Any, stride: Any, offset: int, device: str, requi
 class FakeTensorMode(TorchDispatchMode):
     """Inside, tensors have no memory: operators work out sizes, types and devices alone.
 
-    What factories make is fake, and so is what is computed from fakes, inside and outside of the mode. Real tensors are
-    made fake by `from_tensor`.
+    Factories return fakes, and so do operators on fakes, also outside of the mode. `from_tensor` converts real tensors.
 
     Args:
         allow_fallback_kernels: an operator without a meta kernel may run on real zeros to find its sizes.
