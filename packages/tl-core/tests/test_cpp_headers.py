@@ -24,7 +24,7 @@ USES = {
     "ATen/core/List.h": "c10::List<int64_t> l;",
     "ATen/DeviceGuard.h": "void g(at::Tensor x) { const at::OptionalDeviceGuard guard(at::device_of(x)); }\n"
     "bool is_cpu(at::Tensor x) { return at::device_of(x).value().is_cpu() && !at::device_of(at::Tensor()); }",
-    "torch/torch.h": 'void g(int n) { LOG_IF(INFO, n > 1) << n; }',
+    "torch/torch.h": "void g(int n) { LOG_IF(INFO, n > 1) << n; }",
     "torch/custom_class.h": "struct S : torch::CustomClassHolder {};",
 }
 
