@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -208,3 +209,13 @@ def test_cmake_finds_torch(tmp_path: Path) -> None:
         assert process.returncode == 0, process.stdout + process.stderr
     tl.ops.load_library(str(build / "cmake_extension.so"))
     assert tl.ops.tl_cmake_extension.lower(tl.ones(2), 0.5).tolist() == [0.5, 0.5]
+
+
+@compiles
+def test_a_library_serves_no_other_library(folder: Path) -> None:
+    source = folder / "exported.cpp"
+    source.write_text(
+        'extern "C" __attribute__((visibility("default"))) int tl_test_exported() { return 1; }\n'
+    )
+    assert cpp_extension.load("tl_test_exported", str(source), is_python_module=False) is None
+    assert not hasattr(ctypes.CDLL(None), "tl_test_exported")

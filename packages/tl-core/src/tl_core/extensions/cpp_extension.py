@@ -465,7 +465,7 @@ def load(
     if not is_python_module:
         import ctypes
 
-        ctypes.CDLL(str(target), mode=ctypes.RTLD_GLOBAL)
+        ctypes.CDLL(str(target))  # its copies of inline functions serve no other library
         stable_abi.raise_errors()  # those of its registrations
         return None
     return _import(job.module, target)
