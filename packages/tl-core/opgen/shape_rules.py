@@ -56,13 +56,14 @@ def shapes_json(rows: list[Row]) -> str:
         if not text or text == DATA:
             continue
         _check(row, text, known)
-        arguments = [[a.name, _default(a.default)] for a in row.args]
+        defaults = [(a.name, _default(a.default)) for a in row.args]
+        arguments = [name if default is None else [name, default] for name, default in defaults]
         for variant, schema in row.forms():
             if not schema.rets:
                 continue
             rule = f"{row.args[0].name}.shape" if variant == "inplace" and not row.writes_self else text
             table[schema.name] = [arguments, rule]
-    lines = (f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in sorted(table.items()))
+    lines = (f"{json.dumps(n)}:{json.dumps(e, separators=(',', ':'))}" for n, e in sorted(table.items()))
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 

@@ -101,4 +101,7 @@ def rule_of(name: str) -> ShapeRule | None:
         name: the operator, with its overload: `add.Tensor`.
     """
     entry = _table().get(name)
-    return None if entry is None else ShapeRule(name, *entry)
+    if entry is None:
+        return None
+    arguments, rule = entry
+    return ShapeRule(name, [(a, None) if isinstance(a, str) else tuple(a) for a in arguments], rule)
