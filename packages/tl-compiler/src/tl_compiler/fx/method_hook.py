@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterator
@@ -83,6 +84,7 @@ class MethodHook:
         method = attribute.__func__ if is_class_method else attribute
         thread = self._thread
 
+        @functools.wraps(method)
         def call(target: Any, /, *args: Any, **kwargs: Any) -> Any:
             handler = getattr(thread, "handler", None)
             if handler is None:

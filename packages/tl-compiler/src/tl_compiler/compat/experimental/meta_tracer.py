@@ -12,6 +12,7 @@ import tl_nn
 from tl_compiler.fx._symbolic_trace import Tracer
 from tl_compiler.fx.graph import Graph
 from tl_compiler.fx.graph_module import GraphModule
+from tl_compiler.fx.method_hook import MODULE_CALLS, MODULE_READS
 from tl_compiler.fx.names import root_namespace
 from tl_compiler.fx.node import Target, map_aggregate
 from tl_compiler.fx.proxy import Attribute, Proxy
@@ -192,7 +193,7 @@ class MetaTracer(Tracer):
         if kind == "call_module":
             module = self.root.get_submodule(target)
             state = {k: v.detach().to("meta") for k, v in module.state_dict(keep_vars=True).items()}
-            with self._plain():
+            with MODULE_CALLS.handle(None), MODULE_READS.handle(None):  # modules run as usual
                 return functional_call(module, state, tuple(_meta_of(args)), dict(_meta_of(kwargs)))
         if kind == "call_function":
             keywords = dict(_meta_of(kwargs))
@@ -203,17 +204,6 @@ class MetaTracer(Tracer):
             owner, *rest = _meta_of(args)
             return getattr(owner, target)(*rest, **dict(_meta_of(kwargs)))
         raise _UnknownError(kind)
-
-    @contextmanager
-    def _plain(self) -> Iterator[None]:
-        """Inside, modules are run as usual."""
-        kind: Any = tl_nn.Module
-        patched = kind.__call__, kind.__getattr__
-        kind.__call__, kind.__getattr__ = (getattr(function, "__wrapped__", function) for function in patched)
-        try:
-            yield
-        finally:
-            kind.__call__, kind.__getattr__ = patched
 
     def proxy(self, node: Any) -> MetaProxy:
         """The proxy that stands for a node's value.
