@@ -15,8 +15,10 @@ bool is_missing(const TlOperatorInfo& info) {
   return std::string_view(info.no_grad_reason).starts_with("not implemented");
 }
 
+// The operators of `prims` are PyTorch's, whose derivative raises.
 bool is_own(const TlOperatorInfo& info) {
-  return std::string_view(info.name).find("::") != std::string_view::npos;
+  const std::string_view name(info.name);
+  return name.find("::") != name.npos && !name.starts_with("prims::");
 }
 
 namespace {

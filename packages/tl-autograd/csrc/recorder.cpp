@@ -464,7 +464,8 @@ void warn_in_backward(const Recorder& r, Node& node, const Outputs& outputs) {
   for (uint32_t i = 0; i < outputs.n; ++i) {
     if (!outputs.differentiable(i)) continue;
     TlTensor* const t = outputs.tensors[i];
-    const bool is_written = r.info->rets[std::min<uint32_t>(i, r.info->n_rets - 1)].written;
+    const bool is_written =
+        result_info(*r.info, std::min<int>(static_cast<int>(i), r.info->n_rets - 1)).written;
     if (gradient_edge(t).node) {
       hook_fallback(t, r.info->name);
       TlTensor* const base = is_written ? api->tensor_view_base(t) : nullptr;

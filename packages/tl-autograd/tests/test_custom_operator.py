@@ -314,8 +314,8 @@ def test_a_write_by_a_kernel_alone_loses_no_gradient(lib: Library, fallback: Non
         assert op(view(y)) is not None
         with pytest.warns(UserWarning, match="an autograd kernel was not registered"):
             y.sum().backward()
-        whole = view(y).numel() == 2
-        assert x.grad.tolist() == pytest.approx([3 * math.cos(1.5), 3 * math.cos(3.0) if whole else 3])
+        total = view(y).numel() == 2
+        assert x.grad.tolist() == pytest.approx([3 * math.cos(1.5), 3 * math.cos(3.0) if total else 3])
 
     names._set_autograd_fallback_mode("error")
     y = tl.tensor([0.5, 1.0], requires_grad=True) * 3
