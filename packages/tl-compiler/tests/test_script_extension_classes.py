@@ -143,8 +143,8 @@ def test_modules_hold_objects():
     assert result.tolist() == [7.0] and isinstance(stack, Stack) and stack.size() == 3
     with pytest.raises(RuntimeError, match=f"Expected a value of type '{NAME}' for argument 'other'"):
         loaded(tl_core.zeros(1), 3)
-    with zipfile.ZipFile(file) as written:
-        assert not any("torch/classes" in name for name in written.namelist())  # the class is the extension's
+    with zipfile.ZipFile(file) as archive:
+        assert not any("torch/classes" in name for name in archive.namelist())  # the class is the extension's
 
 
 # As PyTorch 2.13 writes the program.

@@ -1,4 +1,4 @@
-"""Views of distributed tensors share the elements of the whole, and gradients of writes reach the right elements."""
+"""Views of distributed tensors share the elements of the base, and gradients of writes reach the right elements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def grid(*shape):
     return tl.arange(1.0, 1.0 + tl.Size(shape).numel()).reshape(shape)
 
 
-def distributed(placement, *shape, requires_grad=False):
+def shards(placement, *shape, requires_grad=False):
     mesh = init_device_mesh("cpu", (2,))
     return distribute_tensor(grid(*shape), mesh, [placement]).requires_grad_(requires_grad)
 
@@ -82,7 +82,7 @@ def test_writes_to_views_reach_the_tensor(ranks, write):
             expected = grid(*shape)
             write(expected)
             for placement in PLACEMENTS:
-                x = distributed(placement, *shape)
+                x = shards(placement, *shape)
                 write(x)
                 assert x.full_tensor().tolist() == expected.tolist(), placement
                 assert x.placements == (placement,)
@@ -92,7 +92,7 @@ def test_writes_to_views_reach_the_tensor(ranks, write):
 
 def test_writes_to_the_tensor_reach_views(ranks):
     def body(rank):
-        x = distributed(Shard(0), 4, 3)
+        x = shards(Shard(0), 4, 3)
         row, flat = x[1], x.view(-1)
         element = row[2]
         x.mul_(2)
@@ -107,7 +107,7 @@ def test_writes_to_the_tensor_reach_views(ranks):
 
 def test_a_view_is_a_distributed_tensor(ranks):
     def body(rank):
-        x = distributed(Shard(0), 4, 3)
+        x = shards(Shard(0), 4, 3)
         row = x[1]
         row_copy = copy.deepcopy(row)
         row_copy.zero_()
@@ -136,38 +136,38 @@ def test_views_of_terms_are_not_written(ranks):
 
 
 def halve_after_view(x):
-    whole = x * 2
-    last = whole[-1]
-    whole.mul_(0.5)
+    full = x * 2
+    last = full[-1]
+    full.mul_(0.5)
     return last
 
 
 def scale_columns(x):
-    whole = x * 2
-    whole[:, 1:].mul_(3)
-    return whole
+    full = x * 2
+    full[:, 1:].mul_(3)
+    return full
 
 
 def add_rows(x):
-    whole = x * 2
-    first, second = whole[0], whole[1]
+    full = x * 2
+    first, second = full[0], full[1]
     first.mul_(3)
     second.add_(first)
-    return whole
+    return full
 
 
 def write_in_run(x):
-    whole = x * 2
-    run = whole.reshape(-1)[2:5]
-    whole.add_(1)
+    full = x * 2
+    run = full.reshape(-1)[2:5]
+    full.add_(1)
     run.mul_(2)
-    return whole
+    return full
 
 
 def overwrite_row(x):
-    whole = x * 2
-    whole[2] = 7.0
-    return whole
+    full = x * 2
+    full[2] = 7.0
+    return full
 
 
 @pytest.mark.parametrize("function", [halve_after_view, scale_columns, add_rows, write_in_run, overwrite_row])
@@ -176,7 +176,7 @@ def test_gradients_of_writes_to_views(ranks, function):
         plain = grid(4, 3).requires_grad_()
         (function(plain) ** 2).sum().backward()
         for placement in PLACEMENTS:
-            x = distributed(placement, 4, 3, requires_grad=True)
+            x = shards(placement, 4, 3, requires_grad=True)
             (function(x) ** 2).sum().full_tensor().backward()
             assert_close(x.grad.full_tensor(), plain.grad)
 
@@ -185,7 +185,7 @@ def test_gradients_of_writes_to_views(ranks, function):
 
 def test_offsets_of_views(ranks):
     def body(rank):
-        x = distributed(Shard(1), 4, 3)
+        x = shards(Shard(1), 4, 3)
         for _ in range(2):  # the second call has a plan
             assert [x[2].storage_offset(), x[2][1].storage_offset(), x[1:].storage_offset()] == [6, 7, 3]
             assert [part.storage_offset() for part in x.unbind(0)] == [0, 3, 6, 9]
@@ -196,12 +196,12 @@ def test_offsets_of_views(ranks):
 
 def test_views_of_one_element_and_of_whole_windows(ranks):
     def body(rank):
-        x = distributed(Shard(1), 4, 1, requires_grad=True)  # the second rank has no elements
+        x = shards(Shard(1), 4, 1, requires_grad=True)  # the second rank has no elements
         y = x.unsqueeze(1)
         assert y.placements == (Shard(2),) and y.full_tensor().tolist() == grid(4, 1).unsqueeze(1).tolist()
         x.median(1)[0].sum().full_tensor().backward()
         assert x.grad.full_tensor().tolist() == [[1.0]] * 4
-        windows = distributed(Shard(0), 2, 3).unfold(0, 2, 1)
+        windows = shards(Shard(0), 2, 3).unfold(0, 2, 1)
         assert windows.full_tensor().tolist() == grid(2, 3).unfold(0, 2, 1).tolist()
 
     ranks(2, body)
@@ -210,12 +210,12 @@ def test_views_of_one_element_and_of_whole_windows(ranks):
 def test_gradients_in_two_layouts_are_added(ranks):
     def body(rank):
         for order in (1, -1):
-            x = distributed(Shard(0), 2, 3, requires_grad=True)
+            x = shards(Shard(0), 2, 3, requires_grad=True)
             mean = x.mean(0)  # terms of an average, as the gradient of its square
             parts = [lambda v: (v * v).sum(), lambda v: v.erf().sum()][::order]
             sum(part(mean) for part in parts).full_tensor().backward()
-            whole = grid(2, 3).mean(0)
-            slope = 2 * whole + 2 / math.sqrt(math.pi) * (-whole * whole).exp()
-            assert_close(x.grad.full_tensor(), (slope / 2).expand(2, 3))
+            full = grid(2, 3).mean(0)
+            derivative = 2 * full + 2 / math.sqrt(math.pi) * (-full * full).exp()
+            assert_close(x.grad.full_tensor(), (derivative / 2).expand(2, 3))
 
     ranks(2, body)

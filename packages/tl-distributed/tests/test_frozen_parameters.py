@@ -94,7 +94,7 @@ def batch(rank, step=0):
     return tl.randn(4, SIZE, generator=tl.Generator().manual_seed(10 * step + rank))
 
 
-def trained(model):
+def trainable(model):
     return [p for p in model.parameters() if p.requires_grad]
 
 
@@ -133,7 +133,7 @@ def test_gradients_beside_frozen_parameters(ranks, kind):
 @pytest.mark.parametrize("kind", KINDS[:3])
 def test_wrapped_models_with_frozen_parameters(ranks, kind):
     def steps(model, batches):
-        optimizer, losses = optim.SGD(trained(model), lr=0.1), []
+        optimizer, losses = optim.SGD(trainable(model), lr=0.1), []
         for step in range(3):
             several = [(model(batch(rank, step)) ** 2).mean() for rank in batches]
             (sum(several) / len(several)).backward()
@@ -227,6 +227,6 @@ def test_inference_before_training(ranks, prepare):
         loss = (model(batch(rank)) ** 2).sum()
         loss.backward()
         assert_close(loss.detach(), (reference(batch(rank)) ** 2).sum().detach(), rtol=1e-5, atol=1e-6)
-        optim.SGD(trained(model), lr=0.1).step()
+        optim.SGD(trainable(model), lr=0.1).step()
 
     ranks(RANKS, body)

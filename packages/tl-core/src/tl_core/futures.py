@@ -167,13 +167,13 @@ def _call(future: Future[Any], callbacks: list[Callable[[Future[Any]], Any] | _L
     """
     waiting = [(future, callback) for callback in reversed(callbacks)]
     while waiting:
-        done, callback = waiting.pop()
+        current, callback = waiting.pop()
         try:
             if isinstance(callback, _Link):
                 following = callback.following
-                waiting += [(following, each) for each in reversed(callback.finish(done))]
+                waiting += [(following, each) for each in reversed(callback.finish(current))]
             else:
-                callback(done)
+                callback(current)
         except Exception:
             logging.getLogger(__name__).exception("a callback of a future failed")
 

@@ -17,10 +17,10 @@
 #include <queue>
 #include <set>
 #include <thread>
-#include <tl/torch/ivalue.hpp>
 #include <tl/torch/creation.hpp>
 #include <tl/torch/dispatch.hpp>
 #include <tl/torch/facts.hpp>
+#include <tl/torch/ivalue.hpp>
 #include <tl/torch/modes.hpp>
 #include <tl/torch/python_operators.hpp>
 #include <tl/torch/tensor_data.hpp>

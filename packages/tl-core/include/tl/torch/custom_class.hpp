@@ -124,7 +124,8 @@ TL_FACE {
     template <class S, class F>
     class_& put(const char* kind, const std::string& name, F f, const std::string& doc = "",
                 std::initializer_list<arg> defaults = {}) {
-      add(kind, name, doc, defaults,
+      add(
+          kind, name, doc, defaults,
           [f = std::move(f)](PyObject* args) mutable { return c10::face::ObjectCall<S>::call(f, args); },
           &c10::face::SignatureOf<S>::schema);
       return *this;

@@ -280,8 +280,8 @@ def _plan(
     results_of = None if is_write else outputs
     offsets = tuple(view.storage_offset() for view in results) if is_view(operator_call.func) else ()
     is_moved = bool(moves) and len(specs) == 1 and bool(offsets)
-    draws = is_random(operator_call.func)
-    return Plan(moves, sizes, changes[:1], results_of, is_data_dependent, draws, is_moved, offsets)
+    is_drawn = is_random(operator_call.func)
+    return Plan(moves, sizes, changes[:1], results_of, is_data_dependent, is_drawn, is_moved, offsets)
 
 
 def is_view(func: Any) -> bool:

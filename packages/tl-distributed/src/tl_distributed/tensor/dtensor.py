@@ -343,9 +343,9 @@ class _View(DTensor):
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = dispatch.call(func, args, kwargs or {}, DTensor)
         if func._schema.is_mutable:
-            written = [a.name for a in func._schema.arguments if a.alias_info is not None]
+            targets = [a.name for a in func._schema.arguments if a.alias_info is not None]
             values = dispatch.argument_names(func, args, kwargs or {})
-            for value in tree_flatten([values.get(name) for name in written])[0]:
+            for value in tree_flatten([values.get(name) for name in targets])[0]:
                 if isinstance(value, _View):
                     value._source.write_back(value._own)
         elif dispatch.is_view(func) and isinstance(args[0], _View):

@@ -52,7 +52,7 @@ class ViewSource:
         if self._placements is not None and self._version != _version_of(self._local):
             self._version = _version_of(self._local)
             with tl_core.no_grad():
-                view.copy_(self._take(self._moved(self._placements)))
+                view.copy_(self._take(self._redistribute(self._placements)))
 
     def write_back(self, view: Tensor) -> None:
         """Writes the elements of the view to the tensor.
@@ -70,15 +70,15 @@ class ViewSource:
                     "Replicate() or a Shard with redistribute first"
                 )
             with tl_core.no_grad():
-                whole = self._moved(self._placements)
-                self._take(whole).copy_(view)
-                moved = self._spec.with_placements(self._placements)
-                self._local.copy_(redistribute_local_tensor(whole, moved, self._spec.placements))
+                full = self._redistribute(self._placements)
+                self._take(full).copy_(view)
+                spec = self._spec.with_placements(self._placements)
+                self._local.copy_(redistribute_local_tensor(full, spec, self._spec.placements))
             self._version = _version_of(self._local)
         if self._parent is not None:
             self._parent.write_back(self._local)
 
-    def _moved(self, placements: tuple[Placement, ...]) -> Tensor:
+    def _redistribute(self, placements: tuple[Placement, ...]) -> Tensor:
         return redistribute_local_tensor(self._local, self._spec, placements).contiguous()
 
 

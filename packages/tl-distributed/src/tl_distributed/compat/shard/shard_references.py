@@ -39,9 +39,9 @@ def exchange_references(tensor: Any) -> None:
     tensor._remote_shards, _tensors[number] = {}, tensor
     numbers = api._all_gather(number)
     references = [RRef(part) for part in tensor.local_shards()]
-    others = [info for info in api._get_current_rpc_agent().get_worker_infos() if info.id != rank]
+    peers = [info for info in api._get_current_rpc_agent().get_worker_infos() if info.id != rank]
     calls = [
-        api.rpc_async(info, _receive, (numbers[info.name], rank, references)) for info in others if references
+        api.rpc_async(info, _receive, (numbers[info.name], rank, references)) for info in peers if references
     ]
     for call in calls:
         call.wait()

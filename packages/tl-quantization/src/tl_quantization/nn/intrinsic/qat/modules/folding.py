@@ -61,9 +61,9 @@ class Folded:
         if bn.training:
             plain = self._apply_weight(input, self.weight)
             plain = plain if self.bias is None else plain + along_channels(self.bias, y.dim())
-            others = [0, *range(2, y.dim())]
-            mean = plain.mean(others)
-            batch_deviation = tl_core.sqrt(plain.var(others, correction=0) + bn.eps)
+            dims_of_batch = [0, *range(2, y.dim())]
+            mean = plain.mean(dims_of_batch)
+            batch_deviation = tl_core.sqrt(plain.var(dims_of_batch, correction=0) + bn.eps)
             bn(plain)  # follows the batch
         shift = mean if self.bias is None else mean - self.bias
         y = y * along_channels(deviation / batch_deviation, y.dim())
