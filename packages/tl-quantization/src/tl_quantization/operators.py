@@ -240,7 +240,8 @@ def concatenate(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     quantizer = _one_scale(func, args)
     if func.__name__ == "stack":
         return made_of(quantizer.integers(on_numbers(func, args, kwargs)), quantizer)
-    return join(*args, quantizer)
+    tensors, dim = args
+    return join(tensors, dim, quantizer)
 
 
 def join(tensors: list[Any], dim: int, quantizer: PerTensor, relu: bool = False) -> Any:
