@@ -261,7 +261,7 @@ def test_checks_of_results_that_are_numbers():
 
 
 def test_arrays_are_constants_of_a_trace():
-    numpy = pytest.importorskip("numpy")
+    numpy = pytest.importorskip("numpy", reason="the arrays are NumPy's")
     x, y = tl.full((2, 2), 2.0), tl.ones(2, 2)
     programs = {
         "asarray": lambda t: t * float(numpy.asarray(t)[0, 0]),

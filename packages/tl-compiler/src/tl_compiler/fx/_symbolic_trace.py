@@ -56,6 +56,7 @@ class _Thread(threading.local):
 _thread = _Thread()
 # Globals of modules are replaced for all threads. One thread traces at a time, so that each trace restores them.
 _patches = threading.RLock()
+# The stubs of the standard library lack the method, which `threading` itself calls after a fork.
 os.register_at_fork(after_in_child=_patches._at_fork_reinit)  # type: ignore[attr-defined]
 # The names under which tracers of other libraries find the parts of this one.
 _Patcher, _patch_function, _wrapped_fns_to_patch = Patcher, without_stars, wrapped_names

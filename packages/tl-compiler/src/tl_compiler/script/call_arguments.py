@@ -14,7 +14,7 @@ from tl_core import Tensor, dtype, layout, memory_format
 
 from .containers import ScriptDict, ScriptList
 from .dtype_codes import code_of
-from .types import Type, conforms, type_of
+from .types import EXTENSION_CLASSES, Type, conforms, type_of
 
 __all__ = ["check_call", "needs_check", "type_text"]
 
@@ -106,7 +106,7 @@ def _converter(kind: Type, program: Any) -> Convert | None:
         return _union(kind, arguments, program)
     declaration = program.declaration(kind.name) if kind.name.startswith("__torch__.") else None
     if declaration is None:
-        return _of_extension(kind) if kind.name.startswith("__torch__.torch.classes.") else None
+        return _of_extension(kind) if kind.name.startswith(EXTENSION_CLASSES) else None
     if declaration.kind.endswith("interface"):
         return _implementation(declaration)
     if declaration.kind == "record":

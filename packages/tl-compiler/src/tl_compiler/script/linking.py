@@ -9,6 +9,7 @@ from typing import Any
 from .printing import constant_text
 from .sources import fresh_name
 from .syntax import dotted_name
+from .types import EXTENSION_CLASSES
 from .upgraders import differing_operators
 
 __all__ = ["absorb", "origin_of", "rename_in"]
@@ -117,7 +118,7 @@ class _Renaming(ast.NodeTransformer):
             owner, _, last = owner.rpartition(".")
             rest = f".{last}{rest}"
         if not owner:
-            if name.startswith("__torch__.torch.classes."):  # of a registered class
+            if name.startswith(EXTENSION_CLASSES):
                 return ast.parse(name, mode="eval").body
             raise RuntimeError(f"the archive has no {name}")
         text = absorb(self._target, self._program, owner) + rest

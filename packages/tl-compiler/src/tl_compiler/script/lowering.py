@@ -20,7 +20,7 @@ from .operators import bind, bind_custom, bind_prim
 from .syntax import PREFIX, dotted_name, literal
 from .tasks import fork
 from .texts import print_values, text_of
-from .types import Type, conforms, type_of
+from .types import EXTENSION_CLASSES, Type, conforms, type_of
 from .upgraders import upgrade
 from .values import number_of, to_bool, to_complex, to_float, to_int, to_list
 
@@ -30,7 +30,6 @@ _WORDS: dict[str, Callable[..., Any]] = {
     "int": to_int, "float": to_float, "bool": to_bool, "complex": to_complex, "str": text_of, "range": range,
     "print": print_values, "fork": fork, "awaitable": fork, "list": list, "dict": dict, "tuple": tuple, "len": len,
 }  # fmt: skip
-_REGISTERED = "__torch__.torch.classes."  # before the name of a class of an extension
 _NUMBERS = frozenset(("int", "float", "complex", "number", "Scalar", "bool"))
 _VALUES = {"inf": math.inf, "nan": math.nan, "torch.inf": math.inf, "infj": complex(0, math.inf),
            "nanj": complex(0, math.nan)}  # fmt: skip
@@ -241,7 +240,7 @@ class _Function:
             return self.program.method(owner, own)
         if isinstance(self.program.archive.definition(name), ast.FunctionDef):
             return self.program.function(name)
-        if owner.startswith(_REGISTERED):
+        if owner.startswith(EXTENSION_CLASSES):
             return bound_method(owner, own)
         raise self.error(node, f"the archive has no {name}")
 
@@ -329,7 +328,7 @@ class _Function:
 
     def creator(self, node: ast.expr, name: str) -> Callable[[], Any]:
         declaration = self.program.declaration(name)
-        is_registered = declaration is None and name.startswith(_REGISTERED)
+        is_registered = declaration is None and name.startswith(EXTENSION_CLASSES)
         if not is_registered and (declaration is None or declaration.kind != "record"):
             raise self.error(node, f"{name} is no class whose objects a program makes")
         kind = class_of(name) if is_registered else self.program.class_of(name)
@@ -344,7 +343,7 @@ class _Function:
                 raise self.error(node, f"{declaration.name} has no method {function.attr!r}")
             method = self.program.method(declaration.name, function.attr)
             return self.with_arguments(self.bound(method), node, receiver)
-        if kind is not None and kind.name.startswith(_REGISTERED):
+        if kind is not None and kind.name.startswith(EXTENSION_CLASSES):
             return self.with_arguments(self.bound(bound_method(kind.name, function.attr)), node, receiver)
         return self.with_arguments(
             self.invoke(self._attributes.method, [receiver, ast.Constant(function.attr)]), node
@@ -398,7 +397,7 @@ class _Function:
             return self._member_type(node.args[0], literal(node.args[1]))
         if name and name.startswith("__torch__."):
             kind_name = name.removesuffix(".__new__")
-            is_registered = kind_name != name and name.startswith(_REGISTERED)
+            is_registered = kind_name != name and name.startswith(EXTENSION_CLASSES)
             if is_registered or self.program.declaration(kind_name) is not None:
                 return Type(kind_name)
             return self.program.result_type(name)

@@ -18,7 +18,10 @@ from tl_core.futures import Future
 
 from .syntax import dotted_name
 
-__all__ = ["Type", "conforms", "in_order", "parse_type", "type_of"]
+__all__ = ["EXTENSION_CLASSES", "Type", "conforms", "in_order", "parse_type", "type_of"]
+
+# The name of a class that an extension registered begins with this.
+EXTENSION_CLASSES = "__torch__.torch.classes."
 
 
 @dataclass(frozen=True)
@@ -150,7 +153,7 @@ def conforms(value: Any, kind: Type, classes: dict[str, type]) -> bool:
         return value is None or conforms(value, kind.arguments[0], classes)
     if kind.name == "Union":
         return any(conforms(value, option, classes) for option in kind.arguments)
-    if kind.name.startswith("__torch__.torch.classes."):  # of an extension
+    if kind.name.startswith(EXTENSION_CLASSES):
         return isinstance(value, ScriptObject) and value._qualified_name == kind.name
     expected = _CLASSES.get(kind.name) or (classes.get(kind.name, _Nothing),)
     if not isinstance(value, expected) or (

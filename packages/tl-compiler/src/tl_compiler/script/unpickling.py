@@ -17,6 +17,7 @@ from tl_nn import Module, Parameter
 from .classes import Declaration
 from .program import Program
 from .script_module import RecursiveScriptModule
+from .types import EXTENSION_CLASSES
 
 __all__ = ["read_constants", "read_object"]
 
@@ -54,7 +55,7 @@ class _Reader:
 
     def _class(self, name: str) -> Global:
         declaration = self._program.declaration(name)
-        if declaration is None and name.startswith(_REGISTERED):
+        if declaration is None and name.startswith(EXTENSION_CLASSES):
             return Global(name, _registered_class(name))
         if declaration is None or "interface" in declaration.kind:
             raise pickle.UnpicklingError(f"the archive declares no class {name}")
@@ -96,9 +97,6 @@ class _Reader:
             parameter = Parameter(value.detach(), requires_grad=value.requires_grad)
             self._parameters[id(value)] = (value, parameter)
         return self._parameters[id(value)][1]
-
-
-_REGISTERED = "__torch__.torch.classes."
 
 
 def _registered_class(name: str) -> type[Unfinished]:

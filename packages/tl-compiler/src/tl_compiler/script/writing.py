@@ -16,7 +16,7 @@ from .pickling import ObjectPickler
 from .printing import definition_text
 from .program import Program
 from .sources import Sources
-from .types import Type
+from .types import EXTENSION_CLASSES, Type
 
 __all__ = ["ProgramWriter", "write_program"]
 
@@ -72,7 +72,7 @@ class ProgramWriter:
 
     def rename(self, owner: Any, kind: Type) -> Type:
         """A type of the class of an object, with the names of the archive."""
-        if kind.name.startswith("__torch__.torch.classes."):  # of an extension
+        if kind.name.startswith(EXTENSION_CLASSES):
             return kind
         if kind.name.startswith("__torch__."):
             return Type(self._name(type(owner)._program, kind.name))

@@ -362,7 +362,7 @@ def trace_module(
     try:
         with _warnings_of_success() if _has_programs(module) else nullcontext():
             result, recordings = trace_methods(module, inputs, strict)
-    except (NotImplementedError, UnsupportedFakeTensorException):
+    except (NotImplementedError, UnsupportedFakeTensorException):  # a quantized tensor, which has no fake
         if not _has_programs(module):
             raise
         return _compile(module, inputs, check, tolerance)
