@@ -16,6 +16,7 @@
 #include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/shared/copy.h"
+#include "ops/shared/differentiated.h"
 #include "tensor/sparse.h"
 
 namespace tl::bind {
@@ -182,10 +183,9 @@ void differentiate(const Operator& op, const TlValue* args, int n_args, TlValue*
   }
 }
 
-bool is_recorded(const TlValue* args, int n_args) {
+bool any_recorded(const TlValue* args, int n_args) {
   return records_gradients() && std::any_of(args, args + n_args, [](const TlValue& v) {
-           return v.tag == TL_TENSOR &&
-                  (reinterpret_cast<TensorImpl*>(v.u.t)->all_bits() >> TL_LAYER_AUTOGRAD & 1);
+           return v.tag == TL_TENSOR && is_recorded(reinterpret_cast<const Tensor&>(v.u.t));
          });
 }
 
@@ -220,7 +220,7 @@ PyObject* call_python_unrecorded(const Operator& op, const TlValue* args, int n_
 
 bool writes_recorded(const Operator& op, const TlValue* args, int n_args) {
   return op.info.variant == TL_INPLACE && op.info.functional != &op && op.info.n_rets <= 1 &&
-         args[0].tag == TL_TENSOR && is_recorded(args, n_args);
+         args[0].tag == TL_TENSOR && any_recorded(args, n_args);
 }
 
 void run_rule(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
