@@ -400,7 +400,7 @@ def test_counts_have_the_names_of_both_namespaces():
 
 
 def test_one_hot_codes(ranks):
-    functional = pytest.importorskip("tl_nn.functional")
+    functional = pytest.importorskip("tl_nn.functional", reason="one_hot is tl-nn's")
 
     def body(rank):
         classes = distribute_tensor(

@@ -120,7 +120,8 @@ KINDS = [Adapter, FrozenBetween, Repeated, partial(Checkpointed, False), partial
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_gradients_beside_frozen_parameters(ranks, kind):
-    loss = lambda model, rank: (model(batch(rank).requires_grad_()) ** 2).sum()  # noqa: E731
+    def loss(model, rank):
+        return (model(batch(rank).requires_grad_()) ** 2).sum()
 
     def body(rank):
         model = shard(build(kind))
@@ -177,6 +178,14 @@ def test_inputs_of_a_frozen_module(ranks, distribute):
     ranks(RANKS, body)
 
 
+def loss_of_both_calls(model, rank):
+    return 2 * model(batch(rank)).sum()
+
+
+def loss_of_two_batches(model, rank):
+    return model(batch(rank)).sum() + (model(batch(rank, 1)) ** 2).sum()
+
+
 def test_several_backward_passes(ranks):
     def body(rank):
         for is_retained in (False, True):
@@ -186,11 +195,7 @@ def test_several_backward_passes(ranks):
             first.backward(retain_graph=is_retained)
             second.backward()
             reference = build(Adapter)
-            loss = lambda model, rank, both=is_retained: (  # noqa: E731
-                2 * model(batch(rank)).sum()
-                if both
-                else model(batch(rank)).sum() + (model(batch(rank, 1)) ** 2).sum()
-            )
+            loss = loss_of_both_calls if is_retained else loss_of_two_batches
             compare(gradients(model), mean_gradients(reference, loss))
 
     ranks(RANKS, body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
 import tl_core
@@ -104,8 +105,9 @@ class DTensor(Tensor):
             take: the views of a process's part in this layout.
         """
         if isinstance(results, (list, tuple)):
-            pick = lambda i: lambda local: take(local)[i]  # noqa: E731 - a view of several
-            return type(results)(_View(each, base, placements, pick(i)) for i, each in enumerate(results))
+            return type(results)(
+                _View(each, base, placements, partial(_take_one, take, i)) for i, each in enumerate(results)
+            )
         return _View(results, base, placements, take)
 
     @property
@@ -305,6 +307,10 @@ class DTensor(Tensor):
 
 
 plan_calls(DTensor, "_local_tensor", "_spec")
+
+
+def _take_one(take: Callable[[Tensor], Any], index: int, local: Tensor) -> Any:
+    return take(local)[index]
 
 
 class _View(DTensor):
