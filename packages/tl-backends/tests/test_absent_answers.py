@@ -137,6 +137,26 @@ def test_modules_of_plugins(monkeypatch):
         device_modules.register_device_module("maia", module)
 
 
+def test_plugins_are_seeded_and_forked(monkeypatch):
+    monkeypatch.setattr(device_modules, "_registered", {})
+    monkeypatch.setattr(tl_core.random, "_devices", {})
+    module = types.ModuleType("plugin")
+    seeds, states = [], {0: "first", 1: "second"}
+    module.manual_seed_all = seeds.append
+    module.device_count = lambda: 2
+    module.get_rng_state = states.get
+    module.set_rng_state = lambda state, index: states.update({index: state})
+    device_modules.register_device_module("maia", module)
+    tl_core.manual_seed(5)
+    assert seeds == [5]
+    with tl_core.random.fork_rng(devices=[1], device_type="maia"):
+        states.update({0: "changed", 1: "changed"})
+    assert states == {0: "changed", 1: "second"}
+    with pytest.warns(UserWarning, match="all 2 maia devices"), tl_core.random.fork_rng(device_type="maia"):
+        states.clear()
+    assert states == {0: "changed", 1: "second"}
+
+
 def test_rows():
     row = device_rows.Class("cuda xpu", "Stream(device=None)", "A stream.")
     assert row.answer is device_rows.REFUSE and row.members == () and row.base is object

@@ -397,3 +397,17 @@ def test_the_devices_memory_comes_back(hpp):
     del result
     gc.collect()
     assert hpp.statistics()[0] == live
+
+
+@pytest.mark.parametrize("plug_in_first", [True, False])
+def test_the_name_of_a_plug_ins_device(tmp_path, plug_in_first):
+    build("cpp_hpp", tmp_path)
+    steps = ["import cpp_hpp", "extension_devices.rename_privateuse1_backend('toy')"]
+    program = f"""
+from tl_core.settings import extension_devices
+{chr(10).join(steps if plug_in_first else reversed(steps))}
+x = tl.ones(2, device="privateuseone:0")
+print(x.device, x.device == tl.device("toy:0"), (x + 1).cpu().tolist())
+"""
+    process = in_fresh_process(tmp_path, program)
+    assert (process.stdout, process.stderr) == ("toy:0 True [2.0, 2.0]\n", "")

@@ -59,11 +59,35 @@ def test_types_are_for_annotations():
 
 
 RENAME = """
+import pickle
+import tl_core as tl
+from tl_core.dispatch import autocast
 from tl_core.settings.extension_devices import privateuse1_backend_name, rename_privateuse1_backend
+before = tl.device("privateuseone", 1)
+for name in ("cuda", "xpu", "meta"):
+    try:
+        rename_privateuse1_backend(name)
+    except RuntimeError as error:
+        assert "in-tree device name" in str(error), error
+    else:
+        raise AssertionError(name)
 assert privateuse1_backend_name() == "privateuseone"
 rename_privateuse1_backend("npu")
 rename_privateuse1_backend("npu")
 assert privateuse1_backend_name() == "npu"
+device = tl.device("npu:1")
+assert (device.type, str(device), repr(device)) == ("npu", "npu:1", "device(type='npu', index=1)")
+assert device == tl.device("privateuseone:1") == before == pickle.loads(pickle.dumps(device))
+assert autocast.is_autocast_available("npu") and autocast.get_autocast_dtype("npu") is tl.float16
+autocast.set_autocast_dtype("npu", tl.bfloat16)
+assert autocast.get_autocast_dtype("privateuseone") is tl.bfloat16
+for tensor in (lambda: tl.ones(2, device="npu"), lambda: tl.ones(2).to("npu:0")):
+    try:
+        tensor()
+    except RuntimeError as error:
+        assert "no installed plug-in provides the device 'npu'" in str(error), error
+    else:
+        raise AssertionError("nobody has registered the device")
 try:
     rename_privateuse1_backend("other")
 except RuntimeError as error:

@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any
 
 import tl_core
+from tl_core.random import DeviceRandom, register_device_random
 
 _MODULES = ("cpu", "cuda", "mps", "mtia", "xpu")
 _registered: dict[str, ModuleType] = {}
@@ -40,6 +41,9 @@ def get_device_module(device: Any = None) -> ModuleType:
 def register_device_module(device_type: str, module: ModuleType) -> str:
     """Registers the module of a kind of device from a plug-in.
 
+    `manual_seed` and `seed` call the module's `manual_seed_all`, if it has one. `fork_rng` calls its `device_count`,
+    `get_rng_state` and `set_rng_state`.
+
     Args:
         device_type: the kind, with or without an index.
         module: the result of `get_device_module` for this kind.
@@ -55,4 +59,15 @@ def register_device_module(device_type: str, module: ModuleType) -> str:
         module_name = get_device_module(kind).__name__
         raise RuntimeError(f"The runtime module of '{kind}' has already been registered with '{module_name}'")
     _registered[kind] = module
+    if hasattr(module, "manual_seed_all"):
+        register_device_random(kind, _random_of(module))
     return kind
+
+
+def _random_of(module: Any) -> DeviceRandom:
+    return DeviceRandom(
+        manual_seed_all=lambda seed: module.manual_seed_all(seed),
+        count=lambda: module.device_count(),
+        get_state=lambda index: module.get_rng_state(index),
+        set_state=lambda state, index: module.set_rng_state(state, index),
+    )

@@ -155,6 +155,8 @@ void add_modes(py::module_& m) {
              Py_TYPE(o.ptr())->tp_name);
     set_default_device(o.is_none() ? Device{} : d);
   });
+  m.def("_private_device_name", private_device_name);
+  m.def("_name_private_device", name_private_device);
 }
 
 void add_autocast(py::module_& m) {

@@ -21,19 +21,24 @@ constexpr int kFirst = static_cast<int>(DeviceType::Extension0);
 // Types that have a name and no row in the dispatch tables: nothing lives there.
 constexpr DeviceType without_row(int i) { return static_cast<DeviceType>(kNumDeviceTypes + i); }
 
+// The type that a program names itself, and its name before that.
+constexpr DeviceType kPrivate = without_row(16);
+constexpr const char* kPrivateName = "privateuseone";
+std::atomic<const std::string*> g_private_name{nullptr};
+
 struct NamedType {
   const char* name;
   DeviceType type;
 };
 // Every name that programs written for the reference may give a device, in its order.
 constexpr NamedType kNamed[] = {
-    {"cpu", DeviceType::CPU},   {"cuda", DeviceType::CUDA},         {"ipu", without_row(0)},
-    {"xpu", without_row(1)},    {"mkldnn", without_row(2)},         {"opengl", without_row(3)},
-    {"opencl", without_row(4)}, {"ideep", without_row(5)},          {"hip", without_row(6)},
-    {"ve", without_row(7)},     {"fpga", without_row(8)},           {"maia", without_row(9)},
-    {"xla", without_row(10)},   {"lazy", without_row(11)},          {"vulkan", without_row(12)},
-    {"mps", without_row(13)},   {"meta", DeviceType::Meta},         {"hpu", without_row(14)},
-    {"mtia", without_row(15)},  {"privateuseone", without_row(16)},
+    {"cpu", DeviceType::CPU},   {"cuda", DeviceType::CUDA}, {"ipu", without_row(0)},
+    {"xpu", without_row(1)},    {"mkldnn", without_row(2)}, {"opengl", without_row(3)},
+    {"opencl", without_row(4)}, {"ideep", without_row(5)},  {"hip", without_row(6)},
+    {"ve", without_row(7)},     {"fpga", without_row(8)},   {"maia", without_row(9)},
+    {"xla", without_row(10)},   {"lazy", without_row(11)},  {"vulkan", without_row(12)},
+    {"mps", without_row(13)},   {"meta", DeviceType::Meta}, {"hpu", without_row(14)},
+    {"mtia", without_row(15)},  {kPrivateName, kPrivate},
 };
 constexpr int kNumWithoutRow = static_cast<int>(std::size(kNamed)) - kFirst;
 static_assert(kNumDeviceTypes + kNumWithoutRow <= 32, "a call keeps a bit for each type");
@@ -167,7 +172,26 @@ DeviceType register_device(const TlDeviceDef& def) {
 
 bool has_row(DeviceType type) { return static_cast<int>(type) < kNumDeviceTypes; }
 
+std::string private_device_name() {
+  const std::string* name = g_private_name.load(std::memory_order_acquire);
+  return name ? *name : kPrivateName;
+}
+
+void name_private_device(const std::string& name) {
+  std::lock_guard lock(registration());
+  const std::string* current = g_private_name.load();
+  TL_CHECK(!current || *current == name, Runtime,
+           "torch.register_privateuse1_backend() has already been set! Current backend: ", *current, ", got ",
+           name);
+  for (const auto& named : kNamed)
+    TL_CHECK(named.name != name || named.type == kPrivate, Runtime,
+             "Cannot register privateuse1 backend with in-tree device name: ", name);
+  if (!current && name != kPrivateName)
+    g_private_name.store(new std::string(name), std::memory_order_release);
+}
+
 std::string device_name(DeviceType type) {
+  if (type == kPrivate) return private_device_name();
   for (const auto& named : kNamed)
     if (named.type == type) return named.name;
   const auto& entry = g_entries[static_cast<int>(type)];
@@ -181,10 +205,12 @@ std::string device_name(Device d) {
 
 namespace {
 // A plug-in's device comes before a type of that name which has nothing.
-DeviceType type_named(const std::string& name, const std::string& text) {
+DeviceType type_named(std::string name, const std::string& text) {
+  if (name == kPrivateName) name = private_device_name();
   const int end = kFirst + g_count.load(std::memory_order_acquire);
   for (int i = kFirst; i < end; ++i)
     if (g_entries[i]->name == name) return g_entries[i]->type;
+  if (name == private_device_name()) return kPrivate;
   std::string known;
   for (const auto& named : kNamed) {
     if (named.name == name) return named.type;

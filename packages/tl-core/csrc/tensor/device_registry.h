@@ -28,5 +28,8 @@ void set_cuda_refusal(DeviceRefusal refuse);
 bool device_registered(DeviceType type);
 bool has_row(DeviceType type);  // whether it has kernels; the reference's other types have a name alone
 DeviceType register_device(const TlDeviceDef& def);
+// Names PyTorch's type `privateuseone`, once a process. It means the plug-in of that name, if there is one.
+void name_private_device(const std::string& name);
+std::string private_device_name();
 
 }  // namespace tl

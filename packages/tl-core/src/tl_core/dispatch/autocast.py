@@ -49,7 +49,12 @@ def is_autocast_available(device_type: str) -> bool:
         True
     """
     kind = _C.device(device_type).type
-    return kind in LOWER_TYPES or kind in _ELSEWHERE
+    return kind in LOWER_TYPES or _key_elsewhere(kind) in _ELSEWHERE
+
+
+def _key_elsewhere(kind: str) -> str:
+    """The key of a kind in `_ELSEWHERE`, which has the name that a program gives a plug-in's device before that."""
+    return "privateuseone" if kind == _C._private_device_name() else kind
 
 
 def check_known(name: str, device_type: str) -> None:
@@ -107,8 +112,9 @@ def get_autocast_dtype(device_type: str) -> _C.dtype:
         torch.bfloat16
     """
     check_known("get_autocast_dtype", device_type)
-    if device_type in _ELSEWHERE:
-        return vars(_thread_dtypes).get(device_type, _ELSEWHERE[device_type])
+    key = _key_elsewhere(device_type)
+    if key in _ELSEWHERE:
+        return vars(_thread_dtypes).get(key, _ELSEWHERE[key])
     return _C._autocast_dtype(device_type)
 
 
@@ -128,8 +134,9 @@ def set_autocast_dtype(device_type: str, dtype: _C.dtype) -> None:
         >>> autocast.set_autocast_dtype("cpu", tl_core.bfloat16)
     """
     check_known("set_autocast_dtype", device_type)
-    if device_type in _ELSEWHERE:
-        setattr(_thread_dtypes, device_type, dtype)
+    key = _key_elsewhere(device_type)
+    if key in _ELSEWHERE:
+        setattr(_thread_dtypes, key, dtype)
     else:
         _C._set_autocast_dtype(device_type, dtype)
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 import builtins
 import keyword
 
-__all__ = ["privateuse1_backend_name", "rename_privateuse1_backend"]
+from tl_core import _C
 
-UNNAMED = "privateuseone"
-_name = UNNAMED
-_TAKEN = frozenset({"cpu", "cuda", "hip", "meta", "mkldnn", "mps", "mtia", "vulkan", "xla", "xpu"})
+__all__ = ["privateuse1_backend_name", "rename_privateuse1_backend"]
 
 
 def rename_privateuse1_backend(backend_name: str) -> None:
-    """Says by which name programs call the device of a plug-in, once a process.
+    """Names the device of a plug-in as programs name it, once a process.
 
-    `utils.generate_methods_for_privateuse1_backend` then gives tensors, modules and storages methods of that name.
+    `device(backend_name)` is a device from then on, and `device("privateuseone")` is the same one. It holds tensors if
+    a plug-in registers a device of that name. `utils.generate_methods_for_privateuse1_backend` gives tensors, modules
+    and storages methods of that name.
 
     Args:
         backend_name: the name under which the plug-in registers its device.
@@ -26,19 +26,19 @@ def rename_privateuse1_backend(backend_name: str) -> None:
     Raises:
         TypeError: it isn't a str.
         RuntimeError: it isn't an identifier, is another device's, or a different one was given before.
+
+    Example:
+        >>> rename_privateuse1_backend("privateuseone")
+        >>> tl.device("privateuseone", 1)
+        device(type='privateuseone', index=1)
     """
-    global _name
     if not isinstance(backend_name, builtins.str):
         raise TypeError(f"rename_privateuse1_backend(): expected a str, got {type(backend_name).__name__}")
-    if not backend_name.isidentifier() or keyword.iskeyword(backend_name) or backend_name in _TAKEN:
+    if not backend_name.isidentifier() or keyword.iskeyword(backend_name):
         raise RuntimeError(
-            f"Cannot register privateuse1 backend with in-tree device name: {backend_name!r} is taken or no identifier"
+            f"rename_privateuse1_backend(): the name must be an identifier of Python, got {backend_name!r}"
         )
-    if _name not in (UNNAMED, backend_name):
-        raise RuntimeError(
-            f"torch.register_privateuse1_backend() has already been set! Current backend: {_name}, got {backend_name}"
-        )
-    _name = backend_name
+    _C._name_private_device(backend_name)
 
 
 def privateuse1_backend_name() -> str:
@@ -48,4 +48,4 @@ def privateuse1_backend_name() -> str:
         >>> privateuse1_backend_name()
         'privateuseone'
     """
-    return _name
+    return _C._private_device_name()
