@@ -326,17 +326,18 @@ def test_objects_travel_between_two_ranks(ranks):
 
 def test_objects_are_gathered_and_scattered(ranks):
     def body(rank):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            room = [None] * 3 if rank == 1 else None
-            dist.gather_object("x" * rank, room, dst=1)
-            part = [None]
-            dist.scatter_object_list(part, [[0], [1, 1], {2: 2}] if rank == 2 else None, src=2)
-            words = [rank, "long" * rank]
-            dist.broadcast_object_list(words, src=2)
+        room = [None] * 3 if rank == 1 else None
+        dist.gather_object("x" * rank, room, dst=1)
+        part = [None]
+        dist.scatter_object_list(part, [[0], [1, 1], {2: 2}] if rank == 2 else None, src=2)
+        words = [rank, "long" * rank]
+        dist.broadcast_object_list(words, src=2)
         return room, part, words
 
     parts = [[0], [1, 1], {2: 2}]
-    for rank, (room, part, words) in enumerate(ranks(3, body)):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        results = ranks(3, body)
+    for rank, (room, part, words) in enumerate(results):
         assert room == (["", "x", "xx"] if rank == 1 else None)
         assert part == [parts[rank]] and words == [2, "longlong"]

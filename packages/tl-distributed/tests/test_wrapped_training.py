@@ -184,17 +184,18 @@ def test_batch_norms_compute_exactly(ranks):
     def body(rank):
         precision = MixedPrecision(param_dtype=tl.bfloat16)
         for policy in (LINEAR, always_wrap_policy):
-            with pytest.warns(UserWarning, match="mixed precision disabled"):
-                wrapped = FSDP(
-                    nn.Sequential(nn.Linear(5, 7), nn.BatchNorm1d(7), nn.Linear(7, 3)),
-                    mixed_precision=precision,
-                    auto_wrap_policy=policy,
-                )
+            wrapped = FSDP(
+                nn.Sequential(nn.Linear(5, 7), nn.BatchNorm1d(7), nn.Linear(7, 3)),
+                mixed_precision=precision,
+                auto_wrap_policy=policy,
+            )
             assert isinstance(wrapped.module[1], FSDP)
             assert wrapped.module[1].mixed_precision.param_dtype is None
             assert wrapped(tl.ones(4, 5)).dtype == tl.bfloat16
 
-    ranks(2, body)
+    with pytest.warns(UserWarning, match="mixed precision disabled") as caught:
+        ranks(2, body)
+    assert sum("mixed precision disabled" in str(warning.message) for warning in caught) == 4
 
 
 @pytest.mark.parametrize("use_orig_params", [False, True])
@@ -277,13 +278,11 @@ def test_options_of_whole_parameters(ranks):
             FSDP.summon_full_params(copies, offload_to_cpu=True, writeback=False, rank0_only=True),
         ):
             pass
-        with (
-            pytest.warns(UserWarning, match="redundantly"),
-            FSDP.summon_full_params(model, offload_to_cpu=True),
-        ):
+        with FSDP.summon_full_params(model, offload_to_cpu=True):
             pass
 
-    ranks(2, body)
+    with pytest.warns(UserWarning, match="redundantly"):
+        ranks(2, body)
 
 
 def test_modules_without_memory_and_equal_starts(ranks):
