@@ -138,3 +138,14 @@ def test_only_once():
     augment_model_with_bundled_inputs(model, [(1,)])
     with pytest.raises(RuntimeError, match="Models can only be augmented with bundled inputs once"):
         augment_model_with_bundled_inputs(model, [(1,)])
+
+
+class Archived(tl_nn.ReLU):
+    def save_to_buffer(self):
+        return b""
+
+
+def test_a_module_with_an_archive_warns_that_it_holds_no_inputs():
+    with pytest.warns(UserWarning, match=r"archive that jit\.save writes does not hold them"):
+        model = bundle_inputs(Archived(), [(tl.zeros(2),)])
+    assert model.get_num_bundled_inputs() == 1

@@ -1,6 +1,6 @@
 """Modules that bring example inputs along, kept small.
 
-There is no TorchScript here: any module takes inputs, and keeps them where it is copied or pickled.
+Any module takes inputs, and its copies and pickles hold them. The archive of a scripted module does not.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import functools
 import inspect
 import textwrap
 import typing
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -187,6 +188,7 @@ def _augment(
     model: Any, inputs: Mapping[Any, Any], info: Any, expressions: list[str] | None, any_size: bool
 ) -> None:
     _check_model(model)
+    _warn_of_archives(model)
     if not inputs:
         raise ValueError("Please provide inputs for at least 1 function")
     if _ATTRIBUTE in model.__dict__:
@@ -206,6 +208,15 @@ def _augment(
 def _check_model(model: Any) -> None:
     if not isinstance(model, tl_nn.Module):
         raise TypeError(f"inputs are bundled with a module, got {type(model).__name__}")
+
+
+def _warn_of_archives(model: Any) -> None:
+    if hasattr(model, "save_to_buffer"):
+        warnings.warn(
+            "the bundled inputs of a scripted module are attributes of the object in this process: the archive that "
+            "jit.save writes does not hold them",
+            stacklevel=4,
+        )
 
 
 def _method(model: Any, name: str) -> Any:
