@@ -109,11 +109,11 @@ PyObject* multiply(PyObject*, PyObject* args) {
   });
 }
 
-// _looked_up_bytes(integers, table)
+// _look_up_bytes(integers, table)
 PyObject* look_up(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return object([&]() -> PyObject* {
-    TL_CHECK(n == 2, Type, "_looked_up_bytes expects two tensors");
-    return wrap(looked_up_bytes(tensor_argument(args[0]), tensor_argument(args[1])));
+    TL_CHECK(n == 2, Type, "_look_up_bytes expects two tensors");
+    return wrap(look_up_bytes(tensor_argument(args[0]), tensor_argument(args[1])));
   });
 }
 
@@ -196,8 +196,8 @@ PyMethodDef kFunctions[] = {
      "_requantized_bytes(numbers, scale, zero_point, is_signed)\n--\n\nNumbers as the bytes of a result."},
     {"_multiplied_bytes", multiply, METH_VARARGS,
      "_multiplied_bytes(x, y, scale, zero_point, relu)\n--\n\nThe product of two tensors of bytes."},
-    {"_looked_up_bytes", method(look_up), METH_FASTCALL,
-     "_looked_up_bytes(integers, table)\n--\n\nThe byte of a table for each byte."},
+    {"_look_up_bytes", method(look_up), METH_FASTCALL,
+     "_look_up_bytes(integers, table)\n--\n\nThe byte of a table for each byte."},
     {"_share_quantizer", method(share_quantizer), METH_FASTCALL,
      "_share_quantizer(tensor, source)\n--\n\nGives a tensor the quantizer of another one."},
     {"_set_quantized_rules", set_rules, METH_O,

@@ -86,7 +86,7 @@ def map_numbers(
         return quantize_numbers(function(x.dequantize()), quantizer)
     numbers = source.fused_numbers if is_fused else source.numbers
     table = quantizer.requantized(function(numbers(_every_byte(integers.dtype))))
-    return made_of(quantized_tensor.looked_up_bytes(integers, table), quantizer)
+    return made_of(quantized_tensor.look_up_bytes(integers, table), quantizer)
 
 
 def _one_scale(func: Callable[..., Any], args: Any) -> PerTensor:
@@ -160,7 +160,7 @@ def clamp_integers(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     if bits_of(x.dtype) != 8:
         return made_of(integers.clamp(*bounds_of_integers), quantizer)
     table = _every_byte(integers.dtype).clamp(*bounds_of_integers)
-    return made_of(quantized_tensor.looked_up_bytes(integers, table), quantizer)
+    return made_of(quantized_tensor.look_up_bytes(integers, table), quantizer)
 
 
 def _integer_of(limit: Any, quantizer: PerTensor) -> int | None:

@@ -135,7 +135,7 @@ Tensor clamped_bytes(const Tensor& integers, int64_t low) {
   return result;
 }
 
-Tensor looked_up_bytes(const Tensor& integers, const Tensor& table) {
+Tensor look_up_bytes(const Tensor& integers, const Tensor& table) {
   check_bytes(integers, "integers");
   check_bytes(table, "table");
   TL_CHECK(table.numel() == 256 && table.is_contiguous(), Runtime, "table must have 256 bytes, got ",

@@ -22,6 +22,6 @@ Tensor clamped_bytes(const Tensor& integers, int64_t low);
 void clamp_min_bytes_(const Tensor& integers, int64_t low);
 
 // table[byte] of each byte, which counts as unsigned; the table has 256 bytes and the type of the result.
-Tensor looked_up_bytes(const Tensor& integers, const Tensor& table);
+Tensor look_up_bytes(const Tensor& integers, const Tensor& table);
 
 }  // namespace tl
