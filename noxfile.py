@@ -628,21 +628,19 @@ def kill_checkpoint(session: nox.Session) -> None:
 
 @nox.session(name="array-api")
 def array_api(session: nox.Session) -> None:
-    """The official tests of the Array API standard, on `tl_core.array_api`.
+    """The official tests of the Array API standard, on `tl_core.array_api` and on `tl`.
 
     `-- PATH` is a checkout of data-apis/array-api-tests with its submodule; without one, there is nothing to run.
     Further arguments go to pytest.
     """
     if not session.posargs:
         session.skip("give the path of a checkout of data-apis/array-api-tests with its submodule array-api")
-    suite, *arguments = session.posargs
-    install(session, ["tl-core"], {})
-    session.install("-r", str(Path(suite, "requirements.txt").resolve()), "numpy")
-    skips = ROOT / "tools" / "array_api" / "skips.txt"
-    environment = {"ARRAY_API_TESTS_MODULE": "tl_core.array_api", "ARRAY_API_TESTS_VERSION": "2024.12"}
-    with session.chdir(suite):
-        command = ["python", "-m", "pytest", "-q", "array_api_tests", f"--skips-file={skips}"]
-        session.run(*command, "--max-examples=100", "--disable-deadline", *arguments, env=environment)
+    suite = Path(session.posargs[0]).resolve()
+    install(session, ["tl-all"], {})
+    session.install("-r", str(suite / "requirements.txt"), "numpy")
+    session.run(
+        "python", "-m", "tools.array_api", str(suite), *session.posargs[1:], env={"PYTHONPATH": str(ROOT)}
+    )
 
 
 @nox.session

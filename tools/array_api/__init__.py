@@ -1,0 +1,1 @@
+"""The official tests of the Array API standard on tl."""
