@@ -32,10 +32,17 @@ Tensor memory_for(const Step& step) {
   const int64_t n = g.numel();
   return owned(api->tensor_empty(1, &n, step.out.dtype, TL_DEVICE_OF(TL_DEVICE_CPU, -1)));
 }
+
+Tensor arena_of(int64_t bytes) {
+  return owned(api->tensor_empty(1, &bytes, TL_DTYPE_OF(TL_CODE_UINT, 8), TL_DEVICE_OF(TL_DEVICE_CPU, -1)));
+}
 }  // namespace
 
 Plan::Plan(std::vector<Step> steps, std::vector<int> wanted)
-    : steps_(std::move(steps)), wanted_(std::move(wanted)), division_(divide(steps_, wanted_)) {
+    : steps_(std::move(steps)),
+      wanted_(std::move(wanted)),
+      division_(divide(steps_, wanted_)),
+      placement_(place(steps_, wanted_, division_)) {
   for (const Group& group : division_.groups) {
     Work& work = work_.emplace_back();
     if (group.rows)
@@ -45,27 +52,37 @@ Plan::Plan(std::vector<Step> steps, std::vector<int> wanted)
   }
 }
 
+void Plan::allocate(const Group& group, Memory& memory) const {
+  for (int k : group.steps) {
+    if (!division_.stored[k]) continue;
+    const int from = placement_.taken[k];
+    if (placement_.offsets[k] >= 0) {
+      if (!memory.arena) memory.arena = arena_of(placement_.bytes);
+      memory.results[k] = static_cast<char*>(api->tensor_data(memory.arena.get())) + placement_.offsets[k];
+      continue;
+    }
+    memory.tensors[k] = from < 0 ? memory_for(steps_[k]) : std::move(memory.tensors[from]);
+    memory.results[k] = static_cast<char*>(api->tensor_data(memory.tensors[k].get()));
+  }
+}
+
 // Addresses are all that changes from call to call.
 template <class P>
 void Plan::run(P& pass, const Group& group, Memory& memory) const {
-  for (int k : group.steps) {
-    if (!division_.stored[k]) continue;
-    memory.tensors[k] = memory_for(steps_[k]);
-    memory.results[k] = static_cast<char*>(api->tensor_data(memory.tensors[k].get()));
-  }
+  allocate(group, memory);
   pass.bind(memory.inputs, memory.results);
   pass.run();
   counters.emitted.fetch_add(pass.emitted_loops(), std::memory_order_relaxed);
 }
 
 namespace {
-Tensor operand_in(TlTensor* memory, const Operand& o) {
+Tensor operand_in(TlTensor* memory, const char* data, const Operand& o) {
   const Geometry& g = o.geometry;
-  if (api->tensor_dtype(memory) == o.dtype)
+  if (memory && api->tensor_dtype(memory) == o.dtype)
     return owned(api->tensor_alias_as(memory, g.ndim, g.sizes, g.strides, g.offset));
-  char* const data = static_cast<char*>(api->tensor_data(memory)) + g.offset * o.bytes();
   return owned(api->tensor_from_memory(
-      data, g.ndim, g.sizes, g.strides, o.dtype, TL_DEVICE_OF(TL_DEVICE_CPU, -1), [](void*) {}, nullptr));
+      const_cast<char*>(data) + g.offset * o.bytes(), g.ndim, g.sizes, g.strides, o.dtype,
+      TL_DEVICE_OF(TL_DEVICE_CPU, -1), [](void*) {}, nullptr));
 }
 }  // namespace
 
@@ -74,7 +91,9 @@ void Plan::call(const Group& group, const std::vector<Tensor>& inputs, Memory& m
   Tensor operands[TL_LOOP_INPUTS];
   for (int i = 0; i < step.n_inputs; ++i) {
     const Operand& o = step.inputs[i];
-    operands[i] = operand_in((o.kind == Operand::Input ? inputs : memory.tensors)[o.index].get(), o);
+    operands[i] = o.kind == Operand::Input
+                      ? operand_in(inputs[o.index].get(), memory.inputs[o.index], o)
+                      : operand_in(memory.tensors[o.index].get(), memory.results[o.index], o);
   }
   std::vector<Tensor> results = step.call->run(operands);
   for (int k : group.steps) {
@@ -92,11 +111,7 @@ void Plan::run_here(const std::vector<const char*>& inputs, std::vector<Tensor>&
   memory_.tensors.resize(steps_.size());
   memory_.results.resize(steps_.size());
   for (size_t g = 0; g < work_.size(); ++g) {
-    for (int k : division_.groups[g].steps) {
-      if (!division_.stored[k]) continue;
-      memory_.tensors[k] = memory_for(steps_[k]);
-      memory_.results[k] = static_cast<char*>(api->tensor_data(memory_.tensors[k].get()));
-    }
+    allocate(division_.groups[g], memory_);
     work_[g].pass->bind(inputs, memory_.results);
     work_[g].pass->run_here();
     for (int k : division_.last_read[g]) memory_.tensors[k] = {};
@@ -105,7 +120,7 @@ void Plan::run_here(const std::vector<const char*>& inputs, std::vector<Tensor>&
 }
 
 std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) {
-  Memory memory{{}, std::vector<Tensor>(steps_.size()), std::vector<char*>(steps_.size())};
+  Memory memory{{}, std::vector<Tensor>(steps_.size()), std::vector<char*>(steps_.size()), {}};
   for (const Tensor& t : inputs) {
     memory.inputs.push_back(static_cast<const char*>(api->tensor_data(t.get())));
     if (!memory.inputs.back()) throw Pending();
@@ -121,6 +136,7 @@ std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) {
     counters.groups.fetch_add(1, std::memory_order_relaxed);
     counters.loops.fetch_add(static_cast<int64_t>(group.steps.size()), std::memory_order_relaxed);
     for (int k : division_.last_read[g]) memory.tensors[k] = {};
+    if (static_cast<int>(g) == placement_.last_group) memory.arena = {};
   }
   std::vector<Tensor> out;
   for (int k : wanted_) out.push_back(std::move(memory.tensors[k]));

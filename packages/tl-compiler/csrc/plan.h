@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "pass.h"
+#include "placement.h"
 #include "row_pass.h"
 
 namespace tl::compiler {
@@ -29,19 +30,22 @@ class Plan {
   };
   struct Memory {
     std::vector<const char*> inputs;
-    std::vector<Tensor> tensors;  // one a step
+    std::vector<Tensor> tensors;  // one a step; none in the arena
     std::vector<char*> results;
+    Tensor arena;
   };
 
   void call(const Group& group, const std::vector<Tensor>& inputs, Memory& memory) const;
+  void allocate(const Group& group, Memory& memory) const;
   template <class P>
   void run(P& pass, const Group& group, Memory& memory) const;
 
   std::vector<Step> steps_;
   std::vector<int> wanted_;
   Division division_;
+  Placement placement_;
   std::vector<Work> work_;  // one a group
-  Memory memory_;           // of `run_here`
+  Memory memory_;           // of `run_here`, whose arena stays for the next time
 };
 
 // The plan for a program, of this thread. `key` says all that the program consists of; where it is empty, the

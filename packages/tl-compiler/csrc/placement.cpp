@@ -1,0 +1,145 @@
+// The arena is planned by size (Pisarchyk and Lee, "Efficient memory management for deep neural net
+// inference", 2020): the largest temporary first, each at the lowest place that is free as long as the
+// temporary is read.
+#include "placement.h"
+
+#include <algorithm>
+
+namespace tl::compiler {
+
+namespace {
+constexpr int64_t kAlignment = 64;
+
+// Results that follow one another in the same memory, from the group that writes the first to the last that
+// reads.
+struct Chain {
+  int root;
+  int64_t bytes;
+  int first, last;
+  bool in_arena = true;  // neither held by somebody nor a call's
+  int64_t offset = 0;
+};
+
+class Placer {
+ public:
+  Placer(const std::vector<Step>& steps, const std::vector<int>& wanted, const Division& division)
+      : steps_(steps), division_(division), is_wanted_(steps.size()), last_(steps.size(), -1) {
+    out_.taken.assign(steps.size(), -1);
+    out_.offsets.assign(steps.size(), -1);
+    for (int k : wanted) is_wanted_[k] = 1;
+    for (size_t g = 0; g < division.last_read.size(); ++g)
+      for (int k : division.last_read[g]) last_[k] = static_cast<int>(g);
+  }
+
+  Placement place() {
+    for (size_t g = 0; g < division_.groups.size(); ++g) take_over(static_cast<int>(g));
+    find_chains();
+    assign_offsets();
+    if (peak(true) <= peak(false)) return write(), std::move(out_);
+    out_.bytes = 0, out_.last_group = -1;
+    return std::move(out_);
+  }
+
+ private:
+  bool has_call_group(int k) const { return division_.groups[division_.group_of[k]].is_call; }
+
+  // Results that somebody holds come first: each saves an allocation that lasts.
+  void take_over(int g) {
+    const Group& group = division_.groups[g];
+    if (group.is_call) return;
+    std::vector<int> free = division_.last_read[g];
+    std::erase_if(free, [&](int j) { return has_call_group(j); });
+    for (const char wanted : {1, 0})
+      for (int k : group.steps) {
+        if (!division_.stored[k] || is_wanted_[k] != wanted) continue;
+        const auto j = std::ranges::find_if(free, [&](int other) { return may_take(group, k, other); });
+        if (j == free.end()) continue;
+        out_.taken[k] = *j;
+        free.erase(j);
+      }
+  }
+
+  // Each element of the temporary is read where the result writes, and not after that.
+  bool may_take(const Group& group, int k, int j) const {
+    const Operand& from = steps_[j].out;
+    if (steps_[k].out.dtype != from.dtype || !(steps_[k].out.geometry == from.geometry)) return false;
+    for (int reader : group.steps)
+      for (int i = 0; i < steps_[reader].n_inputs; ++i) {
+        const Operand& o = steps_[reader].inputs[i];
+        if (o.kind != Operand::Step || o.index != j) continue;
+        const bool in_place = o.geometry == from.geometry &&
+                              (steps_[reader].call || steps_[reader].out.geometry == from.geometry);
+        if (reader > k || !in_place) return false;
+      }
+    return true;
+  }
+
+  void find_chains() {
+    std::vector<int> chain_of(steps_.size(), -1);
+    for (size_t k = 0; k < steps_.size(); ++k) {
+      const int g = division_.group_of[k];
+      if (g < 0 || !division_.stored[k]) continue;
+      const int from = out_.taken[k];
+      if (from < 0) {
+        const int64_t bytes = steps_[k].out.geometry.numel() * steps_[k].out.bytes();
+        chains_.push_back({static_cast<int>(k), (bytes + kAlignment - 1) / kAlignment * kAlignment, g, g});
+      }
+      Chain& chain = chains_[chain_of[k] = from < 0 ? static_cast<int>(chains_.size()) - 1 : chain_of[from]];
+      chain.last = is_wanted_[k] ? static_cast<int>(division_.groups.size()) - 1 : last_[k];
+      chain.in_arena = !is_wanted_[k] && !division_.groups[g].is_call;
+    }
+  }
+
+  static bool overlap(const Chain& a, const Chain& b) { return a.first <= b.last && b.first <= a.last; }
+
+  void assign_offsets() {
+    std::vector<Chain*> order, placed;
+    for (Chain& chain : chains_)
+      if (chain.in_arena) order.push_back(&chain);
+    std::ranges::stable_sort(order, std::ranges::greater(), &Chain::bytes);
+    for (Chain* chain : order) {
+      for (const Chain* other : placed)  // by their places
+        if (overlap(*chain, *other) && other->offset < chain->offset + chain->bytes)
+          chain->offset = std::max(chain->offset, other->offset + other->bytes);
+      placed.insert(std::ranges::upper_bound(placed, chain->offset, {}, &Chain::offset), chain);
+      out_.bytes = std::max(out_.bytes, chain->offset + chain->bytes);
+      out_.last_group = std::max(out_.last_group, chain->last);
+    }
+  }
+
+  // Bytes of all results at a time, at most: with the arena, or with memory for each temporary by itself.
+  int64_t peak(bool with_arena) const {
+    int64_t most = 0;
+    int begin = out_.last_group + 1;
+    for (const Chain& chain : chains_)
+      if (chain.in_arena) begin = std::min(begin, chain.first);
+    for (int g = 0; g < static_cast<int>(division_.groups.size()); ++g) {
+      int64_t bytes = with_arena && g >= begin && g <= out_.last_group ? out_.bytes : 0;
+      for (const Chain& chain : chains_)
+        if (chain.first <= g && g <= chain.last && !(chain.in_arena && with_arena)) bytes += chain.bytes;
+      most = std::max(most, bytes);
+    }
+    return most;
+  }
+
+  void write() {
+    for (const Chain& chain : chains_)
+      if (chain.in_arena) out_.offsets[chain.root] = chain.offset;
+    for (size_t k = 0; k < steps_.size(); ++k)
+      if (out_.taken[k] >= 0) out_.offsets[k] = out_.offsets[out_.taken[k]];
+  }
+
+  const std::vector<Step>& steps_;
+  const Division& division_;
+  std::vector<char> is_wanted_;
+  std::vector<int> last_;  // a step's: the last group that reads its result
+  std::vector<Chain> chains_;
+  Placement out_;
+};
+}  // namespace
+
+Placement place(const std::vector<Step>& steps, const std::vector<int>& wanted, const Division& division) {
+  return Placer(steps, wanted, division).place();
+}
+
+}  // namespace tl::compiler
