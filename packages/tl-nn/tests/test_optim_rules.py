@@ -385,3 +385,21 @@ def test_lbfgs_faults():
         optim.LBFGS([{"params": [point]} for point in points])
     with pytest.raises(RuntimeError, match="only 'strong_wolfe' is supported"):
         optim.LBFGS(points, line_search_fn="armijo").step(lambda: tl.tensor(0.0))
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 6])
+def test_lbfgs_limits_the_calls_of_a_line_search(limit):
+    point = tensor([-0.5, 1.5], requires_grad=True)
+    optimizer = optim.LBFGS([point], lr=1e-4, max_iter=5, max_eval=limit, line_search_fn="strong_wolfe")
+    calls = 0
+
+    def closure():
+        nonlocal calls
+        calls += 1
+        optimizer.zero_grad()
+        loss = rosenbrock(point)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    assert calls == optimizer.state[point]["func_evals"] <= limit + 1

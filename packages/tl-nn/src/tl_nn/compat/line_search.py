@@ -48,8 +48,8 @@ def _strong_wolfe(
     Returns:
         loss, gradient, size, and the number of calls of `obj_func`.
     """
-    search = _Search(lambda size, direction: obj_func(x, size, direction), d, _Point(0, f, g.clone(), gtd))
-    search.decrease, search.curvature = c1, c2
-    search.tolerance, search.limit = tolerance_change, max_ls
+    start = _Point(0, f, g.clone(), gtd)
+    search = _Search(lambda size, direction: obj_func(x, size, direction), d, start, max_ls)
+    search.decrease, search.curvature, search.tolerance = c1, c2, tolerance_change
     best = search.zoom(*search.bracket(t))
     return best.loss, best.grad, best.size, search.evaluations

@@ -43,7 +43,8 @@ class LBFGS(Optimizer):
 
     Notes:
         - `step` needs a closure that clears the gradients, computes the loss, calls `backward` and returns the
-          loss. It is called about `max_eval` times in a step at most. `step` returns the first loss.
+          loss. A line search may call it once more than `max_eval` times in a step. `step` returns the first
+          loss.
         - The memory is `2 * history_size` times the size of the parameters, and only one group is accepted.
         - Pairs with a curvature `y s` of at most 1e-10 are left out. Noise of small batches spoils the estimate:
           pass full batches.
@@ -217,8 +218,9 @@ class _Descent:
                 param.copy_(value)
             return loss, grad
 
+        limit = self.group["max_eval"] - self.evaluations
         self.loss, self.grad, self.size, evaluations = strong_wolfe(
-            at, self.size, self.direction, self.loss, self.grad, derivative
+            at, self.size, self.direction, self.loss, self.grad, derivative, limit
         )
         _add(self.params, self.size, self.direction)
         self._count(evaluations)

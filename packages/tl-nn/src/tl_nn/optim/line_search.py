@@ -13,7 +13,6 @@ __all__ = ["strong_wolfe"]
 _DECREASE = 1e-4  # how much of the slope's promise the loss must keep
 _CURVATURE = 0.9  # how much of the slope may be left
 _TOLERANCE = 1e-9
-_ITERATIONS = 25
 
 
 class _Point(NamedTuple):
@@ -32,6 +31,7 @@ def strong_wolfe(
     loss: float,
     grad: Tensor,
     derivative: Tensor,
+    limit: int,
 ) -> tuple[float, Tensor, Any, int]:
     """A step size that fulfils the strong Wolfe conditions, or the best size of the search.
 
@@ -42,11 +42,12 @@ def strong_wolfe(
         loss (float): The loss at the start.
         grad (Tensor, shape (n,)): The gradient at the start.
         derivative (Tensor, shape ()): The derivative of the loss along the direction at the start.
+        limit (int): How many more sizes are tried after the first one, at most.
 
     Returns:
         loss, gradient, size, and how often `at` was called.
     """
-    search = _Search(at, direction, _Point(0, loss, grad.clone(), derivative))
+    search = _Search(at, direction, _Point(0, loss, grad.clone(), derivative), limit)
     best = search.zoom(*search.bracket(size))
     return best.loss, best.grad, best.size, search.evaluations
 
@@ -54,10 +55,10 @@ def strong_wolfe(
 class _Search:
     """Algorithms 3.5 and 3.6 of Nocedal and Wright, with the safeguards of Schmidt's minFunc."""
 
-    decrease, curvature, tolerance, limit = _DECREASE, _CURVATURE, _TOLERANCE, _ITERATIONS
+    decrease, curvature, tolerance = _DECREASE, _CURVATURE, _TOLERANCE
 
-    def __init__(self, at: Any, direction: Tensor, start: _Point) -> None:
-        self.at, self.direction, self.start = at, direction, start
+    def __init__(self, at: Any, direction: Tensor, start: _Point, limit: int) -> None:
+        self.at, self.direction, self.start, self.limit = at, direction, start, limit
         self.evaluations = self.iterations = 0
         self.length = direction.abs().max()
 
