@@ -35,15 +35,15 @@ Pass::Work Pass::prepare() const {
          nullptr,
          nullptr,
          {}};
-  const int64_t buffer = buffer_bytes(), converts = TL_LOOP_OPERANDS;
-  int64_t bytes = n_slots_ * slot_bytes() + converts * buffer;
+  const int64_t buffer = buffer_bytes();
+  int64_t bytes = 64 + n_slots_ * slot_bytes() + n_scratch_ * buffer;
   for (size_t i = 0; i < n; ++i) bytes += may_gather(i) ? buffer : 0;
   // One allocation: buffers of results, of conversions, of gathered operands.
   w.memory.reset(static_cast<char*>(std::aligned_alloc(64, static_cast<size_t>(bytes))));
   if (!w.memory) throw std::bad_alloc();
   w.slots = w.memory.get();
   w.scratch = w.slots + n_slots_ * slot_bytes();
-  char* at = w.scratch + converts * buffer;
+  char* at = w.scratch + n_scratch_ * buffer;
   for (size_t i = 0; i < n; ++i) {
     if (!may_gather(i)) continue;
     w.gathered[i] = at;

@@ -76,8 +76,8 @@ class Pass {
   std::vector<std::unique_ptr<Number>> numbers_;
   bool is_one_run_ = false;
   std::unique_ptr<Work> retained_;
-  int n_slots_ = 0;
-  int64_t item_ = 1;  // bytes of the largest element
+  int n_slots_ = 0, n_scratch_ = 0;  // buffers of results, and of conversions
+  int64_t item_ = 1;                 // bytes of the largest element
   int64_t tile_ = 1;
 };
 

@@ -46,6 +46,7 @@ class Pass::Planner {
     action.out = locate_output(k, step);
     if (!in_place) free_slots(k, step);
     location_of_[k] = action.out;
+    note_scratch(step);
     pass_.actions_.push_back(action);
   }
 
@@ -110,7 +111,21 @@ class Pass::Planner {
     pass_.tile_ = pass_.nest_.tile(std::clamp(most, kMinTile, kMaxTile));
     pass_.is_one_run_ = pass_.emitted_.size() == 1 && pass_.emitted_[0].last - pass_.emitted_[0].first ==
                                                           static_cast<int>(pass_.actions_.size());
-    if (pass_.is_one_run_) pass_.tile_ = pass_.nest_.tile(kWholeTile);
+    if (pass_.is_one_run_ || is_one_loop()) pass_.tile_ = pass_.nest_.tile(kWholeTile);
+  }
+
+  // A loop from memory to memory, which no buffer limits.
+  bool is_one_loop() const {
+    return pass_.actions_.size() == 1 && pass_.n_scratch_ == 0 &&
+           std::ranges::all_of(pass_.nest_.streams(),
+                               [](const Stream& s) { return s.is_flat || s.kind == Operand::Number; });
+  }
+
+  void note_scratch(const Step& step) {
+    int n = step.out.convert ? 1 : 0;
+    for (int i = 0; i < step.n_inputs; ++i)
+      n += step.inputs[i].convert && step.inputs[i].kind != Operand::Number;
+    pass_.n_scratch_ = std::max(pass_.n_scratch_, n);
   }
 
   Pass& pass_;
