@@ -246,6 +246,7 @@ std::vector<Batch::Held> Batch::hold() {
 void Batch::compute(const std::vector<uint64_t>* asked) {
   State before;
   if (!begin(before)) return;
+  SpareInputs spare;
   try {
     const std::vector<Held> held = hold();
     const Remainder remainder = choose(held, before == State::Open ? asked : nullptr);
@@ -255,8 +256,11 @@ void Batch::compute(const std::vector<uint64_t>* asked) {
       elements = std::max(elements, api->tensor_storage_bytes(t.get()) / 8);
     const WithoutGil others_run(elements >= kLargeWork && has_gil());
     const Executing executing;
+    // What is left reads the inputs again.
+    spare.flags = remainder.left.empty() ? spare_inputs() : std::vector<char>(program_.inputs.size());
     std::vector<Tensor> memory =
-        plan_for(program_, remainder.stored, has_key_ ? key_ : std::vector<uint64_t>{}).run(program_.inputs);
+        plan_for(program_, remainder.stored, has_key_ ? key_ : std::vector<uint64_t>{})
+            .run(program_.inputs, spare);
     provide(held, remainder, memory);
     if (!remainder.left.empty()) keep(held, remainder, memory);
   } catch (...) {
@@ -265,6 +269,15 @@ void Batch::compute(const std::vector<uint64_t>* asked) {
   }
   counters.batches.fetch_add(1, std::memory_order_relaxed);
   end(State::Done);
+  if (spare.is_interrupted) throw Pending();
+}
+
+// Those whose only reference is this batch's, as those of a product that nobody reads again.
+std::vector<char> Batch::spare_inputs() const {
+  std::vector<char> out;
+  for (const Tensor& t : program_.inputs)
+    out.push_back(api->tensor_storage_refcount(t.get()) == 1 && !api->tensor_is_exposed(t.get()));
+  return out;
 }
 
 // ---- what may wait on -------------------------------------------------------------------------------------

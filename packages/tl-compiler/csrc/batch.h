@@ -64,6 +64,7 @@ class Batch : public std::enable_shared_from_this<Batch> {
   void compute(const std::vector<uint64_t>* asked);
   std::vector<Held> hold();
   Remainder choose(const std::vector<Held>& held, const std::vector<uint64_t>* asked) const;
+  std::vector<char> spare_inputs() const;
   void provide(const std::vector<Held>& held, const Remainder& remainder, std::vector<Tensor>& memory);
   void keep(const std::vector<Held>& held, const Remainder& remainder, const std::vector<Tensor>& memory);
   void continue_from(const Batch& before, const std::vector<char>& remaining,

@@ -10,19 +10,53 @@ namespace {
 constexpr int64_t kGrain = 32768;  // elements a thread takes at a time
 }  // namespace
 
+int64_t Pass::grain() const { return std::max<int64_t>(kGrain / tile_, 1) * tile_; }
+
 void Pass::run() const {
-  const int64_t grain = std::max<int64_t>(kGrain / tile_, 1) * tile_;
   check(api->parallel_for(
-      0, nest_.numel(), grain,
+      0, nest_.numel(), grain(),
       [](void* ctx, int64_t begin, int64_t end) { static_cast<const Pass*>(ctx)->run(begin, end); },
       const_cast<Pass*>(this)));
+}
+
+namespace {
+// The chunks that are computed.
+struct Progress {
+  const Pass& pass;
+  int64_t grain;
+  std::vector<char> done;
+};
+}  // namespace
+
+// Where Ctrl-C or missing memory ends the others, this thread computes what is left, with memory that it has.
+bool Pass::run_to_end() const {
+  Work reserve = prepare();
+  const int64_t n = nest_.numel();
+  Progress progress{*this, grain(), std::vector<char>(static_cast<size_t>((n + grain() - 1) / grain()))};
+  const auto chunk = [](void* ctx, int64_t begin, int64_t end) {
+    auto& p = *static_cast<Progress*>(ctx);
+    try {
+      Work work = p.pass.prepare();
+      p.pass.run_tiles(work, begin, end);
+    } catch (...) {
+      pending_from_exception();
+      return;
+    }
+    for (int64_t at = begin; at < end; at += p.grain) p.done[at / p.grain] = 1;
+  };
+  if (api->parallel_for(0, n, progress.grain, chunk, &progress) == 0) return true;
+  for (size_t i = 0; i < progress.done.size(); ++i) {
+    const int64_t begin = static_cast<int64_t>(i) * progress.grain;
+    std::ranges::fill(reserve.phase, -1);
+    if (!progress.done[i]) run_tiles(reserve, begin, std::min(begin + progress.grain, n));
+  }
+  return false;
 }
 
 void Pass::run_here() {
   if (!retained_) retained_ = std::make_unique<Work>(prepare());
   std::ranges::fill(retained_->phase, -1);
-  const int64_t n = nest_.numel();
-  for (int64_t at = 0; at < n; at += tile_) run_tile(*retained_, at, std::min(tile_, n - at));
+  run_tiles(*retained_, 0, nest_.numel());
 }
 
 Pass::Work Pass::prepare() const {
@@ -59,10 +93,14 @@ bool Pass::may_gather(size_t i) const {
 void Pass::run(int64_t begin, int64_t end) const {
   try {
     Work work = prepare();
-    for (int64_t at = begin; at < end; at += tile_) run_tile(work, at, std::min(tile_, end - at));
+    run_tiles(work, begin, end);
   } catch (...) {
     pending_from_exception();
   }
+}
+
+void Pass::run_tiles(Work& w, int64_t begin, int64_t end) const {
+  for (int64_t at = begin; at < end; at += tile_) run_tile(w, at, std::min(tile_, end - at));
 }
 
 void Pass::run_tile(Work& w, int64_t begin, int64_t n) const {

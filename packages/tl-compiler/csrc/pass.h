@@ -21,6 +21,9 @@ class Pass {
   // Where the elements of inputs, and of results that are stored, lie; by their index.
   void bind(const std::vector<const char*>& inputs, const std::vector<char*>& results);
   void run() const;
+  // The same to the end in any case, for results over inputs. False: an error has come meanwhile, and is
+  // pending.
+  bool run_to_end() const;
   // The same on this thread, with buffers that stay for the next time.
   void run_here();
   int64_t emitted_loops() const;
@@ -58,7 +61,9 @@ class Pass {
   bool may_gather(size_t stream) const;
   Work prepare() const;
 
+  int64_t grain() const;
   void run(int64_t begin, int64_t end) const;
+  void run_tiles(Work& w, int64_t begin, int64_t end) const;
   void run_tile(Work& w, int64_t begin, int64_t n) const;
   void find(Work& w, size_t stream, int64_t begin, int64_t n) const;
   void run(Work& w, const EmittedRun& run, int64_t begin, int64_t n) const;

@@ -33,6 +33,7 @@ class Placer {
 
   Placement place() {
     for (size_t g = 0; g < division_.groups.size(); ++g) take_over(static_cast<int>(g));
+    if (!division_.groups.empty()) offer_inputs(division_.groups.back());
     find_chains();
     assign_offsets();
     if (peak(true) <= peak(false)) return write(), std::move(out_);
@@ -59,19 +60,38 @@ class Placer {
       }
   }
 
-  // Each element of the temporary is read where the result writes, and not after that.
   bool may_take(const Group& group, int k, int j) const {
-    const Operand& from = steps_[j].out;
-    if (steps_[k].out.dtype != from.dtype || !(steps_[k].out.geometry == from.geometry)) return false;
+    return steps_[k].out.dtype == steps_[j].out.dtype && steps_[k].out.geometry == steps_[j].out.geometry &&
+           reads_in_place(group, k, Operand::Step, j);
+  }
+
+  // Whether the group reads each element where step k writes, and not after that.
+  bool reads_in_place(const Group& group, int k, Operand::Kind kind, int index) const {
+    const Operand& out = steps_[k].out;
+    bool reads = false;
     for (int reader : group.steps)
       for (int i = 0; i < steps_[reader].n_inputs; ++i) {
         const Operand& o = steps_[reader].inputs[i];
-        if (o.kind != Operand::Step || o.index != j) continue;
-        const bool in_place = o.geometry == from.geometry &&
-                              (steps_[reader].call || steps_[reader].out.geometry == from.geometry);
+        if (o.kind != kind || o.index != index) continue;
+        const bool in_place = o.geometry == out.geometry && o.dtype == out.dtype &&
+                              (steps_[reader].call || steps_[reader].out.geometry == out.geometry);
         if (reader > k || !in_place) return false;
+        reads = true;
       }
-    return true;
+    return reads;
+  }
+
+  // An input that is overwritten cannot be read again, so no later group may fail. Calls may fail themselves.
+  void offer_inputs(const Group& last) {
+    if (last.is_call || last.rows) return;
+    for (int k : last.steps) {
+      if (!division_.stored[k] || out_.taken[k] >= 0) continue;
+      for (int reader : last.steps)
+        for (int i = 0; i < steps_[reader].n_inputs; ++i)
+          if (const Operand& o = steps_[reader].inputs[i];
+              o.kind == Operand::Input && reads_in_place(last, k, Operand::Input, o.index))
+            out_.offers.push_back({k, o.index});
+    }
   }
 
   void find_chains() {
@@ -95,8 +115,9 @@ class Placer {
   void assign_offsets() {
     std::vector<Chain*> order, placed;
     for (Chain& chain : chains_)
-      if (chain.in_arena) order.push_back(&chain);
-    std::ranges::stable_sort(order, std::ranges::greater(), &Chain::bytes);
+      if (chain.in_arena)
+        order.insert(std::ranges::upper_bound(order, chain.bytes, std::ranges::greater(), &Chain::bytes),
+                     &chain);
     for (Chain* chain : order) {
       for (const Chain* other : placed)  // by their places
         if (overlap(*chain, *other) && other->offset < chain->offset + chain->bytes)

@@ -54,7 +54,7 @@ Plan::Plan(std::vector<Step> steps, std::vector<int> wanted)
 
 void Plan::allocate(const Group& group, Memory& memory) const {
   for (int k : group.steps) {
-    if (!division_.stored[k]) continue;
+    if (!division_.stored[k] || memory.tensors[k]) continue;
     const int from = placement_.taken[k];
     if (placement_.offsets[k] >= 0) {
       if (!memory.arena) memory.arena = arena_of(placement_.bytes);
@@ -72,6 +72,33 @@ void Plan::run(P& pass, const Group& group, Memory& memory) const {
   allocate(group, memory);
   pass.bind(memory.inputs, memory.results);
   pass.run();
+  counters.emitted.fetch_add(pass.emitted_loops(), std::memory_order_relaxed);
+}
+
+// Whether the last group's results lie over inputs, as far as those have the size of a result.
+bool Plan::take_inputs(const std::vector<Tensor>& inputs, SpareInputs& spare, Memory& memory) const {
+  bool takes = false;
+  for (const auto& [k, i] : placement_.offers) {
+    const Operand& out = steps_[k].out;
+    TlTensor* const t = inputs[i].get();
+    if (!spare.flags[i] || memory.tensors[k] || api->tensor_dtype(t) != out.dtype ||
+        api->tensor_storage_bytes(t) != out.geometry.numel() * out.bytes())
+      continue;
+    memory.tensors[k] = Tensor::share(t);
+    memory.results[k] = static_cast<char*>(api->tensor_data(t));
+    spare.flags[i] = 0;
+    takes = true;
+  }
+  return takes;
+}
+
+void Plan::run_last(const std::vector<Tensor>& inputs, SpareInputs& spare, Memory& memory) const {
+  const Group& group = division_.groups.back();
+  Pass& pass = *work_.back().pass;
+  if (!take_inputs(inputs, spare, memory)) return run(pass, group, memory);
+  allocate(group, memory);
+  pass.bind(memory.inputs, memory.results);
+  spare.is_interrupted = !pass.run_to_end();
   counters.emitted.fetch_add(pass.emitted_loops(), std::memory_order_relaxed);
 }
 
@@ -119,7 +146,7 @@ void Plan::run_here(const std::vector<const char*>& inputs, std::vector<Tensor>&
   for (size_t i = 0; i < wanted_.size(); ++i) results[i] = std::move(memory_.tensors[wanted_[i]]);
 }
 
-std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) {
+std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs, SpareInputs& spare) {
   Memory memory{{}, std::vector<Tensor>(steps_.size()), std::vector<char*>(steps_.size()), {}};
   for (const Tensor& t : inputs) {
     memory.inputs.push_back(static_cast<const char*>(api->tensor_data(t.get())));
@@ -129,12 +156,15 @@ std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) {
     const Group& group = division_.groups[g];
     if (work_[g].rows)
       run(*work_[g].rows, group, memory);
+    else if (work_[g].pass && g + 1 == work_.size())
+      run_last(inputs, spare, memory);
     else if (work_[g].pass)
       run(*work_[g].pass, group, memory);
     else
       call(group, inputs, memory);
     counters.groups.fetch_add(1, std::memory_order_relaxed);
     counters.loops.fetch_add(static_cast<int64_t>(group.steps.size()), std::memory_order_relaxed);
+    // Temporaries end here, so that the next group finds their memory in the caches.
     for (int k : division_.last_read[g]) memory.tensors[k] = {};
     if (static_cast<int>(g) == placement_.last_group) memory.arena = {};
   }

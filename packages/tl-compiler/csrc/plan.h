@@ -10,13 +10,19 @@
 
 namespace tl::compiler {
 
+// Inputs that nobody else holds, whose memory a result may take over.
+struct SpareInputs {
+  std::vector<char> flags;      // one an input
+  bool is_interrupted = false;  // an error is pending that came while an input was overwritten: the run ended
+};
+
 class Plan {
  public:
   Plan(std::vector<Step> steps, std::vector<int> wanted);
   Plan(const Plan&) = delete;
 
   // The memory of the wanted results; throws where there is none.
-  std::vector<Tensor> run(const std::vector<Tensor>& inputs);
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs, SpareInputs& spare);
   // The same for inputs at these addresses, which the offsets of operands count from. Only for a plan that
   // computes without calls on whole tensors, and whose wanted results lie in the order of their indices.
   void run_here(const std::vector<const char*>& inputs, std::vector<Tensor>& results);
@@ -37,8 +43,10 @@ class Plan {
 
   void call(const Group& group, const std::vector<Tensor>& inputs, Memory& memory) const;
   void allocate(const Group& group, Memory& memory) const;
+  bool take_inputs(const std::vector<Tensor>& inputs, SpareInputs& spare, Memory& memory) const;
   template <class P>
   void run(P& pass, const Group& group, Memory& memory) const;
+  void run_last(const std::vector<Tensor>& inputs, SpareInputs& spare, Memory& memory) const;
 
   std::vector<Step> steps_;
   std::vector<int> wanted_;

@@ -1,5 +1,7 @@
 """Temporaries of a program share an arena, and results take over memory that is read for the last time."""
 
+import signal
+
 import pytest
 
 import tl_core as tc
@@ -136,3 +138,175 @@ def test_results_do_not_share_memory():
 def test_a_program_takes_no_more_memory_than_it_reads_at_a_time(program, matrices):
     x, y = tc.rand(ROWS, COLUMNS), tc.rand(ROWS, COLUMNS)
     assert peak_of(compiled(program), x, y) <= matrices * BYTES + SMALL
+
+
+# ---- inputs that nobody else holds
+def linear(x, w, b):
+    return tc.addmm(b, x, w)
+
+
+def rectified(x, w, b):
+    return tc.relu(linear(x, w, b))
+
+
+def gated(x, w, b):
+    y = linear(x, w, b)
+    return y * tc.sigmoid(y) + x[:, :1]
+
+
+def residual(x, w, b):
+    return tc.relu(linear(x, w, b) + linear(x * 2, w, b))
+
+
+def two_layers(x, w, b):
+    h = tc.tanh(linear(x, w, b)) * 2
+    return tc.relu(linear(h, w, b)) + h
+
+
+def held_product(x, w, b):
+    y = linear(x, w, b)
+    return tc.relu(y), y
+
+
+def viewed_product(x, w, b):
+    y = linear(x, w, b)
+    return tc.relu(y) + y[:, :1], y.t()
+
+
+def written_product(x, w, b):
+    y = linear(x, w, b)
+    z = tc.relu(y)
+    y.mul_(2)
+    return z + y
+
+
+def turned_product(x, w, b):
+    y = linear(x, w, b)
+    return y * 2 + y.t()
+
+
+def reduced_product(x, w, b):
+    y = linear(x, w, b)
+    return (y - y.mean(0)) * 2, y.amax()
+
+
+def cast_product(x, w, b):
+    y = linear(x, w, b)
+    return (y + 1).to(tc.float64), (y > 0) & (y < 1)
+
+
+TAILS = [
+    rectified,
+    gated,
+    residual,
+    two_layers,
+    held_product,
+    viewed_product,
+    written_product,
+    turned_product,
+    reduced_product,
+    cast_product,
+]
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("program", TAILS, ids=lambda p: p.__name__)
+def test_what_follows_a_product_has_the_bits_of_eager(program, threads, level):
+    _C.limit_emission(level)
+    tc.set_num_threads(threads)
+    random = tc.Generator().manual_seed(level)
+    run = compiled(program)
+    for size in (33, 129, 400):
+        for dtype in (tc.float32, tc.float64, tc.bfloat16):
+            args = [tc.randn(*s, generator=random).to(dtype) for s in ((size, size), (size, size), (size,))]
+            copies = [t.clone() for t in args]
+            expected = flat(program(*args))
+            for _ in range(2):
+                result = flat(run(*args))
+                assert [t.stride() for t in result] == [t.stride() for t in expected]
+                assert all(tc.equal(s, t) for s, t in zip(result, expected, strict=True))
+                assert all(tc.equal(s, t) for s, t in zip(args, copies, strict=True))
+
+
+@pytest.mark.parametrize("program", [rectified, gated])
+def test_what_follows_a_product_takes_its_memory(program):
+    x, w, b = tc.rand(ROWS, COLUMNS), tc.rand(COLUMNS, COLUMNS), tc.rand(COLUMNS)
+    alone, both = peak_of(compiled(linear), x, w, b), peak_of(compiled(program), x, w, b)
+    assert BYTES <= both <= alone + SMALL
+    assert peak_of(program, x, w, b) >= 2 * BYTES
+
+
+def test_a_view_of_a_larger_product_gets_memory_of_its_own():
+    x = tc.rand(ROWS, COLUMNS)
+    result = compiled(lambda x: tc.relu((x @ x)[: ROWS // 2]))(x)
+    assert result.untyped_storage().nbytes() == BYTES // 2
+    assert tc.equal(result, tc.relu((x @ x)[: ROWS // 2]))
+
+
+def test_memory_that_numpy_sees_is_not_taken():
+    x, arrays = tc.rand(64, 64), []
+
+    def program(x):
+        y = x @ x
+        arrays.append(y.numpy())
+        return tc.relu(y - 20)
+
+    result = compiled(program)(x)
+    assert tc.equal(tc.tensor(arrays[0]), x @ x)
+    assert tc.equal(result, tc.relu(x @ x - 20))
+
+
+def test_saved_products_are_not_taken():
+    from tl_autograd import grad
+
+    def loss(x, w):
+        y = tc.mm(x, w)
+        return (tc.tanh(y * y) + tc.relu(y)).square().sum()
+
+    def step(x, w):
+        return grad(loss(x, w), [x, w])
+
+    x, w = tc.randn(80, 80).requires_grad_(), tc.randn(80, 80).requires_grad_()
+    expected = step(x, w)
+    for function in (compiled(step), lambda x, w: grad(compiled(loss)(x, w), [x, w])):
+        assert all(tc.equal(s, t) for s, t in zip(function(x, w), expected, strict=True))
+
+
+# A signal while results are written over a product: the error is raised, and the results are whole.
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupted_call_ends_what_it_overwrites(threads):
+    class Alarm(Exception):
+        pass
+
+    def ring(*_):
+        raise Alarm
+
+    tc.set_num_threads(threads)
+    results = []
+
+    def program(x):
+        y = x @ x[:, :1].expand(-1, 4_000_000 // 500)
+        z = y
+        for _ in range(60):
+            z = tc.erfinv(tc.tanh(z * 0.5))
+        del y
+        results.append(z)
+
+    x = tc.rand(500, 500)
+    expected = []
+    program(x)
+    expected, results[:] = results[:], []
+    run = compiled(program)
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.4)
+        with pytest.raises(Alarm):
+            for _ in range(50):
+                results.clear()
+                run(x)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert results
+    assert all(tc.equal(result, expected[0]) for result in results)
