@@ -24,7 +24,7 @@ class Placer {
  public:
   Placer(const std::vector<Step>& steps, const std::vector<int>& wanted, const Division& division)
       : steps_(steps), division_(division), is_wanted_(steps.size()), last_(steps.size(), -1) {
-    out_.taken.assign(steps.size(), -1);
+    out_.donors.assign(steps.size(), -1);
     out_.offsets.assign(steps.size(), -1);
     for (int k : wanted) is_wanted_[k] = 1;
     for (size_t g = 0; g < division.last_read.size(); ++g)
@@ -32,7 +32,7 @@ class Placer {
   }
 
   Placement place() {
-    for (size_t g = 0; g < division_.groups.size(); ++g) take_over(static_cast<int>(g));
+    for (size_t g = 0; g < division_.groups.size(); ++g) reuse_memory(static_cast<int>(g));
     if (!division_.groups.empty()) offer_inputs(division_.groups.back());
     find_chains();
     assign_offsets();
@@ -45,7 +45,7 @@ class Placer {
   bool has_call_group(int k) const { return division_.groups[division_.group_of[k]].is_call; }
 
   // Results that somebody holds come first: each saves an allocation that lasts.
-  void take_over(int g) {
+  void reuse_memory(int g) {
     const Group& group = division_.groups[g];
     if (group.is_call) return;
     std::vector<int> free = division_.last_read[g];
@@ -53,14 +53,14 @@ class Placer {
     for (const char wanted : {1, 0})
       for (int k : group.steps) {
         if (!division_.stored[k] || is_wanted_[k] != wanted) continue;
-        const auto j = std::ranges::find_if(free, [&](int other) { return may_take(group, k, other); });
+        const auto j = std::ranges::find_if(free, [&](int other) { return may_reuse(group, k, other); });
         if (j == free.end()) continue;
-        out_.taken[k] = *j;
+        out_.donors[k] = *j;
         free.erase(j);
       }
   }
 
-  bool may_take(const Group& group, int k, int j) const {
+  bool may_reuse(const Group& group, int k, int j) const {
     return steps_[k].out.dtype == steps_[j].out.dtype && steps_[k].out.geometry == steps_[j].out.geometry &&
            reads_in_place(group, k, Operand::Step, j);
   }
@@ -85,7 +85,7 @@ class Placer {
   void offer_inputs(const Group& last) {
     if (last.is_call || last.rows) return;
     for (int k : last.steps) {
-      if (!division_.stored[k] || out_.taken[k] >= 0) continue;
+      if (!division_.stored[k] || out_.donors[k] >= 0) continue;
       for (int reader : last.steps)
         for (int i = 0; i < steps_[reader].n_inputs; ++i)
           if (const Operand& o = steps_[reader].inputs[i];
@@ -99,7 +99,7 @@ class Placer {
     for (size_t k = 0; k < steps_.size(); ++k) {
       const int g = division_.group_of[k];
       if (g < 0 || !division_.stored[k]) continue;
-      const int from = out_.taken[k];
+      const int from = out_.donors[k];
       if (from < 0) {
         const int64_t bytes = steps_[k].out.geometry.numel() * steps_[k].out.bytes();
         chains_.push_back({static_cast<int>(k), (bytes + kAlignment - 1) / kAlignment * kAlignment, g, g});
@@ -147,7 +147,7 @@ class Placer {
     for (const Chain& chain : chains_)
       if (chain.in_arena) out_.offsets[chain.root] = chain.offset;
     for (size_t k = 0; k < steps_.size(); ++k)
-      if (out_.taken[k] >= 0) out_.offsets[k] = out_.offsets[out_.taken[k]];
+      if (out_.donors[k] >= 0) out_.offsets[k] = out_.offsets[out_.donors[k]];
   }
 
   const std::vector<Step>& steps_;

@@ -14,7 +14,7 @@ struct Offer {
 };
 
 struct Placement {
-  std::vector<int> taken;        // a step's: the step whose memory its result takes over, or -1
+  std::vector<int> donors;        // a step's: the step whose memory its result takes over, or -1
   std::vector<int64_t> offsets;  // a step's: the place of its result in the arena, or -1
   int64_t bytes = 0;             // of the arena
   int last_group = -1;           // that reads the arena

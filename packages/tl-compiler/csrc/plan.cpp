@@ -55,13 +55,13 @@ Plan::Plan(std::vector<Step> steps, std::vector<int> wanted)
 void Plan::allocate(const Group& group, Memory& memory) const {
   for (int k : group.steps) {
     if (!division_.stored[k] || memory.tensors[k]) continue;
-    const int from = placement_.taken[k];
+    const int donor = placement_.donors[k];
     if (placement_.offsets[k] >= 0) {
       if (!memory.arena) memory.arena = arena_of(placement_.bytes);
       memory.results[k] = static_cast<char*>(api->tensor_data(memory.arena.get())) + placement_.offsets[k];
       continue;
     }
-    memory.tensors[k] = from < 0 ? memory_for(steps_[k]) : std::move(memory.tensors[from]);
+    memory.tensors[k] = donor < 0 ? memory_for(steps_[k]) : std::move(memory.tensors[donor]);
     memory.results[k] = static_cast<char*>(api->tensor_data(memory.tensors[k].get()));
   }
 }
