@@ -7,7 +7,16 @@ import sys
 
 import tl_quantization as package
 
-HELPERS = {"operators", "arithmetic", "engine", "granularity", "quantize_fx", "quantize_pt2e", "utils"}
+HELPERS = {
+    "operators",
+    "arithmetic",
+    "bilinear_interpolation",
+    "engine",
+    "granularity",
+    "quantize_fx",
+    "quantize_pt2e",
+    "utils",
+}
 
 
 def test_every_name_of_a_module_is_one_of_the_package():

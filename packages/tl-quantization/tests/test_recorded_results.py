@@ -8,6 +8,7 @@ import pytest
 import tl_core as tl
 import tl_quantization as tq
 from tl_nn import functional as F
+from tl_quantization.creation import _make_per_tensor_quantized_tensor
 from tl_quantization.nn import quantized as nnq
 from tl_quantization.nn.quantized import dynamic
 
@@ -63,3 +64,21 @@ def test_bilinear_interpolation():
     x = quantized(series(1, 2, 7, 9), 0.05, 100)
     y = F.interpolate(x, scale_factor=2, mode="bilinear", align_corners=False)
     assert checksum(y.int_repr()) == 4116188418
+
+
+@pytest.mark.parametrize(
+    ("channels_last", "align_corners", "want", "want_of_factors"),
+    [(False, False, 1742664650, 2734835326), (False, True, 1875621124, 2629561585),
+     (True, False, 1742664650, 3762291292), (True, True, 1875621124, 2629561585)],
+)  # fmt: skip
+def test_bilinear_interpolation_of_bytes(channels_last, align_corners, want, want_of_factors):
+    integers = tl.tensor(((np.arange(2 * 20 * 7 * 6) * 7919 + 13) % 256).astype(np.uint8)).reshape(
+        2, 20, 7, 6
+    )
+    x = _make_per_tensor_quantized_tensor(integers, 0.1, 117)
+    if channels_last:
+        x = x.contiguous(memory_format=tl.channels_last)
+    for options, number in (({"size": (19, 23)}, want), ({"scale_factor": (1.7, 2.3)}, want_of_factors)):
+        y = F.interpolate(x, **options, mode="bilinear", align_corners=align_corners)
+        assert checksum(y.int_repr()) == number
+        assert y.is_contiguous(memory_format=tl.channels_last) is channels_last

@@ -11,8 +11,9 @@ from tl_core import Tensor
 from tl_core.pytree import tree_map
 from tl_core.tensors import quantized_tensor
 
+from .bilinear_interpolation import interpolate_integers
 from .channel_views import view_channels
-from .dtypes import bits_of, bounds, is_quantized_dtype, qint32, quint8, storage_dtype
+from .dtypes import bits_of, is_quantized_dtype, qint32, quint8, storage_dtype
 from .tensor import implements, integers_of, is_quantized_tensor, made_of, quantizer_of
 from .tensor_quantizer import PerChannel, PerTensor, Quantizer
 
@@ -228,10 +229,10 @@ def choose_nearest(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 def interpolate(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Means of integers, rounded: the scale has no effect."""
     quantizer = _one_scale(func, args)
-    x, *rest = args
-    low, high = bounds(quantizer.dtype)
-    means = func(integers_of(x).to(tl_core.float32), *rest, **kwargs)
-    return made_of(means.round_().clamp_(low, high).to(storage_dtype(quantizer.dtype)), quantizer)
+    x, size, align_corners, *scales = args
+    factors = scales[0] if scales and isinstance(scales[0], list) else [*scales, None, None][:2]
+    means = interpolate_integers(integers_of(x), quantizer.zero_point, size, align_corners, factors)
+    return made_of(replace(quantizer, scale=1.0).integers(means), quantizer)
 
 
 @implements("cat", "concat", "stack")
