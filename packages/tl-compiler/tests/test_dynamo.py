@@ -5,6 +5,7 @@ import tl_nn
 from tl_compiler.compat import dynamo
 from tl_compiler.compat.dynamo.testing import make_test_cls_with_patches, rand_strided
 from tl_compiler.compat.dynamo.utils import same
+from tl_compiler.export import export
 from tl_compiler.fx.passes.utils.source_matcher_utils import check_subgraphs_connected, get_source_partitions
 from tl_core.testing import assert_close
 from tl_nn import functional
@@ -102,3 +103,26 @@ def test_nodes_say_which_function_or_layer_they_come_from():
     last = result[tl_nn.Linear][2]
     assert check_subgraphs_connected(result[tl_nn.ReLU][0], last)
     assert not check_subgraphs_connected(result[tl_nn.Linear][0], last)
+
+
+class _Pairs(tl_nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.gru = tl_nn.Linear(3, 3), tl_nn.GRU(3, 2)
+
+    def forward(self, x):
+        y, h = self.gru(self.layer(self.layer(x)))
+        return y * 2, h * 3
+
+
+def test_each_call_of_a_module_is_a_part_with_its_results():
+    graph = export(_Pairs(), (tl.ones(4, 1, 3),)).module().graph
+    result = get_source_partitions(graph, [tl_nn.Linear, tl_nn.GRU])
+    assert [[n.name for n in part.output_nodes] for part in result[tl_nn.Linear]] == [
+        ["linear"],
+        ["linear_1"],
+    ]
+    assert [n.name for n in result[tl_nn.GRU][0].output_nodes] == ["getitem", "getitem_1"]
+    first, second = (part.nodes[0] for part in result[tl_nn.Linear])
+    assert list(first.meta["nn_module_stack"]) == ["L__self__", "L__self__layer"]
+    assert list(second.meta["nn_module_stack"]) == ["L__self__", "L__self__layer@1"]

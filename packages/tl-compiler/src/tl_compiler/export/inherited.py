@@ -13,7 +13,7 @@ from ..tracer.recorder import Recorder
 
 __all__ = ["FollowedRun", "inherited_meta"]
 
-_KEPT = ("custom", "nn_module_stack", "source_fn_stack", "stack_trace", "torch_fn")
+_KEPT = ("custom", "nn_module_stack", "quantization_tag", "source_fn_stack", "stack_trace", "torch_fn")
 
 
 def inherited_meta(node: Node) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class ModuleCalls:
         kind = f"{type(module).__module__}.{type(module).__qualname__}"
         number = self._counts[path] = self._counts.get(path, -1) + 1
         suffix = f"@{number}" if number else ""  # distinguishes the calls of a module
-        self._stack.append((f"L['self']{'.' + path if path else ''}{suffix}", path, kind))
+        self._stack.append((f"L__self__{path}{suffix}", path, kind))
         source = contextlib.nullcontext() if self.sources is None else self.sources.of_module(path, module)
         try:
             with source:

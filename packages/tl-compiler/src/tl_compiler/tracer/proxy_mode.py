@@ -281,7 +281,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         for i, value in enumerate(out):
             if isinstance(value, kinds):
                 item = self.recorder.create(operator.getitem, (node, i), {}, "getitem")
-                item.meta["val"] = value
+                item.meta.update(
+                    {key: node.meta[key] for key in ("torch_fn",) if key in node.meta}, val=value
+                )
                 self.track(value, item)
 
     def _scalar(self, func: Any, args: Any, kwargs: Any) -> Any:

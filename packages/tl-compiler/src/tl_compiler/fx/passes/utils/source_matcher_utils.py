@@ -48,7 +48,8 @@ def _sources_of(node: Node) -> Iterator[tuple[str, Any]]:
         yield name, called.partition(".")[2]
         modules = node.meta.get("nn_module_stack")
         if modules:
-            yield list(modules.values())[-1]
+            call, (_, kind) = list(modules.items())[-1]  # each call of a module has a key of its own
+            yield call, kind
 
 
 def get_source_partitions(
