@@ -27,6 +27,7 @@ MODULES = (  # modules below `ao.`, and theirs below tl_quantization
     "quantization.fx.utils:.compat.graph_functions quantization.pt2e:.export "
     "quantization.pt2e.qat_utils:.export.fuse_qat quantization.pt2e.representation:.export.reference "
     "quantization.pt2e.representation.rewrite:.export.reference quantization.pt2e.utils:.export.graph_facts "
+    "quantization.pt2e._numeric_debugger:.export.numeric_debugger "
     "quantization.quantize_jit:.compat.scripts quantization.quantizer.utils:.quantizer.configurations"
 )  # fmt: skip
 

@@ -11,6 +11,7 @@ from tl_compiler.fx import GraphModule, Node
 from ..dtypes import is_quantized_dtype
 from ..graph.decompose import insert_decomposed
 from .graph_facts import annotation_of, observer_of
+from .numeric_debugger import copy_handle
 from .prepare import OBSERVED
 
 __all__ = ["convert"]
@@ -34,7 +35,6 @@ def convert(model: GraphModule) -> GraphModule:
         raise ValueError("convert_pt2e takes a model of prepare_pt2e or prepare_qat_pt2e")
     facts = model.meta[OBSERVED]
     model = deepcopy(model)
-    _follow_copies(model)
     for node in list(model.graph.nodes):
         observer = observer_of(node, model)
         if observer is not None:
@@ -44,6 +44,7 @@ def convert(model: GraphModule) -> GraphModule:
     result = GraphModule(model, model.graph)
     result.meta.update({name: value for name, value in model.meta.items() if name != OBSERVED})
     result.meta["is_qat"] = facts["is_qat"]
+    _follow_copies(result)
     return result
 
 
@@ -73,6 +74,7 @@ def _replace(model: GraphModule, node: Node, observer: Any) -> None:
     with model.graph.inserting_before(node):
         result = insert_decomposed(model, node, observer, "")
     _describe(source, result)
+    copy_handle(node, result)
     node.replace_all_uses_with(result)
 
 

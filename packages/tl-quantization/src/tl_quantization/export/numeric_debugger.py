@@ -29,6 +29,7 @@ __all__ = [
 
 NUMERIC_DEBUG_HANDLE_KEY = "numeric_debug_handle"
 CUSTOM_KEY = "custom"
+_ENDS = ("placeholder", "output")
 
 
 def _graphs(model: GraphModule) -> Iterator[GraphModule]:
@@ -43,7 +44,9 @@ def _handle(node: Node) -> int | None:
 
 
 def generate_numeric_debug_handle(ep: Any) -> None:
-    """Gives each node of a program a number, in `meta["custom"]`. Passes keep the numbers.
+    """Gives each node of a program a number from 1 on, in `meta["custom"]`. Passes keep the numbers.
+
+    Inputs have none. A node that has a number keeps it.
 
     Args:
         ep: an `ExportedProgram`.
@@ -63,14 +66,34 @@ def generate_numeric_debug_handle(ep: Any) -> None:
         raise ValueError(
             f"Expected ep to be ExportedProgram, got {type(ep)}: number the program, then call ep.module()"
         )
-    number = 0
-    for model in _graphs(ep.graph_module):
-        for node in model.graph.nodes:
-            if node.op == "output" or (node.op == "placeholder" and model is not ep.graph_module):
-                continue
-            custom = node.meta.setdefault(CUSTOM_KEY, {})
-            custom[NUMERIC_DEBUG_HANDLE_KEY] = number
+    calls = [node for model in _graphs(ep.graph_module) for node in model.graph.nodes if node.op not in _ENDS]
+    number = max((_handle(node) or 0 for node in calls), default=0)
+    for node in calls:
+        if _handle(node) is None:
             number += 1
+            set_handle(node, number)
+
+
+def set_handle(node: Node, number: int) -> None:
+    """Gives a node a number.
+
+    Args:
+        node: the node.
+        number: the number.
+    """
+    node.meta[CUSTOM_KEY] = {**node.meta.get(CUSTOM_KEY, {}), NUMERIC_DEBUG_HANDLE_KEY: number}
+
+
+def copy_handle(source: Node, target: Node) -> None:
+    """Gives a node the number of another one, if that has a number.
+
+    Args:
+        source: the node with the number.
+        target: the node that gets it.
+    """
+    number = _handle(source)
+    if number is not None:
+        set_handle(target, number)
 
 
 def _detach(x: object) -> object:

@@ -10,6 +10,7 @@ from tl_compiler.fx import GraphModule, Node
 from ..graph.observers import insert_observer
 from ..quantizer.quantizer import EdgeOrNode
 from .graph_facts import observer_of
+from .numeric_debugger import copy_handle
 from .observer_groups import group_numbers, observers_of_values, specifications
 
 __all__ = ["OBSERVED", "prepare"]
@@ -35,8 +36,12 @@ class _Insertion:
         for user in node.users:
             if observer_of(user, self.model) is observer:
                 return user
-        name = next((n for n, m in self.modules.items() if m is observer), None)
-        if name is None:
+        result = self._new_call(node, observer)
+        copy_handle(node, result)
+        return result
+
+    def _new_call(self, node: Node, observer: Any) -> Node:
+        if all(module is not observer for module in self.modules.values()):
             return insert_observer(self.model, self.modules, node, observer)
         number = 0
         while hasattr(self.model, f"activation_post_process_{number}"):
