@@ -2,9 +2,14 @@
 
 import tl_core as tl
 import tl_nn as nn
+import tl_quantization as tq
 from tl_compiler.export import export_for_training
 from tl_core.operators import packets
+from tl_quantization.backend_config import get_qnnpack_backend_config
 from tl_quantization.export.numeric_debugger import generate_numeric_debug_handle
+from tl_quantization.graph.quantize_fx import _convert_to_reference_decomposed_fx
+from tl_quantization.qconfig import default_symmetric_qnnpack_qat_qconfig
+from tl_quantization.quantize_fx import prepare_qat_fx
 from tl_quantization.quantize_pt2e import convert_pt2e, prepare_pt2e
 from tl_quantization.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from tl_quantization.quantizer.xnnpack_quantizer_utils import OP_TO_ANNOTATOR
@@ -95,3 +100,23 @@ def test_both_results_of_a_gru_are_observed():
     assert rounded == ["mul", "mul_1", "getitem", "getitem_1"]
     for one, two in zip(integers(*inputs), expected, strict=True):
         assert float((one - two).abs().max()) <= 1.0
+
+
+def test_converted_layers_have_the_scales_of_training():
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.norm = nn.Conv2d(3, 3, 3, bias=False), nn.BatchNorm2d(3)
+
+        def forward(self, x):
+            return self.norm(self.conv(x))
+
+    tl.manual_seed(0)
+    model, x = Layer(), tl.randn(1, 3, 5, 5)
+    mapping = tq.QConfigMapping().set_global(default_symmetric_qnnpack_qat_qconfig)
+    backend = get_qnnpack_backend_config()
+    trained = prepare_qat_fx(model, mapping, (x,), backend_config=backend)
+    trained(x)
+    scale = trained.conv.weight_fake_quant.calculate_qparams()[0]
+    reference = _convert_to_reference_decomposed_fx(trained.eval(), backend_config=backend)
+    assert float(reference.conv.weight_scale) == float(scale)

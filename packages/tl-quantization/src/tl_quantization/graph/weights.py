@@ -79,9 +79,12 @@ def _weight_qparams(inner: Any, observer: Any, qconfig: Any, is_decomposed: bool
         names = [name for name, _ in inner.named_parameters() if name.startswith("weight")]
         table: dict[str, Any] = {name: _watch_weight(qconfig, getattr(inner, name)) for name in names}
         return {**table, "is_decomposed": is_decomposed}
-    qparams = (
-        _watch_weight(qconfig, inner.weight) if observer is None else _learned_qparams(observer, inner.weight)
-    )
+    if observer is None:
+        qparams = _watch_weight(qconfig, inner.weight)
+    elif is_decomposed:
+        qparams = get_qparam_dict(observer)  # training has chosen the scales, as `convert_pt2e` takes them
+    else:
+        qparams = _learned_qparams(observer, inner.weight)
     return {**qparams, "is_decomposed": is_decomposed}
 
 
