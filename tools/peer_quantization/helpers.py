@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tools.peer_quantization.exported_case import exported_case
 from tools.peer_tests import stand_in
 from tools.peer_tests.test_case import TestCase
 
@@ -113,3 +114,8 @@ def install(wheel: str) -> None:
     tl.torch.install()
     helpers: Any = importlib.import_module(f"{stand_in.INTERNAL}.common_quantized")
     helpers.override_cpu_allocator_for_qnnpack = lambda _: contextlib.nullcontext()  # there is one allocator
+    dynamo: Any = importlib.import_module("torch._dynamo")
+    dynamo.is_inductor_supported = lambda: True  # the tests of its quantizer compile no code
+    cases: Any = importlib.import_module(f"{stand_in.INTERNAL}.common_quantization")
+    if not hasattr(cases, "PT2EQuantizationTestCase"):
+        cases.PT2EQuantizationTestCase = exported_case(cases)
