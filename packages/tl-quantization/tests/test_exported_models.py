@@ -34,6 +34,7 @@ from tl_quantization.quantizer.embedding_quantizer import EmbeddingQuantizer
 from tl_quantization.quantizer.x86_inductor_quantizer import (
     X86InductorQuantizer,
     get_default_x86_inductor_quantization_config,
+    get_x86_inductor_linear_dynamic_fp16_config,
 )
 from tl_quantization.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from tl_quantization.quantizer.xpu_inductor_quantizer import XPUInductorQuantizer
@@ -463,6 +464,17 @@ def test_lowered_convolution(groups):
     assert not calls(lowered, packets.aten.conv2d.default)
     step = calls(integers, OPS.quantize_per_tensor.default)[-1].args[1]
     assert float((lowered(x) - integers(x)).abs().max()) <= 1.01 * step
+
+
+def test_weights_of_float16_are_converted_in_the_graph():
+    model, x = filled(Mlp()).eval(), data_for(Mlp)[0]
+    quantizer = x86().set_module_type_qconfig(nn.Linear, get_x86_inductor_linear_dynamic_fp16_config())
+    integers = converted(model, quantizer, [x])
+    assert len(calls(integers, OPS.convert_element_type.no_fuse)) == 6
+    with tl.no_grad():
+        for parameter in [model.a.weight, model.b.weight, model.c.weight]:
+            parameter.copy_(parameter.half().float())
+        assert tl.equal(integers(x), model(x))
 
 
 def test_values_of_two_models():

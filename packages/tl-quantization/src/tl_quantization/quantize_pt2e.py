@@ -7,7 +7,6 @@ from typing import Any
 
 from tl_compiler.fx import GraphModule, Node
 from tl_core.base import backend_registry
-from tl_core.operators import packets
 
 from .export import register_passes
 from .export.constant_fold import constant_fold
@@ -122,8 +121,7 @@ def _scopes(model: GraphModule) -> dict[str, tuple[str, Any]]:
 
 
 def _is_quantize(node: Node) -> bool:
-    convert_type = packets.quantized_decomposed.convert_element_type.no_fuse
-    return is_call(node, (*quantize_ops(), convert_type))
+    return is_call(node, quantize_ops())
 
 
 def convert_pt2e(
