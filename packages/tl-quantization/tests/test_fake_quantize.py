@@ -198,3 +198,39 @@ def test_wrong_layers_are_refused():
         dynamic_qat.Linear(2, 2, qconfig=tq.default_qat_qconfig)
     with pytest.raises(AssertionError, match="ConvReLU2d holds Conv2d, ReLU"):
         intrinsic.ConvReLU2d(nn.Conv1d(1, 1, 1), nn.ReLU())
+
+
+BUFFERS = [tq.MinMaxObserver, tq.MovingAverageMinMaxObserver, tq.PerChannelMinMaxObserver,
+           tq.MovingAveragePerChannelMinMaxObserver, tq.FakeQuantize, tq.FusedMovingAvgObsFakeQuantize]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BUFFERS)
+def test_buffers_stay_the_same_tensors(kind):
+    module = kind()
+    buffers = dict(module.named_buffers())
+    module(tl.tensor([[0.0, 1.0], [-3.0, 2.0]]))
+    module(tl.tensor([[0.5, 4.0], [-1.0, 9.0]]))
+    module.load_state_dict(module.state_dict())
+    assert all(buffers[name] is buffer for name, buffer in module.named_buffers())
+    kind().load_state_dict(module.state_dict())
+
+
+@pytest.mark.parametrize("kind", [tq.FakeQuantize, tq.FusedMovingAvgObsFakeQuantize])
+def test_a_module_that_runs_twice_has_gradients(kind):
+    module, x = kind(averaging_constant=1.0), tl.tensor([-300.0, 0.1, 2.0], requires_grad=True)
+    first = module(x.clamp_min(-1.0))
+    (first + module(3 * x)).sum().backward()
+    assert x.grad.tolist() == [3.0, 4.0, 4.0]
+
+
+def test_ranges_are_those_of_the_type_of_the_observer():
+    module = tq.FakeQuantize(tq.default_per_channel_weight_observer, -128, 127)
+    assert (module.quant_min, module.quant_max, module.dtype) == (-128, 127, tq.qint8)
+    with pytest.raises(AssertionError, match="from -128 to 127, but got -129 and 127"):
+        tq.FakeQuantize(tq.default_per_channel_weight_observer, -129, 127)
+
+
+def test_synchronized_norms_keep_their_configuration():
+    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    model[1].qconfig = tq.default_qconfig
+    assert nn.SyncBatchNorm.convert_sync_batchnorm(model)[1].qconfig is tq.default_qconfig

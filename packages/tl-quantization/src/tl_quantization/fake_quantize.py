@@ -33,7 +33,7 @@ from .observer import (
     default_fixed_qparams_range_0to1_observer,
     default_fixed_qparams_range_neg1to1_observer,
 )
-from .observer_base import ObserverBase, _Partial
+from .observer_base import ObserverBase, _Partial, write_buffer
 from .qparams import range_qparams
 
 __all__ = [
@@ -149,7 +149,8 @@ class FakeQuantize(FakeQuantizeBase):
     ) -> None:
         super().__init__()
         if quant_min is not None and quant_max is not None:
-            self._check_range(quant_min, quant_max, observer_kwargs.get("dtype", quint8))
+            fixed = getattr(getattr(observer, "p", observer), "keywords", {})
+            self._check_range(quant_min, quant_max, observer_kwargs.get("dtype", fixed.get("dtype", quint8)))
             observer_kwargs |= {"quant_min": quant_min, "quant_max": quant_max}
         observer_kwargs["is_dynamic"] = is_dynamic
         self.activation_post_process = observer(**observer_kwargs)
@@ -189,7 +190,8 @@ class FakeQuantize(FakeQuantizeBase):
     def _watch(self, x: Tensor) -> None:
         self.activation_post_process(x.detach())
         scale, zero = self.calculate_qparams()
-        self.scale, self.zero_point = scale.to(self.scale.dtype), zero.to(self.zero_point.dtype)
+        write_buffer(self.scale, scale)
+        write_buffer(self.zero_point, zero)
 
     def _fake_quantize(self, x: Tensor) -> Tensor:
         limits = self.quant_min, self.quant_max
@@ -208,7 +210,7 @@ class FakeQuantize(FakeQuantizeBase):
         """Takes scales of any number of channels."""
         for name in ("scale", "zero_point"):
             if prefix + name in state_dict:
-                setattr(self, name, tl_core.empty_like(state_dict[prefix + name]))
+                getattr(self, name).resize_(state_dict[prefix + name].shape)
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
 
@@ -309,8 +311,8 @@ def forward(self, X: Tensor) -> Tensor:
         )
         limits = observer.quant_min, observer.quant_max, self.is_symmetric_quant
         qparams = [range_qparams(low, high, *limits) for low, high in ranges]
-        self.scale = self.scale.new_tensor([scale for scale, _ in qparams])
-        self.zero_point = self.zero_point.new_tensor([zero for _, zero in qparams])
+        write_buffer(self.scale, self.scale.new_tensor([scale for scale, _ in qparams]))
+        write_buffer(self.zero_point, self.zero_point.new_tensor([zero for _, zero in qparams]))
 
     @staticmethod
     def _follow(observer: Any, x: Tensor) -> None:
@@ -325,7 +327,7 @@ def forward(self, X: Tensor) -> Tensor:
         for name, before in (("min_val", low), ("max_val", high)):
             now = getattr(observer, name)
             moved = before + observer.averaging_constant * (now - before)
-            setattr(observer, name, now.where(before.isinf(), moved))
+            write_buffer(now, now.where(before.isinf(), moved))
 
 
 def _switch(mod: Any, method: str) -> None:

@@ -49,6 +49,25 @@ _TYPES = (
 _BY_CHANNEL = (per_channel_affine, per_channel_symmetric, per_channel_affine_float_qparams)
 
 
+def write_buffer(buffer: Tensor, numbers: Tensor) -> None:
+    """Writes numbers to a buffer, which stays the same tensor and gets their shape.
+
+    Args:
+        buffer: the buffer.
+        numbers: the numbers.
+
+    Example:
+        >>> import tl_core
+        >>> buffer = tl_core.empty(0)
+        >>> write_buffer(buffer, tl_core.ones(2))
+        >>> buffer
+        tensor([1., 1.])
+    """
+    if buffer.shape != numbers.shape:
+        buffer.resize_(numbers.shape)
+    buffer.copy_(numbers)
+
+
 class _Partial:
     """A factory of a class with some of its arguments fixed."""
 

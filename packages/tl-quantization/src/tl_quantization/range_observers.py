@@ -8,7 +8,13 @@ import tl_core
 from tl_core import Tensor
 
 from .dtypes import per_channel_affine, per_tensor_affine, quint8
-from .observer_base import _BY_CHANNEL, _SYMMETRIC, UniformQuantizationObserverBase, _check_tensor_scheme
+from .observer_base import (
+    _BY_CHANNEL,
+    _SYMMETRIC,
+    UniformQuantizationObserverBase,
+    _check_tensor_scheme,
+    write_buffer,
+)
 
 __all__ = [
     "MinMaxObserver",
@@ -153,10 +159,11 @@ def _follow(observer: Any, low: Tensor, high: Tensor) -> None:
     """Moves an observer's bounds towards the bounds of a batch, and copies the first batch's."""
     before = observer.min_val
     if not before.numel() or (before.shape == low.shape and bool((before > observer.max_val).all())):
-        observer.min_val, observer.max_val = low, high
+        write_buffer(before, low)
+        write_buffer(observer.max_val, high)
         return
-    observer.min_val = observer.min_val + observer.averaging_constant * (low - observer.min_val)
-    observer.max_val = observer.max_val + observer.averaging_constant * (high - observer.max_val)
+    for bound, now in ((before, low), (observer.max_val, high)):
+        write_buffer(bound, bound + observer.averaging_constant * (now - bound))
 
 
 class PerChannelMinMaxObserver(MinMaxObserver):
@@ -210,11 +217,10 @@ class PerChannelMinMaxObserver(MinMaxObserver):
 
     def _watch(self, x: Tensor) -> None:
         low, high = self._bounds(x)
-        if not self.min_val.numel():
-            self.min_val, self.max_val = low, high
-            return
-        self.min_val = tl_core.minimum(low, self.min_val)
-        self.max_val = tl_core.maximum(high, self.max_val)
+        if self.min_val.numel():
+            low, high = tl_core.minimum(low, self.min_val), tl_core.maximum(high, self.max_val)
+        write_buffer(self.min_val, low)
+        write_buffer(self.max_val, high)
 
     def reset_min_max_vals(self) -> None:
         """Resets the observed range."""
@@ -227,7 +233,7 @@ class PerChannelMinMaxObserver(MinMaxObserver):
                 state_dict[prefix + name] = state_dict.pop(f"{prefix}{name}s")
         for name in ("min_val", "max_val"):
             if prefix + name in state_dict:
-                setattr(self, name, tl_core.empty_like(state_dict[prefix + name]))
+                getattr(self, name).resize_(state_dict[prefix + name].shape)
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
 

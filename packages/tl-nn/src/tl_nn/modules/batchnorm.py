@@ -725,4 +725,6 @@ def _sync_layer(kind: Any, norm: _BatchNorm, process_group: Any) -> Module:
     layer.running_mean, layer.running_var = norm.running_mean, norm.running_var
     layer.num_batches_tracked = norm.num_batches_tracked
     layer.training = norm.training
+    if hasattr(norm, "qconfig"):  # how tl-quantization is to treat the layer
+        layer.qconfig = norm.qconfig
     return layer
