@@ -155,14 +155,15 @@ def commands(peer: str) -> dict[str, tuple[list[str], list[str]]]:
     Returns:
         dict[str, tuple[list[str], list[str]]]: Both, by the name of the module of Python.
     """
-    compiler = [cpp_extension.get_cxx_compiler(), "-fPIC", "-w", "-DTORCH_EXTENSION_NAME=cell"]
+    # Builds by setuptools have NDEBUG for both.
+    compiler = [cpp_extension.get_cxx_compiler(), "-fPIC", "-w", "-DNDEBUG", "-DTORCH_EXTENSION_NAME=cell"]
     python = f"-isystem{sysconfig.get_path('include')}"
     own = [*cpp_extension.include_paths(), *cpp_extension._pybind_include()]
     ours = [*compiler, "-std=c++17", "-fvisibility=hidden", *(f"-isystem{f}" for f in own), python]
     query = "import json, torch.utils.cpp_extension as e; print(json.dumps([e.include_paths(), e.library_paths()]))"
     found = subprocess.run([peer, "-c", query], capture_output=True, text=True, check=True).stdout
     include, libraries = json.loads(found)
-    theirs = [*compiler, "-std=c++20", "-DNDEBUG", *(f"-isystem{f}" for f in include), python]
+    theirs = [*compiler, "-std=c++20", *(f"-isystem{f}" for f in include), python]
     links = [f"-L{f}" for f in libraries] + [f"-Wl,-rpath,{f}" for f in libraries]
     names = ["torch", "torch_cpu", "torch_python", "c10"]
     return {"tl": (ours, []), "torch": (theirs, links + [f"-l{name}" for name in names])}
