@@ -52,9 +52,9 @@ class TestCase(SparseSamples, unittest.TestCase):
         import torch
 
         if not isinstance(first, torch.Tensor):
-            first = torch.as_tensor(first, dtype=second.dtype)
+            first = _as_tensor_like(second, first)
         elif not isinstance(second, torch.Tensor):
-            second = torch.as_tensor(second, dtype=first.dtype)
+            second = _as_tensor_like(first, second)
         tolerances = {name: options[name] for name in ("atol", "rtol") if options.get(name) is not None}
         tolerances |= dict.fromkeys({"atol", "rtol"} - set(tolerances), 0.0) if len(tolerances) == 1 else {}
         text = msg if isinstance(msg, str) else None
@@ -98,6 +98,14 @@ class TestCase(SparseSamples, unittest.TestCase):
         """Raises unless a number is larger than another, or as large."""
         if first < second:
             self.assertAlmostEqual(first, second, **digits)
+
+
+def _as_tensor_like(tensor: Any, value: Any) -> Any:
+    """A value as a tensor of the dtype of another one. A number has the shape of a tensor of one element."""
+    import torch
+
+    result = torch.as_tensor(value, dtype=tensor.dtype)
+    return result.reshape(tensor.shape) if result.dim() == 0 and tensor.numel() == 1 else result
 
 
 def _is_sequence(value: Any) -> bool:
