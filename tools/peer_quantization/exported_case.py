@@ -60,7 +60,7 @@ def exported_case(helpers: Any) -> type:
     torch: Any = importlib.import_module("torch")
     call = helpers.NodeSpec.call_function
 
-    class PT2EQuantizationTestCase(helpers.QuantizationTestCase):  # type: ignore[misc]
+    class PT2EQuantizationTestCase(helpers.QuantizationTestCase):
         """Quantizes an exported model and counts its nodes."""
 
         def _quantize(self, model: Any, quantizer: Any, inputs: Any, is_qat: bool = False) -> Any:

@@ -41,8 +41,8 @@ def interpolate_integers(
     inputs = integers.shape[2:]
     outputs = size or [int(n * factor) for n, factor in zip(inputs, factors, strict=True) if factor]
     axes = [
-        _Axis.of(*sizes, align_corners, factor, is_fused, integers.device)
-        for *sizes, factor in zip(inputs, outputs, factors, strict=True)
+        _Axis.of(before, after, align_corners, factor, is_fused, integers.device)
+        for before, after, factor in zip(inputs, outputs, factors, strict=True)
     ]
     if not is_fused:
         return _mean(_mean(integers, 3, axes[1]), 2, axes[0]).sub_(zero_point)
