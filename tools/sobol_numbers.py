@@ -1,20 +1,21 @@
 """The initial direction numbers of Sobol sequences, packed: `python -m tools.sobol_numbers [--check]`.
 
 The figures are those of S. Joe and F. Y. Kuo, "Constructing Sobol sequences with better two-dimensional projections"
-(2008), for 21201 dimensions, read from scipy. Writes sobol_numbers.bin of tl-core: for every degree from 1 to 18 a bit
-for each polynomial with a constant term, whether it is primitive; then, dimension by dimension, the numbers
+(2008), for 21201 dimensions, read from scipy. Writes sobol_numbers.bin.gz of tl-core: for every degree from 1 to 18 a
+bit for each polynomial with a constant term, whether it is primitive; then, dimension by dimension, the numbers
 m_2, m_3, ... without their last bit, which is one.
 """
 
 from __future__ import annotations
 
+import gzip
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
-PATH = Path(__file__).parents[1] / "packages/tl-core/src/tl_core/functions/sobol_numbers.bin"
+PATH = Path(__file__).parents[1] / "packages/tl-core/src/tl_core/functions/sobol_numbers.bin.gz"
 DEGREES = range(1, 19)
 
 
@@ -45,9 +46,9 @@ def packed() -> bytes:
 def main(arguments: list[str]) -> int:
     """0 if the file is as it should be."""
     if "--check" not in arguments:
-        PATH.write_bytes(packed())
+        PATH.write_bytes(gzip.compress(packed(), mtime=0))
         return 0
-    fresh = PATH.read_bytes() == packed()
+    fresh = gzip.decompress(PATH.read_bytes()) == packed()
     print(f"{PATH.name}: {'as computed' if fresh else 'differs from what is computed'}")
     return 0 if fresh else 1
 

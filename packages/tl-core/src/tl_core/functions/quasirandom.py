@@ -1,7 +1,8 @@
 """Sobol sequences: points that fill the unit cube more evenly than random ones.
 
 The direction numbers are those of S. Joe and F. Y. Kuo, "Constructing Sobol sequences with better two-dimensional
-projections", SIAM J. Sci. Comput. 30 (2008); sobol_numbers.bin has them, packed by tools/sobol_numbers.py.
+projections", SIAM J. Sci. Comput. 30 (2008); sobol_numbers.bin.gz has them, packed by
+tools/sobol_numbers.py.
 
 >>> from tl_core.functions.quasirandom import SobolEngine
 >>> SobolEngine(2).draw(4)
@@ -14,6 +15,7 @@ tensor([[0.0000, 0.0000],
 from __future__ import annotations
 
 import functools
+import gzip
 from collections.abc import Iterator
 from importlib import resources
 
@@ -33,7 +35,7 @@ MOST_DIMENSIONS = 21201
 
 @functools.cache
 def _file() -> bytes:
-    return resources.files("tl_core.functions").joinpath("sobol_numbers.bin").read_bytes()
+    return gzip.decompress(resources.files("tl_core.functions").joinpath("sobol_numbers.bin.gz").read_bytes())
 
 
 def _unpack_bits(offset: int, count: int) -> Tensor:
