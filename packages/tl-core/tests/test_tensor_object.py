@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import gc
+import subprocess
+import sys
 import weakref
 
 import pytest
@@ -208,3 +210,26 @@ def test_what_tells_of_a_graph_without_one():
 def test_memory_for_an_accelerator_needs_one():
     with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is available"):
         tl.ones(2).pin_memory()
+
+
+AT_THE_END = """
+import sys
+import tl_core as tl
+
+class Note:
+    pass
+
+views = []
+for _ in range(50):
+    base = tl.arange(6.0)
+    base.note = Note()
+    base.note.tensor = base
+    views.append(base.view(2, 3))
+sys.views = views
+"""
+
+
+# The views, which hold their bases alone, die with `sys`, before the last run of the collector.
+def test_bases_with_attributes_when_python_ends():
+    process = subprocess.run([sys.executable, "-c", AT_THE_END], capture_output=True, text=True, timeout=120)
+    assert (process.returncode, process.stderr) == (0, "")

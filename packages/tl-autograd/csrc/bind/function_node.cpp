@@ -52,7 +52,9 @@ TlValue* FunctionNode::saved_result(uint32_t output) {
 }
 
 void FunctionNode::drop_python() {
-  if (!context_ || !Py_IsInitialized()) return;
+  if (!context_) return;
+  // Also while Python ends, where the last run of the collector visits the context.
+  if (!Py_IsInitialized()) return void(context_of(context_)->node = nullptr);
   WithGil lock;
   context_of(context_)->node = nullptr;
   Py_CLEAR(context_);

@@ -75,10 +75,11 @@ void dealloc(PyObject* self) {
 
 // The tensor died and owned its object: called without the GIL, outside every lock.
 void drop_owned_object(TensorImpl& t) {
-  if (!Py_IsInitialized()) return;
-  const WithGil lock;
   auto* o = reinterpret_cast<TensorObject*>(t.py);
   t.py = nullptr;
+  // Also while Python ends, where the last run of the collector visits the object.
+  if (!Py_IsInitialized()) return void(o->impl = nullptr);
+  const WithGil lock;
   o->impl = nullptr;
   Py_DECREF(reinterpret_cast<PyObject*>(o));
 }
