@@ -1,5 +1,5 @@
 // The arena is planned by size (Pisarchyk and Lee, "Efficient memory management for deep neural net
-// inference", 2020): the largest temporary first, each at the lowest place that is free as long as the
+// inference", 2020): the largest temporary first, each at the lowest offset that is free as long as the
 // temporary is read.
 #include "placement.h"
 
@@ -31,7 +31,7 @@ class Placer {
       for (int k : division.last_read[g]) last_[k] = static_cast<int>(g);
   }
 
-  Placement place() {
+  Placement plan() {
     for (size_t g = 0; g < division_.groups.size(); ++g) reuse_memory(static_cast<int>(g));
     if (!division_.groups.empty()) offer_inputs(division_.groups.back());
     find_chains();
@@ -113,16 +113,16 @@ class Placer {
   static bool overlap(const Chain& a, const Chain& b) { return a.first <= b.last && b.first <= a.last; }
 
   void assign_offsets() {
-    std::vector<Chain*> order, placed;
+    std::vector<Chain*> order, done;
     for (Chain& chain : chains_)
       if (chain.in_arena)
         order.insert(std::ranges::upper_bound(order, chain.bytes, std::ranges::greater(), &Chain::bytes),
                      &chain);
     for (Chain* chain : order) {
-      for (const Chain* other : placed)  // by their places
+      for (const Chain* other : done)  // by their offsets
         if (overlap(*chain, *other) && other->offset < chain->offset + chain->bytes)
           chain->offset = std::max(chain->offset, other->offset + other->bytes);
-      placed.insert(std::ranges::upper_bound(placed, chain->offset, {}, &Chain::offset), chain);
+      done.insert(std::ranges::upper_bound(done, chain->offset, {}, &Chain::offset), chain);
       out_.bytes = std::max(out_.bytes, chain->offset + chain->bytes);
       out_.last_group = std::max(out_.last_group, chain->last);
     }
@@ -159,8 +159,9 @@ class Placer {
 };
 }  // namespace
 
-Placement place(const std::vector<Step>& steps, const std::vector<int>& wanted, const Division& division) {
-  return Placer(steps, wanted, division).place();
+Placement plan_memory(const std::vector<Step>& steps, const std::vector<int>& wanted,
+                      const Division& division) {
+  return Placer(steps, wanted, division).plan();
 }
 
 }  // namespace tl::compiler

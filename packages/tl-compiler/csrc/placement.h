@@ -14,14 +14,15 @@ struct Offer {
 };
 
 struct Placement {
-  std::vector<int> donors;        // a step's: the step whose memory its result takes over, or -1
-  std::vector<int64_t> offsets;  // a step's: the place of its result in the arena, or -1
+  std::vector<int> donors;       // a step's: the step whose memory its result takes over, or -1
+  std::vector<int64_t> offsets;  // a step's: the offset of its result in the arena, or -1
   int64_t bytes = 0;             // of the arena
   int last_group = -1;           // that reads the arena
   std::vector<Offer> offers;
 };
 
 // `wanted`: the steps whose results somebody holds, whose memory is their own.
-Placement place(const std::vector<Step>& steps, const std::vector<int>& wanted, const Division& division);
+Placement plan_memory(const std::vector<Step>& steps, const std::vector<int>& wanted,
+                      const Division& division);
 
 }  // namespace tl::compiler

@@ -42,7 +42,7 @@ Plan::Plan(std::vector<Step> steps, std::vector<int> wanted)
     : steps_(std::move(steps)),
       wanted_(std::move(wanted)),
       division_(divide(steps_, wanted_)),
-      placement_(place(steps_, wanted_, division_)) {
+      placement_(plan_memory(steps_, wanted_, division_)) {
   for (const Group& group : division_.groups) {
     Work& work = work_.emplace_back();
     if (group.rows)

@@ -46,10 +46,10 @@ def interpolate_integers(
     ]
     if not is_fused:
         return _mean(_mean(integers, 3, axes[1]), 2, axes[0]).sub_(zero_point)
-    images, whole = integers.permute(0, 2, 3, 1), integers.size(1) // VECTOR * VECTOR
+    images, end = integers.permute(0, 2, 3, 1), integers.size(1) // VECTOR * VECTOR
     parts = [
         _mean(_mean(part, 2, axes[1], exact), 1, axes[0], exact)
-        for part, exact in ((images[..., :whole], "high"), (images[..., whole:], "low"))
+        for part, exact in ((images[..., :end], "high"), (images[..., end:], "low"))
         if part.size(3)
     ]
     joined = tl_core.cat(parts, 3) if len(parts) > 1 else parts[0]
