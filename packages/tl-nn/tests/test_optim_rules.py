@@ -403,3 +403,10 @@ def test_lbfgs_limits_the_calls_of_a_line_search(limit):
 
     optimizer.step(closure)
     assert calls == optimizer.state[point]["func_evals"] <= limit + 1
+
+
+def test_lbfgs_refuses_a_step_with_two_groups():
+    optimizer = optim.LBFGS([tl.ones(2, requires_grad=True)])
+    optimizer.add_param_group({"params": [tl.ones(2, requires_grad=True)]})
+    with pytest.raises(AssertionError, match="Expected exactly one param_group, but got 2"):
+        optimizer.step(lambda: tl.tensor(0.0))

@@ -105,8 +105,11 @@ class LBFGS(Optimizer):
             The loss before the step.
 
         Raises:
+            AssertionError: If a second group has been added.
             RuntimeError: If the group names a line search that doesn't exist.
         """
+        if len(self.param_groups) != 1:
+            raise AssertionError(f"Expected exactly one param_group, but got {len(self.param_groups)}")
         group = self.param_groups[0]
         if group["line_search_fn"] not in (None, "strong_wolfe"):
             raise RuntimeError("only 'strong_wolfe' is supported")
