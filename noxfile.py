@@ -130,9 +130,7 @@ for _name in ALONE:
 @nox.session
 def tools(session: nox.Session) -> None:
     """The tests of the repository's own tools."""
-    install(
-        session, ["tl-autograd"], {}
-    )  # drawn programs run on it, and on the tables of tl-core that some tools read
+    install(session, ["tl-all"], {})  # drawn programs and training loops run on it
     session.install("pytest>=8", "numpy", TOWNCRIER)
     report = report_file(session)
     session.run("python", "-m", "pytest", f"--junitxml={report}", "tools/tests", *session.posargs)
@@ -476,7 +474,7 @@ def peer_schemas(session: nox.Session) -> None:
 
 @nox.session(name="peer-programs")
 def peer_programs(session: nox.Session) -> None:
-    """Drawn programs of views and writes, compared with PyTorch's: `nox -s peer-programs -- --programs 5000`."""
+    """Drawn programs, compared with PyTorch's: `nox -s peer-programs -- --programs 5000 --of training`."""
     install(session, ["tl-all"], {"tl-all": "numpy"})
     _compare_with_peer(session, "tools.peer_programs")
 

@@ -13,6 +13,7 @@ import pickle
 import struct
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 _QUIET = "without gradients "
@@ -76,17 +77,20 @@ def _gradients(library: Any, tensors: list[Any]) -> tuple[Any, ...]:
     return "gradients", [None if t.grad is None else _numbers(t.grad) for t in leaves]
 
 
-def main() -> None:
-    """Answers programs until the input ends."""
-    library = importlib.import_module(sys.argv[1])
+def answer(library: Any, runs: Callable[[Any, list[str]], list[Any]]) -> None:
+    """Answers programs until the input ends.
+
+    Args:
+        library: the module.
+        runs: the function of the module and the statements of a program that returns the outcome.
+    """
     library.set_num_threads(1)
     warnings.simplefilter("ignore")
-    answers = sys.stdout.buffer
     for line in sys.stdin:
-        answer = pickle.dumps(("returns", run(library, json.loads(line)["program"])))
-        answers.write(struct.pack("<q", len(answer)) + answer)
-        answers.flush()
+        outcome = pickle.dumps(("returns", runs(library, json.loads(line)["program"])))
+        sys.stdout.buffer.write(struct.pack("<q", len(outcome)) + outcome)
+        sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":
-    main()
+    answer(importlib.import_module(sys.argv[1]), run)
