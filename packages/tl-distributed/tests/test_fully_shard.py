@@ -360,7 +360,7 @@ def test_methods_of_the_class(ranks):
         model = shard_layers(built())
         assert isinstance(model, FSDPModule) and isinstance(model, nn.Sequential)
         assert type(model).__name__ == "FSDPSequential"
-        assert type(type(model[0])(2, 3)) is nn.Linear
+        assert type(built(lambda: type(model[0])(2, 3))) is nn.Linear
         layers = [model[0], model[2], model[4]]
         model.set_modules_to_forward_prefetch(layers[:2])
         layers[2].set_modules_to_backward_prefetch([layers[1], layers[0]])

@@ -122,7 +122,7 @@ def test_copies_of_pieces(ranks, strategy, use_orig_params, monkeypatch):
             model = FSDP(built(), sharding_strategy=strategy, use_orig_params=use_orig_params, **options)
             np.testing.assert_allclose(train(model, rank, 5), expected, rtol=1e-5)
             sizes = [state.numel() for state in model.parameters()]
-            assert sum(sizes) < sum(p.numel() for p in stack().parameters())
+            assert sum(sizes) < sum(p.numel() for p in built().parameters())
 
     ranks(4, body)
 
