@@ -11,7 +11,7 @@ from tl_core.memory import usage
 
 ROWS, COLUMNS = 512, 512
 BYTES = ROWS * COLUMNS * 4  # of one matrix
-SMALL = BYTES // 8  # sums, objects
+SMALL = BYTES // 4  # sums, buffers of threads, objects
 
 
 @pytest.fixture(autouse=True)
