@@ -43,7 +43,7 @@ class Loop:
             self.names[function.__name__] = function
 
     def _first(self) -> type:
-        class First(self.nn.Module):  # type: ignore[misc, name-defined]
+        class First(self.nn.Module):  # type: ignore[name-defined]
             """The first result of a module.
 
             Args:
