@@ -65,6 +65,7 @@ def register_device_module(device_type: str, module: ModuleType) -> str:
 
 
 def _random_of(module: Any) -> DeviceRandom:
+    # Looked up at each call: a module may lack the functions of `fork_rng`, or get them later.
     return DeviceRandom(
         manual_seed_all=lambda seed: module.manual_seed_all(seed),
         count=lambda: module.device_count(),

@@ -205,17 +205,17 @@ std::string device_name(Device d) {
 
 namespace {
 // A plug-in's device comes before a type of that name which has nothing.
-DeviceType type_named(std::string name, const std::string& text) {
-  if (name == kPrivateName) name = private_device_name();
+DeviceType type_named(const std::string& name, const std::string& text) {
+  if (name == kPrivateName && g_private_name.load()) return type_named(private_device_name(), text);
   const int end = kFirst + g_count.load(std::memory_order_acquire);
   for (int i = kFirst; i < end; ++i)
     if (g_entries[i]->name == name) return g_entries[i]->type;
-  if (name == private_device_name()) return kPrivate;
   std::string known;
   for (const auto& named : kNamed) {
     if (named.name == name) return named.type;
     known += cat(known.empty() ? "" : ", ", named.name);
   }
+  if (name == private_device_name()) return kPrivate;
   for (int i = kFirst; i < end; ++i) known += ", " + g_entries[i]->name;
   fail(ErrorKind::Runtime, "Expected one of ", known, " device type at start of device string: ", text);
 }

@@ -112,8 +112,7 @@ def get_autocast_dtype(device_type: str) -> _C.dtype:
         torch.bfloat16
     """
     check_known("get_autocast_dtype", device_type)
-    key = _key_elsewhere(device_type)
-    if key in _ELSEWHERE:
+    if device_type not in LOWER_TYPES and (key := _key_elsewhere(device_type)) in _ELSEWHERE:
         return vars(_thread_dtypes).get(key, _ELSEWHERE[key])
     return _C._autocast_dtype(device_type)
 
@@ -134,8 +133,7 @@ def set_autocast_dtype(device_type: str, dtype: _C.dtype) -> None:
         >>> autocast.set_autocast_dtype("cpu", tl_core.bfloat16)
     """
     check_known("set_autocast_dtype", device_type)
-    key = _key_elsewhere(device_type)
-    if key in _ELSEWHERE:
+    if device_type not in LOWER_TYPES and (key := _key_elsewhere(device_type)) in _ELSEWHERE:
         setattr(_thread_dtypes, key, dtype)
     else:
         _C._set_autocast_dtype(device_type, dtype)
