@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-__all__ = ["STEPS", "draw_loop"]
+__all__ = ["draw_loop"]
 
 STEPS = 8
 # Models of batches of 5 with 6 features. No bias is left without a gradient: its sign is noise.

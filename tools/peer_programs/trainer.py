@@ -25,24 +25,28 @@ class Loop:
     """
 
     def __init__(self, library: Any) -> None:
-        modules = {name: importlib.import_module(f"{library.__name__}.{name}") for name in ("nn", "optim")}
-        self.torch, self.nn, self.optim = library, modules["nn"], modules["optim"]
+
+        def module(name: str) -> Any:
+            return importlib.import_module(f"{library.__name__}.{name}")
+
+        self.torch, self.nn, self.optim = library, module("nn"), module("optim")
         self.averages: list[Any] = []
-        self.swa = importlib.import_module(f"{library.__name__}.optim.swa_utils")
-        self.utils = importlib.import_module(f"{library.__name__}.nn.utils")
+        self.swa, self.utils = module("optim.swa_utils"), module("nn.utils")
         self.names: dict[str, Any] = {
-            **vars(importlib.import_module(f"{library.__name__}.optim.lr_scheduler")),
-            **modules,
+            **vars(module("optim.lr_scheduler")),
             "torch": library,
+            "nn": self.nn,
+            "optim": self.optim,
             "SWALR": self.swa.SWALR,
             "First": self._first(),
-            "F": importlib.import_module(f"{library.__name__}.nn.functional"),
-            "parametrizations": importlib.import_module(f"{library.__name__}.nn.utils.parametrizations"),
+            "F": module("nn.functional"),
+            "parametrizations": module("nn.utils.parametrizations"),
         }
         for function in (self.filled, self.halves, self.reload, self.toggle, self.average, self.step):
             self.names[function.__name__] = function
 
     def _first(self) -> type:
+        # The base is known when the library is: no checker can name it.
         class First(self.nn.Module):  # type: ignore[name-defined]
             """The first result of a module.
 
@@ -173,7 +177,7 @@ def run(library: Any, statements: list[str]) -> list[Any]:
                 exec(statement, loop.names)  # of this tool's texts
                 outcome.append(("returns", ()))
         outcome.append(("numbers", loop.state()))
-    except Exception as error:
+    except Exception as error:  # an outcome, which is compared with the other library's
         missing = len(statements) + 1 - len(outcome)
         outcome += [("raises", type(error).__name__, str(error))] * missing
     return outcome

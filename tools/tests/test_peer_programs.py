@@ -4,6 +4,7 @@ import pytest
 
 np = pytest.importorskip("numpy", reason="results are compared as arrays of numpy")
 
+# After the skip without numpy.
 import tl  # noqa: E402
 from tools.peer_programs.__main__ import difference  # noqa: E402
 from tools.peer_programs.drawing import draw_program  # noqa: E402
